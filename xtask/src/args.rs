@@ -1,0 +1,159 @@
+//! The command line.
+
+use std::ffi::{OsStr, OsString};
+
+use crate::error::Error;
+
+/// What `cargo xtask help` prints.
+pub(crate) const HELP: &str = "\
+cargo xtask COMMAND [ARGS…]
+
+Set-up (each says what it downloads or builds before it does so):
+  setup           everything that is missing: the wasm32-unknown-unknown standard library, then the stock modules
+  modules         build the modules and pack them as components into target/modules
+
+Work:
+  run [ARGS…]     set up, then run the main job on this machine: host-facts and node-check.
+                  ARGS go to `plumbline run`; its exit code is passed through
+  test [ARGS…]    set up, then run all tests; ARGS go to `cargo test`
+  bench [ARGS…]   set up, then run the benchmarks, optimised; ARGS go to them
+  fuzz [TARGET] [-- ARGS…]
+                  feed generated input to one fuzz target until it is interrupted, or to each for a minute;
+                  ARGS go to the target (libFuzzer). Needs a nightly toolchain and cargo-fuzz
+  dist            set up, then build the release binary; prints its path and size
+
+Checks:
+  check           everything but the tests: format, lints, documentation, the dependency rules and, where CI is set, that
+                  nothing of this changed a file of the checkout
+  deny            the dependency rules of deny.toml (licences, bans, sources, advisories), with cargo-deny
+  help            this text
+
+Environment:
+  PLUMBLINE_WASM_STD=1|2|3|4
+                  allow one way only to get the wasm32 standard library:
+                    1  it is installed in the toolchain
+                    2  `rustup target add` (not when RUSTUP_AUTO_INSTALL is 0)
+                    3  built from Debian's source package of the same Rust version
+                    4  Debian's packaged Rust (rustc-web) with a standard library built from its own source
+  XDG_CACHE_HOME  what is built once for all checkouts is kept in $XDG_CACHE_HOME/plumbline (default: ~/.cache/plumbline)
+";
+
+/// One command of `cargo xtask`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Task {
+    Help,
+    Setup,
+    Modules,
+    Run(Vec<OsString>),
+    Test(Vec<OsString>),
+    Bench(Vec<OsString>),
+    /// The target, or all; arguments for it.
+    Fuzz(Option<OsString>, Vec<OsString>),
+    Dist,
+    Check,
+    Deny,
+}
+
+impl Task {
+    /// Reads the arguments after the program's name. No command at all is a request for help.
+    pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
+        let mut args = args.into_iter();
+        let Some(name) = args.next() else { return Ok(Self::Help) };
+        let rest: Vec<OsString> = args.collect();
+        let task = match name.to_str() {
+            Some("run") => return Ok(Self::Run(without_separator(rest))),
+            Some("test") => return Ok(Self::Test(rest)),
+            Some("bench") => return Ok(Self::Bench(without_separator(rest))),
+            Some("fuzz") => return fuzz(rest),
+            Some("help" | "--help" | "-h") => Self::Help,
+            Some("setup") => Self::Setup,
+            Some("modules") => Self::Modules,
+            Some("dist") => Self::Dist,
+            Some("check") => Self::Check,
+            Some("deny") => Self::Deny,
+            _ => return Err(Error::Usage(format!("there is no command `{}`", name.display()))),
+        };
+        match rest.first() {
+            Some(extra) => Err(too_many(&name, extra)),
+            None => Ok(task),
+        }
+    }
+}
+
+fn too_many(name: &OsStr, extra: &OsStr) -> Error {
+    Error::Usage(format!("`{}` does not take the argument `{}`", name.display(), extra.display()))
+}
+
+/// `[TARGET] [-- ARGS…]`.
+fn fuzz(args: Vec<OsString>) -> Result<Task, Error> {
+    let mut args = args.into_iter().peekable();
+    let target = args.next_if(|arg| arg != OsStr::new("--"));
+    match args.next() {
+        Some(extra) if extra != OsStr::new("--") => Err(too_many(OsStr::new("fuzz"), &extra)),
+        _ => Ok(Task::Fuzz(target, args.collect())),
+    }
+}
+
+/// `run -- ARGS` means the same as `run ARGS`. (For `test` the separator has a meaning of its own.)
+fn without_separator(mut args: Vec<OsString>) -> Vec<OsString> {
+    if args.first().is_some_and(|first| first == OsStr::new("--")) {
+        args.remove(0);
+    }
+    args
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Task, Error> {
+        Task::parse(line.split_whitespace().map(OsString::from))
+    }
+
+    fn strings(words: &[&str]) -> Vec<OsString> {
+        words.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn every_command_of_the_help_is_known() {
+        let commands: Vec<&str> = HELP
+            .lines()
+            .take_while(|line| !line.starts_with("Environment"))
+            .filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')))
+            .filter_map(|line| line.split_whitespace().next())
+            .collect();
+        assert_eq!(commands, ["setup", "modules", "run", "test", "bench", "fuzz", "dist", "check", "deny", "help"]);
+        for command in commands {
+            assert!(parse(command).is_ok(), "{command}");
+        }
+    }
+
+    #[test]
+    fn nothing_at_all_is_help() {
+        assert_eq!(parse("").unwrap(), Task::Help);
+    }
+
+    #[test]
+    fn arguments_are_passed_on_as_they_are() {
+        assert_eq!(parse("run -o json").unwrap(), Task::Run(strings(&["-o", "json"])));
+        assert_eq!(parse("run -- -o json").unwrap(), Task::Run(strings(&["-o", "json"])));
+        assert_eq!(parse("test -- --nocapture").unwrap(), Task::Test(strings(&["--", "--nocapture"])));
+    }
+
+    #[test]
+    fn a_fuzz_target_stands_before_the_separator() {
+        assert_eq!(parse("fuzz").unwrap(), Task::Fuzz(None, Vec::new()));
+        assert_eq!(parse("fuzz junit").unwrap(), Task::Fuzz(Some("junit".into()), Vec::new()));
+        assert_eq!(parse("fuzz -- -runs=1").unwrap(), Task::Fuzz(None, strings(&["-runs=1"])));
+        let both = parse("fuzz junit -- -runs=1 -- x").unwrap();
+        assert_eq!(both, Task::Fuzz(Some("junit".into()), strings(&["-runs=1", "--", "x"])));
+        assert!(parse("fuzz junit -runs=1").unwrap_err().to_string().contains("`-runs=1`"));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_by_name() {
+        assert!(parse("genrate").unwrap_err().to_string().contains("`genrate`"));
+        let extra = parse("setup now").unwrap_err().to_string();
+        assert!(extra.contains("`setup`") && extra.contains("`now`"), "{extra}");
+    }
+}

@@ -1,0 +1,86 @@
+//! `cargo xtask run`: the main job on this machine.
+
+use std::ffi::OsString;
+use std::fs;
+use std::process::{ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::SIGINT;
+
+use crate::error::Error;
+use crate::paths::Workspace;
+use crate::process;
+use crate::report::say;
+
+/// The package and binary that does it.
+const PACKAGE: &str = "plumbline";
+/// What runs when nothing is said otherwise.
+const PLUGINS: [&str; 4] = ["-p", "host-facts", "-p", "examples/node-check"];
+
+/// Builds the binary and runs it; its verdict is explained, and its exit code is ours.
+pub(crate) fn run(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
+    let root = workspace.root();
+    process::run_talkative(process::cargo_locked(root, "build").args(["-p", PACKAGE]))?;
+    let mut command = process::cargo_locked(root, "run");
+    command.args(["--quiet", "-p", PACKAGE, "--", "run", "--local"]).args(PLUGINS);
+    if !names_output(args) {
+        let output = root.join("target/run");
+        fs::create_dir_all(&output).map_err(Error::io("create", &output))?;
+        command.arg("--output").arg(output);
+    }
+    command.args(args).stdin(Stdio::inherit());
+
+    // Ctrl-C goes to the run as well, which then cleans up: stay until it has.
+    let interrupted = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGINT, interrupted)
+        .map_err(|source| Error::Start { program: PACKAGE.to_owned(), source })?;
+    let code = process::exit_code(process::status(&mut command)?);
+    say(format_args!("exit code {code}: {}", meaning(code)));
+    Ok(ExitCode::from(code))
+}
+
+/// Whether the arguments say where the archive goes.
+fn names_output(args: &[OsString]) -> bool {
+    args.iter().any(|arg| {
+        let arg = arg.to_string_lossy();
+        arg == "--output" || arg.starts_with("--output=")
+    })
+}
+
+/// What the exit codes of `plumbline run` mean.
+fn meaning(code: u8) -> &'static str {
+    match code {
+        0 => "the run is complete, and passed",
+        1 => "the run is complete, and some check failed; this is a verdict on the machine, the set-up works",
+        2 => "the command line or an input file is wrong",
+        3 => "the run is incomplete: a timeout, or results are missing",
+        4 => "the system failed: a permission, the disk, or the aggregator was lost",
+        5 => "nothing to judge: no results, or only unknown ones",
+        130 => "interrupted; what was gathered so far is kept",
+        _ => "this is no verdict: the program itself broke",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_of_ones_own_replaces_ours() {
+        let names = |line: &str| names_output(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert!(names("--output there"));
+        assert!(names("--timeout 5s --output=there"));
+        assert!(!names("-o json"));
+        assert!(!names("--output-format json"));
+    }
+
+    #[test]
+    fn every_code_has_a_meaning_of_its_own() {
+        let codes = [0, 1, 2, 3, 4, 5, 130, 101];
+        let mut meanings: Vec<&str> = codes.map(meaning).to_vec();
+        meanings.sort_unstable();
+        meanings.dedup();
+        assert_eq!(meanings.len(), codes.len());
+    }
+}

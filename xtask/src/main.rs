@@ -1,0 +1,45 @@
+//! `cargo xtask`: sets up what the workspace needs, and runs its checks.
+//!
+//! `cargo xtask help` lists the commands. Everything that a fresh machine lacks is fetched or built here and cached; nothing is
+//! installed on the system, and what is about to be downloaded is named first.
+
+#![forbid(unsafe_code)]
+
+mod apt;
+mod args;
+mod check;
+mod deny;
+mod error;
+mod fuzz;
+mod local_run;
+mod lock;
+mod mirrors;
+mod modules;
+mod paths;
+mod process;
+mod report;
+mod steps;
+mod tasks;
+mod wasm_std;
+
+use std::env;
+use std::process::ExitCode;
+
+use args::Task;
+
+fn main() -> ExitCode {
+    let task = match Task::parse(env::args_os().skip(1)) {
+        Ok(task) => task,
+        Err(error) => {
+            report::error(&error);
+            return ExitCode::from(error.exit_code());
+        }
+    };
+    match tasks::perform(task) {
+        Ok(code) => code,
+        Err(error) => {
+            report::error(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Compiling the modules and packing them as components.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::paths::Workspace;
+use crate::process;
+use crate::report::say;
+use crate::wasm_std::{TARGET, WasmStd};
+
+/// The modules that are part of the product, by package.
+const STOCK: [&str; 6] = [
+    "plumbline-module-junit",
+    "plumbline-module-gojson",
+    "plumbline-module-raw",
+    "plumbline-module-manual",
+    "plumbline-module-job",
+    "plumbline-module-daemonset",
+];
+/// Modules for tests only.
+const GUESTS: [&str; 1] = ["plumbline-guest-misbehave"];
+/// The program that makes components of core modules.
+const PACK: &str = "plumbline-module-pack";
+/// Remembers in the build directory which standard library its contents belong to.
+const STD_RECORD: &str = "STD";
+/// What a packed module consists of: the component, and its compiled code.
+const PARTS: [&str; 2] = ["wasm", "cwasm"];
+
+/// All modules' packages.
+pub(crate) fn packages() -> impl Iterator<Item = &'static str> {
+    STOCK.into_iter().chain(GUESTS)
+}
+
+/// Builds and packs all modules. Files whose content did not change are not written, so that nothing that includes them is
+/// compiled again.
+pub(crate) fn build(workspace: &Workspace, std: &WasmStd) -> Result<(), Error> {
+    say("building the modules");
+    let build_dir = workspace.modules_build();
+    discard_foreign(&build_dir, std.identity())?;
+    let mut cargo = process::cargo_locked(workspace.root(), "build");
+    cargo.args(["--profile", "module", "--target-dir"]).arg(&build_dir);
+    cargo.args(packages().flat_map(|package| ["-p", package]));
+    std.apply(&mut cargo, workspace.root());
+    process::run_talkative(&mut cargo)?;
+
+    let cores = build_dir.join(TARGET).join("module");
+    let modules = workspace.modules();
+    let mut all = Vec::new();
+    for (packages, directory) in [(&STOCK[..], modules.clone()), (&GUESTS[..], modules.join("guests"))] {
+        let packed = build_dir.join("packed");
+        pack(workspace, packages, &cores, &packed)?;
+        let names: Vec<String> = packages.iter().map(|package| component_name(package)).collect();
+        synchronise(&packed, &directory, &names)?;
+        all.extend(names);
+    }
+    say(format_args!("modules in {}: {}", modules.display(), all.join(", ")));
+    Ok(())
+}
+
+/// Removes what was compiled with another standard library. Cargo does not see that it changed when its path is the same.
+fn discard_foreign(build_dir: &Path, identity: &str) -> Result<(), Error> {
+    let record = build_dir.join(STD_RECORD);
+    if fs::read_to_string(&record).is_ok_and(|known| known == identity) {
+        return Ok(());
+    }
+    remove_dir(build_dir)?;
+    fs::create_dir_all(build_dir).map_err(Error::io("create", build_dir))?;
+    fs::write(&record, identity).map_err(Error::io("write", &record))
+}
+
+/// Packs the core modules of `packages` into the directory `out`, emptied before.
+fn pack(workspace: &Workspace, packages: &[&str], cores: &Path, out: &Path) -> Result<(), Error> {
+    remove_dir(out)?;
+    fs::create_dir_all(out).map_err(Error::io("create", out))?;
+    let mut cargo = process::cargo_locked(workspace.root(), "run");
+    cargo.args(["--quiet", "-p", PACK, "--", "--out"]).arg(out);
+    cargo.args(packages.iter().map(|package| cores.join(core_file(package))));
+    process::run_talkative(&mut cargo)
+}
+
+/// Makes `to` hold exactly the packed modules `names` of `from`; directories in it are left alone.
+fn synchronise(from: &Path, to: &Path, names: &[String]) -> Result<(), Error> {
+    fs::create_dir_all(to).map_err(Error::io("create", to))?;
+    let mut wanted = BTreeSet::new();
+    for file in names.iter().flat_map(|name| PARTS.map(|part| format!("{name}.{part}"))) {
+        let source = from.join(&file);
+        if !source.is_file() {
+            return Err(Error::unexpected(format!("`{PACK}` made no `{file}`")));
+        }
+        copy_if_different(&source, &to.join(&file))?;
+        wanted.insert(OsString::from(file));
+    }
+    for entry in fs::read_dir(to).map_err(Error::io("read", to))? {
+        let path = entry.map_err(Error::io("read", to))?.path();
+        if path.is_file() && path.file_name().is_some_and(|name| !wanted.contains(name)) {
+            fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whoever reads `to` meanwhile sees the old content or the new, nothing between.
+fn copy_if_different(from: &Path, to: &Path) -> Result<(), Error> {
+    let content = fs::read(from).map_err(Error::io("read", from))?;
+    if fs::read(to).is_ok_and(|old| old == content) {
+        return Ok(());
+    }
+    let new: PathBuf = to.with_added_extension("new");
+    fs::write(&new, content).map_err(Error::io("write", &new))?;
+    fs::rename(&new, to).map_err(Error::io("replace", to))
+}
+
+fn remove_dir(dir: &Path) -> Result<(), Error> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", dir)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// What cargo calls the core module of a package.
+fn core_file(package: &str) -> String {
+    format!("{}.wasm", package.replace('-', "_"))
+}
+
+/// What the packed module of a package is called.
+fn component_name(package: &str) -> String {
+    let short = package.strip_prefix("plumbline-module-").or_else(|| package.strip_prefix("plumbline-guest-"));
+    short.unwrap_or(package).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    fn write(dir: &Path, files: &[(&str, &str)]) {
+        fs::create_dir_all(dir).unwrap();
+        for (name, content) in files {
+            fs::write(dir.join(name), content).unwrap();
+        }
+    }
+
+    #[test]
+    fn names_are_those_that_definitions_use() {
+        let names: Vec<String> = packages().map(component_name).collect();
+        assert_eq!(names, ["junit", "gojson", "raw", "manual", "job", "daemonset", "misbehave"]);
+        assert_eq!(core_file("plumbline-module-junit"), "plumbline_module_junit.wasm");
+    }
+
+    #[test]
+    fn unchanged_modules_are_not_touched_and_removed_ones_go() {
+        let dir = tempfile::tempdir().unwrap();
+        let (from, to) = (dir.path().join("packed"), dir.path().join("modules"));
+        write(&from, &[("a.wasm", "one"), ("a.cwasm", "two")]);
+        write(&to, &[("a.wasm", "one"), ("a.cwasm", "old"), ("gone.wasm", "x")]);
+        write(&to.join("guests"), &[("g.wasm", "x")]);
+        let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        for name in ["a.wasm", "a.cwasm"] {
+            fs::File::options().write(true).open(to.join(name)).unwrap().set_modified(long_ago).unwrap();
+        }
+
+        synchronise(&from, &to, &["a".to_owned()]).unwrap();
+
+        assert_eq!(fs::metadata(to.join("a.wasm")).unwrap().modified().unwrap(), long_ago);
+        assert_ne!(fs::metadata(to.join("a.cwasm")).unwrap().modified().unwrap(), long_ago);
+        assert_eq!(fs::read_to_string(to.join("a.cwasm")).unwrap(), "two");
+        assert!(!to.join("gone.wasm").exists());
+        assert!(to.join("guests/g.wasm").exists());
+    }
+
+    #[test]
+    fn a_module_that_was_not_packed_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        write(&dir.path().join("packed"), &[("a.wasm", "one")]);
+        let error =
+            synchronise(&dir.path().join("packed"), &dir.path().join("modules"), &["a".to_owned()]).unwrap_err();
+        assert!(error.to_string().contains("`a.cwasm`"), "{error}");
+    }
+
+    #[test]
+    fn another_standard_library_discards_the_build() {
+        let dir = tempfile::tempdir().unwrap();
+        let build = dir.path().join("modules-build");
+        discard_foreign(&build, "first").unwrap();
+        write(&build, &[("kept", "")]);
+        discard_foreign(&build, "first").unwrap();
+        assert!(build.join("kept").exists());
+        discard_foreign(&build, "second").unwrap();
+        assert!(!build.join("kept").exists());
+    }
+}

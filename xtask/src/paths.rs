@@ -1,0 +1,85 @@
+//! Where things are.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// The workspace that this program was built from.
+pub(crate) struct Workspace {
+    root: PathBuf,
+}
+
+impl Workspace {
+    /// `cargo run` says where the package is; a program started by hand knows where it was built.
+    pub(crate) fn find() -> Result<Self, Error> {
+        let package =
+            env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+        match package.parent() {
+            Some(root) if root.join("Cargo.toml").is_file() => Ok(Self { root: root.to_path_buf() }),
+            _ => Err(Error::unexpected(format!("`{}` is not a package of the workspace", package.display()))),
+        }
+    }
+
+    /// The directory of the workspace's `Cargo.toml`.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where the packed modules are, whatever CARGO_TARGET_DIR says: crates include them by this path.
+    pub(crate) fn modules(&self) -> PathBuf {
+        self.root.join("target/modules")
+    }
+
+    /// Where modules are compiled: apart from the host's build, so that a new standard library discards nothing else.
+    pub(crate) fn modules_build(&self) -> PathBuf {
+        self.root.join("target/modules-build")
+    }
+
+    /// Where cargo puts what it builds for this machine.
+    pub(crate) fn target(&self) -> PathBuf {
+        let set = env::var_os("CARGO_TARGET_DIR").or_else(|| env::var_os("CARGO_BUILD_TARGET_DIR"));
+        self.root.join(set.map_or_else(|| PathBuf::from("target"), PathBuf::from))
+    }
+}
+
+/// The directory for what is built once for all checkouts: `$XDG_CACHE_HOME/plumbline`, else `~/.cache/plumbline`.
+pub(crate) fn cache() -> Result<PathBuf, Error> {
+    cache_from(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))
+}
+
+/// Relative paths are ignored, as the XDG Base Directory Specification asks for.
+fn cache_from(xdg: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, Error> {
+    let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute(xdg)
+        .or_else(|| absolute(home).map(|home| home.join(".cache")))
+        .map(|base| base.join("plumbline"))
+        .ok_or(Error::NoCache)
+}
+
+/// Cargo's own directory, where the sources of dependencies are.
+pub(crate) fn cargo_home() -> Option<PathBuf> {
+    env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| env::var_os("HOME").map(|home| Path::new(&home).join(".cargo")))
+        .filter(|path| path.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache_of(xdg: &str, home: &str) -> Option<PathBuf> {
+        let value = |text: &str| (!text.is_empty()).then(|| OsString::from(text));
+        cache_from(value(xdg), value(home)).ok()
+    }
+
+    #[test]
+    fn the_cache_follows_the_xdg_rules() {
+        assert_eq!(cache_of("/x", "/home/u"), Some("/x/plumbline".into()));
+        assert_eq!(cache_of("", "/home/u"), Some("/home/u/.cache/plumbline".into()));
+        assert_eq!(cache_of("relative", "/home/u"), Some("/home/u/.cache/plumbline".into()));
+        assert_eq!(cache_of("", ""), None);
+    }
+}

@@ -1,0 +1,103 @@
+//! Running other programs.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use crate::error::Error;
+
+/// `cargo`, the one that started us, in the directory `dir`.
+pub(crate) fn cargo(dir: &Path) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
+    command.current_dir(dir).stdin(Stdio::null());
+    command
+}
+
+/// `cargo SUBCOMMAND --locked` in the directory `dir`.
+pub(crate) fn cargo_locked(dir: &Path, subcommand: &str) -> Command {
+    let mut command = cargo(dir);
+    command.args([subcommand, "--locked"]);
+    command
+}
+
+/// Runs it to its end with our terminal as its own.
+pub(crate) fn status(command: &mut Command) -> Result<ExitStatus, Error> {
+    command.status().map_err(|source| not_started(command, source))
+}
+
+/// Runs it with our terminal as its own; it must succeed.
+pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
+    let status = status(command)?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Error::Failed { command: describe(command), status, output: String::new() })
+    }
+}
+
+/// Like [`run`], but what it prints goes to stderr: for programs that talk on stdout.
+pub(crate) fn run_talkative(command: &mut Command) -> Result<(), Error> {
+    run(command.stdout(Stdio::from(io::stderr())))
+}
+
+/// Runs it and returns what it printed; it must succeed. What it says on stderr becomes part of the error.
+pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
+    let output = command.stdin(Stdio::null()).output().map_err(|source| not_started(command, source))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(Error::Failed { command: describe(command), status: output.status, output: said })
+    }
+}
+
+/// The code that a shell would report for this end: programs ended by a signal count as 128 and its number.
+pub(crate) fn exit_code(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| signal.saturating_add(128)));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
+}
+
+fn not_started(command: &Command, source: io::Error) -> Error {
+    Error::Start { program: file_name(command.get_program()), source }
+}
+
+/// The command for an error message: the program's name and its arguments.
+fn describe(command: &Command) -> String {
+    let mut text = file_name(command.get_program());
+    for arg in command.get_args() {
+        text.push(' ');
+        text.push_str(&arg.to_string_lossy());
+    }
+    text
+}
+
+fn file_name(program: &OsStr) -> String {
+    Path::new(program).file_name().unwrap_or(program).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command_and_what_it_said() {
+        let error = output(Command::new("sh").args(["-c", "echo sorry >&2; exit 3"])).unwrap_err().to_string();
+        assert!(error.starts_with("`sh -c ") && error.contains("exit status: 3") && error.contains("sorry"), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named_with_a_hint() {
+        let error = output(&mut Command::new("/nowhere/dpkg-deb")).unwrap_err();
+        assert!(error.to_string().contains("`dpkg-deb`"), "{error}");
+        assert!(error.hint().unwrap().contains("Debian"));
+    }
+
+    #[test]
+    fn ends_by_signal_get_the_code_of_a_shell() {
+        assert_eq!(exit_code(ExitStatus::from_raw(2)), 130);
+        assert_eq!(exit_code(ExitStatus::from_raw(5 << 8)), 5);
+    }
+}

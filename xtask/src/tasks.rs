@@ -1,0 +1,87 @@
+//! What each command does.
+
+use std::ffi::OsString;
+use std::fs;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use crate::args::{HELP, Task};
+use crate::deny::Deny;
+use crate::error::Error;
+use crate::paths::Workspace;
+use crate::report::say;
+use crate::steps::Outcome;
+use crate::wasm_std::WasmStd;
+use crate::{check, fuzz, local_run, modules, process, steps, wasm_std};
+
+/// Does it.
+pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
+    let workspace = Workspace::find()?;
+    match task {
+        Task::Help => print!("{HELP}"),
+        Task::Setup | Task::Modules => drop(setup(&workspace)?),
+        Task::Run(args) => {
+            setup(&workspace)?;
+            return local_run::run(&workspace, &args);
+        }
+        Task::Test(args) => {
+            setup(&workspace)?;
+            // All that is wrong at once: with the failed ones named in the last lines.
+            let mut cargo = process::cargo_locked(workspace.root(), "test");
+            return passed_through(cargo.args(["--workspace", "--no-fail-fast"]).args(args));
+        }
+        Task::Bench(args) => {
+            setup(&workspace)?;
+            return bench(&workspace, &args);
+        }
+        Task::Fuzz(target, args) => return fuzz::run(&workspace, target.as_deref(), &args),
+        Task::Dist => dist(&workspace)?,
+        Task::Check => check::check(&workspace)?,
+        Task::Deny => deny(&workspace)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes everything that is missing: the standard library for modules, then the modules.
+pub(crate) fn setup(workspace: &Workspace) -> Result<WasmStd, Error> {
+    let start = Instant::now();
+    let std = wasm_std::ensure()?;
+    modules::build(workspace, &std)?;
+    say(format_args!("set-up took {}", steps::seconds(start.elapsed())));
+    Ok(std)
+}
+
+/// Runs it; its exit code is ours.
+fn passed_through(command: &mut Command) -> Result<ExitCode, Error> {
+    Ok(ExitCode::from(process::exit_code(process::status(command)?)))
+}
+
+/// The benchmarks measure the binary too, and look for it beside themselves. Both are built at once: one by one, cargo would give
+/// what they share different features, and compile it twice.
+fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
+    let mut cargo = process::cargo_locked(workspace.root(), "build");
+    process::run_talkative(cargo.args(["--release", "-p", "plumbline-bench", "-p", "plumbline"]))?;
+    let program = workspace.target().join("release/plumbline-bench");
+    passed_through(Command::new(program).args(args).current_dir(workspace.root()))
+}
+
+/// The release build; path and size go to stdout.
+fn dist(workspace: &Workspace) -> Result<(), Error> {
+    setup(workspace)?;
+    process::run_talkative(process::cargo_locked(workspace.root(), "build").args(["--release", "-p", "plumbline"]))?;
+    let binary = workspace.target().join("release/plumbline");
+    let size = fs::metadata(&binary).map_err(Error::io("find the built binary", &binary))?.len();
+    let mib = size as f64 / f64::from(1 << 20);
+    println!("{} ({mib:.1} MiB)", binary.display());
+    Ok(())
+}
+
+/// The dependency rules alone.
+fn deny(workspace: &Workspace) -> Result<(), Error> {
+    let deny = Deny::ensure()?;
+    deny.rules(workspace)?;
+    if let Outcome::Skipped(reason) = deny.advisories(workspace)? {
+        say(format_args!("advisories skipped: {reason}"));
+    }
+    Ok(())
+}
