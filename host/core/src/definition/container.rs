@@ -1,0 +1,173 @@
+//! The container of a plugin.
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::definition::error::DefinitionError;
+use crate::definition::section::{scalar, wrong_type};
+use crate::definition::warning::{WarningKind, Warnings};
+
+/// The text in an image that stands for the version of the cluster.
+pub const K8S_VERSION_VARIABLE: &str = "$SONOBUOY_K8S_VERSION";
+
+/// Keys of a container that are read here. Kubernetes reads keys in this spelling only.
+const READ: [&str; 6] = ["name", "image", "command", "args", "workingDir", "env"];
+
+/// The `spec` of a definition: a container as Kubernetes knows it (core/v1 `Container`), kept as it was written, with what a run on
+/// this machine needs in types.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Container {
+    raw: Map<String, Value>,
+    name: Option<String>,
+    image: Option<String>,
+    command: Vec<String>,
+    args: Vec<String>,
+    working_dir: Option<String>,
+    env: Vec<EnvVar>,
+}
+
+/// A variable in the environment of a container.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EnvVar {
+    /// Its name.
+    pub name: String,
+    /// Its value, or where the value comes from.
+    pub value: EnvValue,
+}
+
+/// The value of a variable.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EnvValue {
+    /// A text; empty when none is given.
+    Text(String),
+    /// The `valueFrom` of Kubernetes, as it was written: only a cluster can tell the value.
+    From(Value),
+}
+
+impl Container {
+    pub(super) fn read(value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
+        let Value::Object(raw) = value else { return Err(wrong_type("spec", "a mapping", &value)) };
+        for key in raw.keys() {
+            if key.eq_ignore_ascii_case("volumes") {
+                let instead = "a container has no volumes: use `extra-volumes`, or `podSpec.volumes`";
+                warnings.add("spec.volumes", WarningKind::NoEffect { instead });
+            } else if let Some(right) = READ.iter().find(|name| name.eq_ignore_ascii_case(key) && **name != key) {
+                warnings.add(format!("spec.{key}"), WarningKind::Spelling { right });
+            }
+        }
+        Ok(Self {
+            name: text(&raw, "name", warnings)?,
+            image: text(&raw, "image", warnings)?,
+            command: texts(&raw, "command", warnings)?,
+            args: texts(&raw, "args", warnings)?,
+            working_dir: text(&raw, "workingDir", warnings)?,
+            env: env(&raw, warnings)?,
+            raw,
+        })
+    }
+
+    /// The container as it was written.
+    #[must_use]
+    pub fn raw(&self) -> &Map<String, Value> {
+        &self.raw
+    }
+
+    /// The name of the container.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The image, with [`K8S_VERSION_VARIABLE`] as it was written.
+    #[must_use]
+    pub fn image(&self) -> Option<&str> {
+        self.image.as_deref()
+    }
+
+    /// The image for a cluster of this version, such as `v1.30.2`: each [`K8S_VERSION_VARIABLE`] is replaced by it.
+    #[must_use]
+    pub fn image_for(&self, k8s_version: &str) -> Option<String> {
+        self.image.as_ref().map(|image| image.replace(K8S_VERSION_VARIABLE, k8s_version))
+    }
+
+    /// The entry point; empty: that of the image.
+    #[must_use]
+    pub fn command(&self) -> &[String] {
+        &self.command
+    }
+
+    /// Arguments to the entry point.
+    #[must_use]
+    pub fn args(&self) -> &[String] {
+        &self.args
+    }
+
+    /// The working directory; `None`: that of the image.
+    #[must_use]
+    pub fn working_dir(&self) -> Option<&str> {
+        self.working_dir.as_deref()
+    }
+
+    /// The environment, in the order in which it was written. Of two variables of one name the last counts.
+    #[must_use]
+    pub fn env(&self) -> &[EnvVar] {
+        &self.env
+    }
+
+    /// The names of variables whose values only a cluster can tell: a run on this machine reports and leaves them out.
+    pub fn env_from_cluster(&self) -> impl Iterator<Item = &str> {
+        self.env.iter().filter(|var| matches!(var.value, EnvValue::From(_))).map(|var| var.name.as_str())
+    }
+}
+
+impl Serialize for Container {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.raw.serialize(to)
+    }
+}
+
+fn read_text(path: String, value: &Value, warnings: &mut Warnings) -> Result<String, DefinitionError> {
+    let text = scalar(value).ok_or_else(|| wrong_type(&path, "text", value))?;
+    if !value.is_string() && !value.is_null() {
+        warnings.add(path, WarningKind::NotText);
+    }
+    Ok(text)
+}
+
+fn text(raw: &Map<String, Value>, key: &str, warnings: &mut Warnings) -> Result<Option<String>, DefinitionError> {
+    let Some(value) = raw.get(key) else { return Ok(None) };
+    read_text(format!("spec.{key}"), value, warnings).map(|text| Some(text).filter(|text| !text.is_empty()))
+}
+
+fn list<'a>(raw: &'a Map<String, Value>, key: &str) -> Result<&'a [Value], DefinitionError> {
+    match raw.get(key) {
+        None | Some(Value::Null) => Ok(&[]),
+        Some(Value::Array(items)) => Ok(items),
+        Some(other) => Err(wrong_type(&format!("spec.{key}"), "a list", other)),
+    }
+}
+
+fn texts(raw: &Map<String, Value>, key: &str, warnings: &mut Warnings) -> Result<Vec<String>, DefinitionError> {
+    let items = list(raw, key)?.iter().enumerate();
+    items.map(|(i, value)| read_text(format!("spec.{key}[{i}]"), value, warnings)).collect()
+}
+
+fn env(raw: &Map<String, Value>, warnings: &mut Warnings) -> Result<Vec<EnvVar>, DefinitionError> {
+    let mut vars = Vec::new();
+    for (i, item) in list(raw, "env")?.iter().enumerate() {
+        let path = format!("spec.env[{i}]");
+        let Value::Object(fields) = item else { return Err(wrong_type(&path, "a mapping", item)) };
+        let name = match fields.get("name") {
+            Some(Value::String(name)) if !name.is_empty() && !name.contains(['=', '\0']) => name.clone(),
+            None | Some(Value::Null) => return Err(DefinitionError::Missing(format!("{path}.name"))),
+            Some(other) => return Err(wrong_type(&format!("{path}.name"), "text without `=`", other)),
+        };
+        let value = match (fields.get("value"), fields.get("valueFrom")) {
+            (None | Some(Value::Null), Some(from)) if !from.is_null() => EnvValue::From(from.clone()),
+            (None, _) => EnvValue::Text(String::new()),
+            (Some(value), _) => EnvValue::Text(read_text(format!("{path}.value"), value, warnings)?),
+        };
+        vars.push(EnvVar { name, value });
+    }
+    Ok(vars)
+}

@@ -1,0 +1,81 @@
+//! Our own section of a definition, `plumbline`.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::definition::error::DefinitionError;
+use crate::definition::limits::LimitsRequest;
+use crate::definition::module_name::is_module_name;
+use crate::definition::section::{Section, wrong_type};
+use crate::definition::warning::{Warnings, cut};
+use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
+
+const KEYS: &[&str] = &["expectations", "options", "limits", "timeout", "depends-on"];
+
+/// The section `plumbline` of a definition. Other tools ignore it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Extensions {
+    /// The module that says who must answer; `None`: see [`crate::definition::Definition::expectations_module`].
+    pub expectations: Option<String>,
+    /// Free options for the plugin's modules.
+    pub options: Map<String, Value>,
+    /// Limits of the plugin's modules, where they differ from the defaults.
+    pub limits: LimitsRequest,
+    /// How long the plugin may take from its launch. `None`: as long as the run says; zero: as long as it wants.
+    pub timeout: Option<Duration>,
+}
+
+impl Extensions {
+    pub(super) fn read(value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
+        let mut section = Section::new("plumbline", value, KEYS, &[], warnings)?;
+        let expectations = section.text("expectations")?;
+        if let Some(name) = expectations.as_ref().filter(|name| !is_module_name(name)) {
+            return Err(DefinitionError::ModuleName { path: section.at("expectations"), name: cut(name) });
+        }
+        if !section.texts("depends-on")?.is_empty() {
+            return Err(DefinitionError::Reserved(section.at("depends-on")));
+        }
+        Ok(Self {
+            expectations,
+            options: section.mapping("options")?,
+            timeout: timeout(&mut section)?,
+            limits: match section.take("limits") {
+                Some(limits) => LimitsRequest::read(&section.at("limits"), limits, warnings)?,
+                None => LimitsRequest::default(),
+            },
+        })
+    }
+
+    pub(super) fn to_json(&self) -> Map<String, Value> {
+        let mut fields = Map::new();
+        if let Some(name) = &self.expectations {
+            fields.insert("expectations".to_owned(), Value::from(name.as_str()));
+        }
+        if !self.options.is_empty() {
+            fields.insert("options".to_owned(), Value::from(self.options.clone()));
+        }
+        if !self.limits.is_empty() {
+            fields.insert("limits".to_owned(), Value::from(self.limits.to_json()));
+        }
+        if let Some(timeout) = self.timeout {
+            fields.insert("timeout".to_owned(), Value::from(format_duration(timeout)));
+        }
+        fields
+    }
+}
+
+fn timeout(section: &mut Section) -> Result<Option<Duration>, DefinitionError> {
+    let path = section.at("timeout");
+    match section.take("timeout") {
+        None => Ok(None),
+        Some(Value::String(text)) => {
+            parse_duration(&text).map(Some).map_err(|cause| DefinitionError::Duration { path, cause })
+        }
+        // As many seconds as a text could say.
+        Some(value) => match value.as_u64().filter(|&seconds| seconds <= MAX_SECONDS) {
+            Some(seconds) => Ok(Some(Duration::from_secs(seconds))),
+            None => Err(wrong_type(&path, "a duration such as `10m` or a whole number of seconds", &value)),
+        },
+    }
+}

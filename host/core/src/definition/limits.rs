@@ -1,0 +1,286 @@
+//! What a plugin asks of its modules' limits, and what it gets.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::definition::error::DefinitionError;
+use crate::definition::section::{Section, wrong_type};
+use crate::definition::warning::Warnings;
+use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
+use crate::limits::ModuleLimits;
+use crate::size::{Bytes, parse_size};
+
+/// A wish for other limits than the defaults: what is `None` is left at the default. The keys are those of [`ModuleLimits`], but
+/// `wall` (a number of seconds or a duration such as `5m`, rounded up to seconds; `wall-seconds` is the same) for `wall_seconds`.
+/// Sizes may be written as `256MiB`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LimitsRequest {
+    /// Wall clock of one call, in seconds.
+    pub wall_seconds: Option<u64>,
+    /// Linear memory, in bytes.
+    pub memory: Option<u64>,
+    /// Elements of all tables together.
+    pub table_elements: Option<u64>,
+    /// Stack of the guest, in bytes. Never more than the default.
+    pub stack: Option<u64>,
+    /// Bytes of all files that a call may read.
+    pub input_bytes: Option<u64>,
+    /// Items that a call may emit.
+    pub items: Option<u64>,
+    /// Bytes of everything that a call may emit.
+    pub output_bytes: Option<u64>,
+    /// Bytes of one item.
+    pub item_bytes: Option<u64>,
+    /// Levels of the tree.
+    pub depth: Option<u32>,
+    /// Bytes copied by one host call.
+    pub hostcall_bytes: Option<u64>,
+    /// Bytes of log lines and standard output.
+    pub log_bytes: Option<u64>,
+}
+
+/// A limit that cannot be granted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    /// More than the operator allows.
+    #[error("limit `{limit}` asks for {}, but the cap is {}: ask for less, or have the operator raise the cap", .unit.show(*.request), .unit.show(*.cap))]
+    OverCap {
+        /// The limit.
+        limit: &'static str,
+        /// What was asked for.
+        request: u64,
+        /// The most that can be had.
+        cap: u64,
+        /// How both are shown.
+        unit: LimitUnit,
+    },
+    /// Nothing can be done within it.
+    #[error("limit `{limit}` is 0: a module could do nothing at all")]
+    Zero {
+        /// The limit.
+        limit: &'static str,
+    },
+}
+
+/// What a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitUnit {
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Items, elements or levels.
+    Number,
+}
+
+impl LimitUnit {
+    fn show(self, n: u64) -> String {
+        match self {
+            Self::Seconds => format!("{n} s"),
+            // Rounded, two sizes might look the same although one is too much.
+            Self::Bytes if parse_size(&Bytes(n).to_string()) != Ok(n) => format!("{n} B"),
+            Self::Bytes => Bytes(n).to_string(),
+            Self::Number => n.to_string(),
+        }
+    }
+}
+
+/// The limits of a plugin's module: what is asked for, else the default. Less than the default is always granted, more only up to
+/// `cap`; a default above the cap is brought down to it. The stack is the engine's, so its cap is the default.
+///
+/// # Errors
+/// [`LimitError`] for the first limit, in the order of [`ModuleLimits`], that is above its cap.
+pub fn effective_limits(
+    request: &LimitsRequest,
+    defaults: &ModuleLimits,
+    cap: &ModuleLimits,
+) -> Result<ModuleLimits, LimitError> {
+    use LimitUnit::{Bytes, Number, Seconds};
+    fn grant(
+        limit: &'static str,
+        unit: LimitUnit,
+        request: Option<u64>,
+        default: u64,
+        cap: u64,
+    ) -> Result<u64, LimitError> {
+        match request {
+            None => Ok(default.min(cap)),
+            Some(request) if request > cap => Err(LimitError::OverCap { limit, request, cap, unit }),
+            Some(request) => Ok(request),
+        }
+    }
+    let (d, c, r) = (defaults, cap, request);
+    let depth = grant("depth", Number, r.depth.map(u64::from), d.depth.into(), c.depth.into());
+    Ok(ModuleLimits {
+        wall_seconds: grant("wall", Seconds, r.wall_seconds, d.wall_seconds, c.wall_seconds)?,
+        memory: grant("memory", Bytes, r.memory, d.memory, c.memory)?,
+        table_elements: grant("table-elements", Number, r.table_elements, d.table_elements, c.table_elements)?,
+        stack: grant("stack", Bytes, r.stack, d.stack, c.stack.min(d.stack))?,
+        input_bytes: grant("input-bytes", Bytes, r.input_bytes, d.input_bytes, c.input_bytes)?,
+        items: grant("items", Number, r.items, d.items, c.items)?,
+        output_bytes: grant("output-bytes", Bytes, r.output_bytes, d.output_bytes, c.output_bytes)?,
+        item_bytes: grant("item-bytes", Bytes, r.item_bytes, d.item_bytes, c.item_bytes)?,
+        // Above 32 bits neither request nor default can be.
+        depth: depth.map(|depth| u32::try_from(depth).unwrap_or(u32::MAX))?,
+        hostcall_bytes: grant("hostcall-bytes", Bytes, r.hostcall_bytes, d.hostcall_bytes, c.hostcall_bytes)?,
+        log_bytes: grant("log-bytes", Bytes, r.log_bytes, d.log_bytes, c.log_bytes)?,
+    })
+}
+
+const KEYS: &[&str] = &[
+    "wall",
+    "wall-seconds",
+    "memory",
+    "table-elements",
+    "stack",
+    "input-bytes",
+    "items",
+    "output-bytes",
+    "item-bytes",
+    "depth",
+    "hostcall-bytes",
+    "log-bytes",
+];
+
+impl LimitsRequest {
+    /// Reads the mapping at `path`.
+    pub(super) fn read(path: &str, value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
+        let mut section = Section::new(path, value, KEYS, &[], warnings)?;
+        let wall = wall(&mut section, "wall")?;
+        let wall_seconds = wall_once(&mut section, wall)?;
+        let depth = number(&mut section, "depth")?;
+        let request = Self {
+            wall_seconds,
+            memory: bytes(&mut section, "memory")?,
+            table_elements: number(&mut section, "table-elements")?,
+            stack: bytes(&mut section, "stack")?,
+            input_bytes: bytes(&mut section, "input-bytes")?,
+            items: number(&mut section, "items")?,
+            output_bytes: bytes(&mut section, "output-bytes")?,
+            item_bytes: bytes(&mut section, "item-bytes")?,
+            depth: depth.map(|depth| u32::try_from(depth).unwrap_or(u32::MAX)),
+            hostcall_bytes: bytes(&mut section, "hostcall-bytes")?,
+            log_bytes: bytes(&mut section, "log-bytes")?,
+        };
+        let needed = [
+            ("wall", request.wall_seconds),
+            ("memory", request.memory),
+            ("stack", request.stack),
+            ("hostcall-bytes", request.hostcall_bytes),
+            ("depth", request.depth.map(u64::from)),
+        ];
+        match needed.into_iter().find(|(_, n)| *n == Some(0)) {
+            Some((limit, _)) => {
+                Err(DefinitionError::Limit { path: section.at(limit), cause: LimitError::Zero { limit } })
+            }
+            None => Ok(request),
+        }
+    }
+
+    /// This request; what it leaves open as `other` asks for it.
+    #[must_use]
+    pub fn or(self, other: &Self) -> Self {
+        Self {
+            wall_seconds: self.wall_seconds.or(other.wall_seconds),
+            memory: self.memory.or(other.memory),
+            table_elements: self.table_elements.or(other.table_elements),
+            stack: self.stack.or(other.stack),
+            input_bytes: self.input_bytes.or(other.input_bytes),
+            items: self.items.or(other.items),
+            output_bytes: self.output_bytes.or(other.output_bytes),
+            item_bytes: self.item_bytes.or(other.item_bytes),
+            depth: self.depth.or(other.depth),
+            hostcall_bytes: self.hostcall_bytes.or(other.hostcall_bytes),
+            log_bytes: self.log_bytes.or(other.log_bytes),
+        }
+    }
+
+    /// Whether nothing is asked for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The mapping that reads as this request.
+    #[must_use]
+    pub fn to_json(&self) -> Map<String, Value> {
+        let wall = self.wall_seconds.map(|s| format_duration(std::time::Duration::from_secs(s)));
+        let numbers = [
+            ("memory", self.memory),
+            ("table-elements", self.table_elements),
+            ("stack", self.stack),
+            ("input-bytes", self.input_bytes),
+            ("items", self.items),
+            ("output-bytes", self.output_bytes),
+            ("item-bytes", self.item_bytes),
+            ("depth", self.depth.map(u64::from)),
+            ("hostcall-bytes", self.hostcall_bytes),
+            ("log-bytes", self.log_bytes),
+        ];
+        let numbers = numbers.into_iter().filter_map(|(key, n)| Some((key.to_owned(), Value::from(n?))));
+        wall.map(|wall| ("wall".to_owned(), Value::from(wall))).into_iter().chain(numbers).collect()
+    }
+}
+
+impl Serialize for LimitsRequest {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for LimitsRequest {
+    /// Unknown keys are ignored.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(from)?;
+        Self::read("limits", value, &mut Warnings::default()).map_err(serde::de::Error::custom)
+    }
+}
+
+fn wall_once(section: &mut Section, wall_value: Option<u64>) -> Result<Option<u64>, DefinitionError> {
+    match (wall_value, wall(section, "wall-seconds")?) {
+        (Some(_), Some(_)) => {
+            Err(DefinitionError::Twice { first: section.at("wall"), second: section.at("wall-seconds") })
+        }
+        (a, b) => Ok(a.or(b)),
+    }
+}
+
+fn wall(section: &mut Section, key: &str) -> Result<Option<u64>, DefinitionError> {
+    let path = section.at(key);
+    match section.take(key) {
+        None => Ok(None),
+        Some(Value::String(text)) => {
+            let duration = parse_duration(&text).map_err(|cause| DefinitionError::Duration { path, cause })?;
+            Ok(Some(duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0))))
+        }
+        // As many seconds as a text could say, so that what is written to an archive reads as the same.
+        Some(value) => match value.as_u64().filter(|&seconds| seconds <= MAX_SECONDS) {
+            Some(seconds) => Ok(Some(seconds)),
+            None => Err(wrong_type(&path, "a whole number of seconds or a duration such as `90s`", &value)),
+        },
+    }
+}
+
+fn bytes(section: &mut Section, key: &str) -> Result<Option<u64>, DefinitionError> {
+    let path = section.at(key);
+    match section.take(key) {
+        None => Ok(None),
+        Some(Value::String(text)) => parse_size(&text).map(Some).map_err(|cause| DefinitionError::Size { path, cause }),
+        Some(value) => match value.as_u64() {
+            Some(bytes) => Ok(Some(bytes)),
+            None => Err(wrong_type(&path, "a number of bytes or a size such as `256MiB`", &value)),
+        },
+    }
+}
+
+fn number(section: &mut Section, key: &str) -> Result<Option<u64>, DefinitionError> {
+    let path = section.at(key);
+    match section.take(key) {
+        None => Ok(None),
+        Some(value) => value.as_u64().map(Some).ok_or_else(|| wrong_type(&path, "a whole number", &value)),
+    }
+}
+
+#[cfg(test)]
+#[path = "limits_tests.rs"]
+mod tests;

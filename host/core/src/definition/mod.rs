@@ -1,0 +1,33 @@
+//! The definition of a plugin: what is executed, how, and how its results are read (docs/definition.md).
+//!
+//! The schema is the incumbent's, so its plugins run unchanged; our own keys stand in a section of their own, `plumbline`, which it
+//! ignores. Keys are matched without regard to case. What is not known is not an error but a [`Warning`].
+
+mod config_map;
+mod container;
+mod error;
+mod extensions;
+mod json;
+mod limits;
+mod model;
+mod module_name;
+mod read;
+mod section;
+mod set;
+mod warning;
+mod yaml;
+
+pub use container::{Container, EnvValue, EnvVar, K8S_VERSION_VARIABLE};
+pub use error::DefinitionError;
+pub use extensions::Extensions;
+pub use limits::{LimitError, LimitsRequest, effective_limits};
+pub use model::{Definition, Parsed, RAW_FORMAT};
+pub use module_name::{MAX_MODULE_NAME, is_module_name};
+pub use set::check_set;
+pub use warning::{MAX_WARNINGS, Warning, WarningKind};
+pub use yaml::MAX_YAML_BYTES;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! What a ledger can be asked.
+
+use jiff::Timestamp;
+
+use crate::ledger::entry::{Entry, Judged, KeyState, Outcome};
+use crate::ledger::error_record::ErrorRecord;
+use crate::ledger::state::{Ledger, Plugin};
+use crate::name::{PluginName, ResultKey};
+use crate::progress::ProgressUpdate;
+use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use crate::verdict::Verdict;
+
+impl Ledger {
+    /// The planned plugins, in the order of the plan.
+    pub fn plugins(&self) -> impl ExactSizeIterator<Item = &PluginName> {
+        self.plugins.iter().map(|plugin| &plugin.name)
+    }
+
+    /// The expected results, in the order of the plan.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &ResultKey> {
+        self.entries.iter().map(|entry| &entry.key)
+    }
+
+    /// The expected results of a plugin, in the order of the plan; none for a plugin that is not planned.
+    pub fn keys_of(&self, plugin: &PluginName) -> impl Iterator<Item = &ResultKey> {
+        self.planned_entries(plugin).iter().map(|entry| &entry.key)
+    }
+
+    /// Where an expected result stands; `None` when it is not expected.
+    #[must_use]
+    pub fn state(&self, key: &ResultKey) -> Option<KeyState> {
+        self.entry(key).ok().map(Entry::state)
+    }
+
+    /// The error in the place of a result; `None` when there is none.
+    #[must_use]
+    pub fn error(&self, key: &ResultKey) -> Option<&ErrorRecord> {
+        match &self.entry(key).ok()?.outcome {
+            Outcome::Failed { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The progress reported for an expected result.
+    #[must_use]
+    pub fn progress(&self, key: &ResultKey) -> Option<&ProgressUpdate> {
+        self.entry(key).ok()?.progress.as_ref()
+    }
+
+    /// When the worker of an expected result was heard of last.
+    #[must_use]
+    pub fn last_heard(&self, key: &ResultKey) -> Option<Timestamp> {
+        self.entry(key).ok()?.heard
+    }
+
+    /// Where the worker of an expected result said hello from.
+    #[must_use]
+    pub fn heard_from(&self, key: &ResultKey) -> Option<&str> {
+        self.entry(key).ok()?.from.as_deref()
+    }
+
+    /// When a plugin was launched last; `None` when it was not.
+    #[must_use]
+    pub fn launched(&self, plugin: &PluginName) -> Option<Timestamp> {
+        self.plugin(plugin)?.launched
+    }
+
+    /// How the tree of a plugin came out; `None` before it is post-processed.
+    #[must_use]
+    pub fn plugin_result(&self, plugin: &PluginName) -> Option<&Judged> {
+        self.plugin(plugin)?.judged.as_ref()
+    }
+
+    /// How the tree of one result came out; `None` before it is post-processed.
+    #[must_use]
+    pub fn result(&self, key: &ResultKey) -> Option<&Judged> {
+        self.entry(key).ok()?.judged.as_ref()
+    }
+
+    /// Uploads under way.
+    pub fn uploads(&self) -> impl Iterator<Item = (&ResultKey, u64)> {
+        self.entries.iter().filter_map(|entry| entry.upload.map(|upload| (&entry.key, upload.id)))
+    }
+
+    /// The results of a plugin that are neither in nor failed, as of the last event or tick. A result whose upload failed is among
+    /// them while it may be retried.
+    #[must_use]
+    pub fn missing(&self, plugin: &PluginName) -> Vec<&ResultKey> {
+        self.planned_entries(plugin).iter().filter(|entry| !entry.is_final()).map(|entry| &entry.key).collect()
+    }
+
+    /// Whether every expected result of a plugin is in or has failed, and no retry has time left at `now`. `false` for a plugin that
+    /// is not planned.
+    #[must_use]
+    pub fn is_plugin_complete(&self, plugin: &PluginName, now: Timestamp) -> bool {
+        self.plugin_index(plugin).is_ok_and(|index| self.is_complete_at(index, now))
+    }
+
+    /// Whether every planned plugin is complete at `now`. A ledger without plugins is complete: there is nothing to wait for (and no
+    /// [`super::Effect::RunComplete`] will come).
+    #[must_use]
+    pub fn is_complete(&self, now: Timestamp) -> bool {
+        (0..self.plugins.len()).all(|index| self.is_complete_at(index, now))
+    }
+
+    /// Whether somebody ended the run before its time.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    /// When the next window ends, never before `now`: the time for the next [`Ledger::tick`]. `None`: nothing changes by time alone.
+    #[must_use]
+    pub fn next_deadline(&self, now: Timestamp) -> Option<Timestamp> {
+        let waiting =
+            (0..self.plugins.len()).filter(|&index| self.plugins.get(index).is_some_and(|plugin| !plugin.complete));
+        waiting.filter_map(|index| self.plugin_deadline(index)).min().map(|at| at.max(now))
+    }
+
+    /// A timeout behind an upload ends at its own time; retries end together, and only once nothing else is awaited.
+    fn plugin_deadline(&self, index: usize) -> Option<Timestamp> {
+        let entries = self.entries_of(index);
+        let held = entries.iter().filter_map(|entry| entry.held.as_ref()?.until).min();
+        let open = entries.iter().any(|entry| entry.upload.is_some() || matches!(entry.outcome, Outcome::Waiting));
+        let retries = if open { None } else { entries.iter().filter_map(Entry::retry_ends).max() };
+        [held, retries].into_iter().flatten().min()
+    }
+
+    /// The status at `now`, as others read it.
+    #[must_use]
+    pub fn status(&self, now: Timestamp) -> RunStatus {
+        let mut entries = Vec::with_capacity(self.entries.len());
+        for (index, plugin) in self.plugins.iter().enumerate() {
+            let complete = self.is_complete_at(index, now);
+            let alone = plugin.range.len() == 1;
+            entries.extend(self.entries_of(index).iter().map(|entry| {
+                let judged = entry.judged.as_ref().or(plugin.judged.as_ref().filter(|_| alone));
+                entry_status(entry, complete || entry.is_overdue(now), judged)
+            }));
+        }
+        let status = if self.tar.is_some() {
+            RunPhase::Complete
+        } else if !self.plugins.is_empty() && self.is_complete(now) {
+            RunPhase::PostProcessing
+        } else {
+            RunPhase::Running
+        };
+        RunStatus {
+            plugins: if self.plugins.is_empty() { None } else { Some(entries) },
+            status,
+            tar_info: self.tar.clone().unwrap_or_default(),
+            interrupted: self.interrupted,
+        }
+    }
+
+    /// The verdict over the run as it stands at `now`: that of [`Verdict::from_run`], and the statuses of the plugins' whole trees with
+    /// it, which may be worse than those of their parts.
+    #[must_use]
+    pub fn verdict(&self, now: Timestamp) -> Verdict {
+        let judged = self.plugins.iter().filter_map(|plugin| plugin.judged.as_ref());
+        Verdict::judge(&self.status(now), judged.map(|judged| (&judged.status, Some(&judged.counts))))
+    }
+
+    fn plugin(&self, plugin: &PluginName) -> Option<&Plugin> {
+        self.plugins.get(*self.by_name.get(plugin)?)
+    }
+
+    fn planned_entries(&self, plugin: &PluginName) -> &[Entry] {
+        self.by_name.get(plugin).map_or(&[], |&index| self.entries_of(index))
+    }
+
+    fn is_complete_at(&self, index: usize, now: Timestamp) -> bool {
+        self.plugins.get(index).is_some_and(|plugin| plugin.complete) || self.is_due(index, now)
+    }
+}
+
+fn entry_status(entry: &Entry, settled: bool, judged: Option<&Judged>) -> PluginStatus {
+    let status = match entry.outcome {
+        Outcome::Received { .. } => EntryStatus::Complete,
+        Outcome::Failed { .. } => EntryStatus::Failed,
+        Outcome::Waiting | Outcome::Broken { .. } if settled => EntryStatus::Failed,
+        Outcome::Waiting | Outcome::Broken { .. } => EntryStatus::Running,
+    };
+    PluginStatus {
+        plugin: entry.key.plugin.to_string(),
+        node: entry.key.node.to_string(),
+        status,
+        result_status: judged.map(|judged| judged.status.clone()),
+        result_counts: judged.map(|judged| judged.counts.clone()),
+        progress: entry.progress.clone(),
+        last_heartbeat: entry.heard,
+    }
+}

@@ -1,0 +1,34 @@
+//! What a run is, as plain data and rules: names, definitions, expected results, the ledger, progress, and the result tree.
+//!
+//! No I/O, no async, no WebAssembly, no Kubernetes: everything here can be tested by calling it.
+#![forbid(unsafe_code)]
+
+pub mod definition;
+pub mod driver;
+pub mod duration;
+pub mod flat;
+pub mod item;
+pub mod ledger;
+pub mod limits;
+pub mod name;
+pub mod node;
+pub mod progress;
+pub mod rollup;
+pub mod run_status;
+pub mod size;
+pub mod status;
+pub mod time;
+pub mod verdict;
+pub mod walk;
+
+pub use definition::Definition;
+pub use driver::Driver;
+pub use item::{FlatItem, Item, Meta};
+pub use ledger::Ledger;
+pub use limits::{ModuleLimits, ReceiveLimits};
+pub use name::{GLOBAL, NameError, NodeName, PluginName, ResultKey, RunId};
+pub use node::{Node, Taint};
+pub use progress::ProgressUpdate;
+pub use run_status::RunStatus;
+pub use status::Status;
+pub use verdict::Verdict;

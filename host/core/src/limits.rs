@@ -1,0 +1,121 @@
+//! What modules and uploads may use. Every bound has a default and its reason.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// What one call of a module may use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ModuleLimits {
+    /// Wall clock of one call, in seconds. Default 300: a 1 GiB JUnit file takes under 20 s on a slow core.
+    pub wall_seconds: u64,
+    /// Linear memory of the instance, in bytes. Default 256 MiB: a runtime such as CPython needs about 60 MiB.
+    pub memory: u64,
+    /// Elements of all tables together. Default 100,000: an interpreter with its function table needs about 20,000.
+    pub table_elements: u64,
+    /// Stack of the guest in bytes. Default 1 MiB. One engine has one stack size: a plugin cannot ask for more.
+    pub stack: u64,
+    /// Bytes of all files of a result set together that a call may read. Default 4 GiB.
+    pub input_bytes: u64,
+    /// Items that a call may emit. Default 5,000,000.
+    pub items: u64,
+    /// Bytes of everything emitted by a call: names, meta and details. Default 2 GiB.
+    pub output_bytes: u64,
+    /// Bytes of one item. Default 16 MiB: the largest failure text seen in the wild is 3 MiB.
+    pub item_bytes: u64,
+    /// Levels of the tree. Default 64.
+    pub depth: u32,
+    /// Bytes copied across the boundary by one host call. Default 32 MiB.
+    pub hostcall_bytes: u64,
+    /// Bytes of log lines, standard output and standard error together. Default 64 KiB; the rest is dropped, and said once.
+    pub log_bytes: u64,
+}
+
+impl Default for ModuleLimits {
+    fn default() -> Self {
+        Self {
+            wall_seconds: 300,
+            memory: 256 << 20,
+            table_elements: 100_000,
+            stack: 1 << 20,
+            input_bytes: 4 << 30,
+            items: 5_000_000,
+            output_bytes: 2 << 30,
+            item_bytes: 16 << 20,
+            depth: 64,
+            hostcall_bytes: 32 << 20,
+            log_bytes: 64 << 10,
+        }
+    }
+}
+
+impl ModuleLimits {
+    /// The most that a definition or module may ask for, unless the operator says otherwise: several times the defaults, and what
+    /// a machine that aggregates can spare.
+    #[must_use]
+    pub fn cap() -> Self {
+        Self {
+            wall_seconds: 3600,
+            memory: 1 << 30,
+            table_elements: 250_000,
+            stack: 1 << 20,
+            input_bytes: 64 << 30,
+            items: 50_000_000,
+            output_bytes: 16 << 30,
+            item_bytes: 64 << 20,
+            depth: 128,
+            hostcall_bytes: 128 << 20,
+            log_bytes: 1 << 20,
+        }
+    }
+}
+
+/// The largest component that is compiled, in bytes: 64 MiB. A component of CPython is 18 MiB; compilation takes memory and time
+/// in proportion to the size, so this is checked before it begins.
+pub const MAX_COMPONENT_BYTES: u64 = 64 << 20;
+
+/// What one upload may use. The defaults leave room for a journal of a busy node and end a hostile one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+pub struct ReceiveLimits {
+    /// Bytes of a body as sent. Default 4 GiB.
+    pub body_bytes: u64,
+    /// Bytes of all members of an archive, unpacked. Default 16 GiB.
+    pub unpacked_bytes: u64,
+    /// Members of an archive. Default 100,000.
+    pub entries: u64,
+    /// Bytes of a progress update, hello or heartbeat. Default 1 MiB.
+    pub message_bytes: u64,
+    /// Seconds within which the head of a request must have arrived. Default 10.
+    pub head_seconds: u64,
+    /// Seconds without one byte of a body after which an upload is given up. Default 60.
+    pub idle_seconds: u64,
+    /// Seconds for a whole upload. Default 6 hours.
+    pub upload_seconds: u64,
+    /// Connections open at once. Default 16,384: 5,000 nodes with three plugins each.
+    pub connections: usize,
+}
+
+impl Default for ReceiveLimits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 4 << 30,
+            unpacked_bytes: 16 << 30,
+            entries: 100_000,
+            message_bytes: 1 << 20,
+            head_seconds: 10,
+            idle_seconds: 60,
+            upload_seconds: 6 * 3600,
+            connections: 16_384,
+        }
+    }
+}
+
+impl ReceiveLimits {
+    /// [`ReceiveLimits::idle_seconds`] as a duration.
+    #[must_use]
+    pub fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_seconds)
+    }
+}

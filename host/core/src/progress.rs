@@ -1,0 +1,250 @@
+//! What a plugin says about how far it is, and how one update follows another (docs/protocol.md, «Progress»).
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::name::ResultKey;
+use crate::time::never;
+
+/// Names kept in all lists of one state together. A complete end-to-end suite has about 7,000 tests: more names than this help nobody.
+pub const MAX_NAMES: usize = 10_000;
+
+/// Bytes of all names of one state together: 1 MiB, as much as one update may have.
+pub const MAX_NAME_BYTES: usize = 1 << 20;
+
+/// Bytes of a message; the rest is cut off. It is one line for a person.
+pub const MAX_MESSAGE_BYTES: usize = 4 << 10;
+
+/// An update as a plugin sends it, and the state that updates add up to, as the status shows it.
+///
+/// Every key may be missing or `null`. The state never carries the keys that begin with `append`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ProgressUpdate {
+    /// The plugin. Set by the server.
+    #[serde(deserialize_with = "or_default")]
+    pub name: String,
+    /// The node, or `global`. Set by the server.
+    #[serde(deserialize_with = "or_default")]
+    pub node: String,
+    /// When the server received the update.
+    #[serde(default = "never", deserialize_with = "or_never")]
+    pub timestamp: Timestamp,
+    /// One line for a person.
+    #[serde(deserialize_with = "or_default")]
+    pub msg: String,
+    /// How many tests are expected; 0 when nobody knows.
+    #[serde(deserialize_with = "or_default")]
+    pub total: i64,
+    /// How many tests ended, those that failed not counted.
+    #[serde(deserialize_with = "or_default")]
+    pub completed: i64,
+    /// Names of what could not be run.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+    /// Names of the tests that failed.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
+    /// Append mode: `total` grows too.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "std::ops::Not::not")]
+    pub appendtotals: bool,
+    /// Append mode: how much `completed` grows.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero")]
+    pub appendcompleted: i64,
+    /// Append mode: names to add to `failures`.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
+    pub appendfailing: Vec<String>,
+    /// How many names were left out of the lists because of [`MAX_NAMES`] or [`MAX_NAME_BYTES`]. Ours: other readers ignore it.
+    #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero_unsigned")]
+    pub omitted: u64,
+}
+
+impl Default for ProgressUpdate {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            node: String::new(),
+            timestamp: never(),
+            msg: String::new(),
+            total: 0,
+            completed: 0,
+            errors: Vec::new(),
+            failures: Vec::new(),
+            appendtotals: false,
+            appendcompleted: 0,
+            appendfailing: Vec::new(),
+            omitted: 0,
+        }
+    }
+}
+
+fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(de: D) -> Result<T, D::Error> {
+    Option::<T>::deserialize(de).map(Option::unwrap_or_default)
+}
+
+fn or_never<'de, D: Deserializer<'de>>(de: D) -> Result<Timestamp, D::Error> {
+    Option::<Timestamp>::deserialize(de).map(|at| at.unwrap_or_else(never))
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &i64) -> bool {
+    *n == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero_unsigned(n: &u64) -> bool {
+    *n == 0
+}
+
+/// Why the body of a progress update is refused (status 400).
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProgressError {
+    /// The body is not JSON, or a key has a value of another type.
+    #[error("progress update is not valid: {0}")]
+    Invalid(String),
+    /// The body is JSON but not an object.
+    #[error("progress update is not a JSON object")]
+    NotAnObject,
+}
+
+impl ProgressUpdate {
+    /// Reads the body of a request. Keys are matched without regard to case and unknown ones are ignored. `name`, `node` and
+    /// `timestamp` are left for [`ProgressUpdate::stamp`]: what the plugin wrote there does not count, and is not even looked at.
+    ///
+    /// The caller bounds the size of `body` (see [`crate::ReceiveLimits::message_bytes`]).
+    ///
+    /// # Errors
+    /// [`ProgressError`], when the body is not an object of the form above.
+    pub fn from_body(body: &[u8]) -> Result<Self, ProgressError> {
+        let value: Value = serde_json::from_slice(body).map_err(|e| ProgressError::Invalid(e.to_string()))?;
+        let Value::Object(fields) = value else { return Err(ProgressError::NotAnObject) };
+        let ours = ["name", "node", "timestamp", "omitted"];
+        let fields = fields
+            .into_iter()
+            .map(|(key, value)| (key.to_ascii_lowercase(), value))
+            .filter(|(key, _)| !ours.contains(&key.as_str()))
+            .collect();
+        let mut update: Self =
+            serde_json::from_value(Value::Object(fields)).map_err(|e| ProgressError::Invalid(e.to_string()))?;
+        update.bound();
+        Ok(update)
+    }
+
+    /// Sets what the server knows better than the plugin: who sent it, and when.
+    pub fn stamp(&mut self, key: &ResultKey, at: Timestamp) {
+        self.name = key.plugin.to_string();
+        self.node = key.node.to_string();
+        self.timestamp = at;
+    }
+
+    /// Whether this adds to what was said before, rather than replacing it.
+    #[must_use]
+    pub fn is_appending(&self) -> bool {
+        self.appendtotals || self.appendcompleted > 0 || !self.appendfailing.is_empty()
+    }
+
+    /// How many tests failed, those whose names were left out counted.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        (self.failures.len() as u64).saturating_add(self.omitted)
+    }
+
+    /// How many tests are still to come; `None` when `total` does not say so much.
+    #[must_use]
+    pub fn remaining(&self) -> Option<u64> {
+        let failed = i64::try_from(self.failed()).unwrap_or(i64::MAX);
+        u64::try_from(self.total.saturating_sub(self.completed).saturating_sub(failed)).ok()
+    }
+
+    /// Bytes of all names, the measure of [`MAX_NAME_BYTES`].
+    #[must_use]
+    pub fn name_bytes(&self) -> usize {
+        [&self.failures, &self.errors, &self.appendfailing].into_iter().flatten().map(String::len).sum()
+    }
+
+    /// Drops names from the end of the lists until at most `bytes` bytes of names are left, and counts them as omitted.
+    pub fn trim_names(&mut self, bytes: usize) {
+        let (mut count, mut left) = (MAX_NAMES, bytes);
+        for list in [&mut self.failures, &mut self.errors, &mut self.appendfailing] {
+            let before = list.len();
+            let keep = list
+                .iter()
+                .take(count)
+                .take_while(|name| match left.checked_sub(name.len()) {
+                    Some(rest) => {
+                        left = rest;
+                        true
+                    }
+                    None => false,
+                })
+                .count();
+            list.truncate(keep);
+            count -= keep;
+            self.omitted = self.omitted.saturating_add((before - keep) as u64);
+        }
+    }
+
+    fn bound(&mut self) {
+        self.trim_names(MAX_NAME_BYTES);
+        if self.msg.len() > MAX_MESSAGE_BYTES {
+            let mut end = MAX_MESSAGE_BYTES;
+            while !self.msg.is_char_boundary(end) {
+                end -= 1;
+            }
+            self.msg.truncate(end);
+        }
+    }
+}
+
+/// The state after `update`, given the state before it.
+///
+/// * An update that does not append replaces the state.
+/// * An update that appends to a state: who, when and the message are the update's; `completed` grows by `appendcompleted`; with
+///   `appendtotals`, `total` grows by `appendcompleted` and the number of names in `appendfailing`; these names go to `failures`.
+///   The result does not append.
+/// * Two updates that both append become one that does: `appendcompleted` is summed, `appendfailing` joined, `appendtotals` is the
+///   update's, and so are who, when and the message.
+///
+/// With no state before, the update meets an empty one. Counters saturate; lists are bounded by [`MAX_NAMES`] and [`MAX_NAME_BYTES`],
+/// the oldest names stay, and [`ProgressUpdate::omitted`] counts the rest.
+#[must_use]
+pub fn combine(old: Option<&ProgressUpdate>, update: ProgressUpdate) -> ProgressUpdate {
+    let mut state = match old {
+        _ if !update.is_appending() => ProgressUpdate { appendcompleted: 0, ..update },
+        None => append(ProgressUpdate::default(), update),
+        Some(old) => append(old.clone(), update),
+    };
+    state.bound();
+    state
+}
+
+fn append(old: ProgressUpdate, update: ProgressUpdate) -> ProgressUpdate {
+    let both = old.is_appending();
+    let mut state = ProgressUpdate {
+        name: update.name,
+        node: update.node,
+        timestamp: update.timestamp,
+        msg: update.msg,
+        omitted: old.omitted.saturating_add(update.omitted),
+        ..old
+    };
+    if both {
+        state.appendcompleted = state.appendcompleted.saturating_add(update.appendcompleted);
+        state.appendfailing.extend(update.appendfailing);
+        state.appendtotals = update.appendtotals;
+    } else {
+        state.completed = state.completed.saturating_add(update.appendcompleted);
+        if update.appendtotals {
+            let failing = i64::try_from(update.appendfailing.len()).unwrap_or(i64::MAX);
+            state.total = state.total.saturating_add(update.appendcompleted).saturating_add(failing);
+        }
+        state.failures.extend(update.appendfailing);
+        state.appendcompleted = 0;
+    }
+    state
+}
+
+#[cfg(test)]
+#[path = "progress_tests.rs"]
+mod tests;

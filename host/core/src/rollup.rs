@@ -1,0 +1,255 @@
+//! How the status of an item follows from those of its children (docs/architecture.md, «Result tree»).
+//!
+//! In the standard mode an item with children is `failed` if any child is `failed` or `timeout`, else `unknown` if any is, else
+//! `passed`. As soon as one leaf of a plugin's tree has a status of the plugin's own, the whole tree is in the custom mode: the status
+//! of every item with children is a list of counts, such as `failed: 1, warning: 3`.
+//!
+//! Every status of an item with children is overwritten, whatever the post-processor or a hand-written file said. A leaf keeps its
+//! own: a suite without test cases is a leaf, with whatever status the post-processor gave it.
+
+use std::collections::BTreeMap;
+
+use crate::item::Item;
+use crate::status::Status;
+
+/// Statuses of a plugin's own that are counted by name in one item; the lexically greatest beyond this are counted as
+/// [`OTHER_STATUSES`]. Real plugins have a handful; the bound ends a module that invents a status per item, whose text would
+/// otherwise be repeated on every level.
+pub const MAX_CUSTOM_STATUSES: usize = 100;
+
+/// What statuses beyond [`MAX_CUSTOM_STATUSES`] are counted as.
+pub const OTHER_STATUSES: &str = "other";
+
+/// The key in the meta of a root without any item under which [`NO_RESULTS_REASON`] stands.
+pub const REASON: &str = "reason";
+
+/// Why a root without any item is `unknown`.
+pub const NO_RESULTS_REASON: &str = "the plugin has no results: nothing can be said of it";
+
+/// The counts in a text that looks like `failed: 1, warning: 3`; `None` for any other text.
+#[must_use]
+pub fn counts_in(text: &str) -> Option<Vec<(&str, u64)>> {
+    text.split(", ")
+        .map(|part| {
+            let (name, count) = part.rsplit_once(": ")?;
+            let digits = !count.is_empty() && count.bytes().all(|b| b.is_ascii_digit());
+            if name.is_empty() || !digits { None } else { Some((name, count.parse().ok()?)) }
+        })
+        .collect()
+}
+
+/// Statuses, counted: what is needed to know the status of the item above them. Needs no tree, so a tree that lies on disk in
+/// pre-order can be rolled up from back to front:
+///
+/// ```
+/// use plumbline_core::{Status, rollup::Tally};
+///
+/// // root > (suite > (passed, failed), passed), in pre-order: depth, and the status of leaves.
+/// let tree = [(0, None), (1, None), (2, Some(Status::Passed)), (2, Some(Status::Failed)), (1, Some(Status::Passed))];
+/// let custom = tree.iter().flat_map(|(_, status)| status).any(Status::is_custom);
+/// let mut open: Vec<Tally> = Vec::new(); // open[d]: the items of depth d seen since the last item above them
+/// let mut rolled = Vec::new();
+/// for (depth, status) in tree.iter().rev() {
+///     let depth: usize = *depth;
+///     let below = open.get_mut(depth + 1).map(std::mem::take).unwrap_or_default();
+///     let status = status.clone().unwrap_or_else(|| below.result(custom));
+///     open.resize_with(open.len().max(depth + 1), Tally::default);
+///     open[depth].add(&status);
+///     rolled.push(status);
+/// }
+/// assert_eq!(rolled.pop(), Some(Status::Failed)); // the root
+/// assert_eq!(rolled.pop(), Some(Status::Failed)); // the suite
+/// ```
+///
+/// Bounded: see [`MAX_CUSTOM_STATUSES`]. The order of additions makes no difference.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tally {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
+    timeout: u64,
+    unknown: u64,
+    custom: BTreeMap<String, u64>,
+    beyond: u64,
+}
+
+impl Tally {
+    /// Counts the status of one child. In one that is a list of counts, each count is added on its own.
+    pub fn add(&mut self, status: &Status) {
+        self.add_many(status, 1);
+    }
+
+    /// Counts the status of `n` children that have the same: what [`Tally::add`] does `n` times.
+    pub fn add_many(&mut self, status: &Status, n: u64) {
+        match status {
+            // Not even a name: a status that nobody has does not take the place of one that somebody has.
+            _ if n == 0 => {}
+            Status::Custom(text) => match counts_in(text) {
+                Some(parts) => {
+                    parts.into_iter().for_each(|(name, of)| self.add_named(&Status::from(name), of.saturating_mul(n)));
+                }
+                None => self.add_named(status, n),
+            },
+            standard => self.add_named(standard, n),
+        }
+    }
+
+    /// Counts the status of one leaf as it is, for a summary of leaves by status ([`Tally::counts`]).
+    pub fn add_leaf(&mut self, status: &Status) {
+        self.add_named(status, 1);
+    }
+
+    fn add_named(&mut self, status: &Status, n: u64) {
+        let count = match status {
+            Status::Passed => &mut self.passed,
+            Status::Failed => &mut self.failed,
+            Status::Skipped => &mut self.skipped,
+            Status::Timeout => &mut self.timeout,
+            Status::Unknown => &mut self.unknown,
+            Status::Custom(name) if name.is_empty() => &mut self.unknown,
+            Status::Custom(name) => return self.add_custom(name, n),
+        };
+        *count = count.saturating_add(n);
+    }
+
+    /// Keeps the lexically smallest names. A name that was pushed out is greater than all that are kept, then and later, so it never
+    /// comes back with a part of its count: the order of additions makes no difference.
+    fn add_custom(&mut self, name: &str, n: u64) {
+        if let Some(count) = self.custom.get_mut(name) {
+            *count = count.saturating_add(n);
+            return;
+        }
+        if self.custom.len() >= MAX_CUSTOM_STATUSES {
+            match self.custom.last_entry() {
+                Some(last) if name < last.key().as_str() => self.beyond = self.beyond.saturating_add(last.remove()),
+                _ => {
+                    self.beyond = self.beyond.saturating_add(n);
+                    return;
+                }
+            }
+        }
+        self.custom.insert(name.to_owned(), n);
+    }
+
+    /// Whether nothing was counted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The status of the item above what was counted; `unknown` if nothing was, so that an empty run never passes. `custom_mode` says
+    /// whether any leaf of the plugin's whole tree has a status of the plugin's own.
+    #[must_use]
+    pub fn result(&self, custom_mode: bool) -> Status {
+        if self.is_empty() {
+            Status::Unknown
+        } else if custom_mode {
+            let counts: Vec<String> = self.counts().iter().map(|(name, n)| format!("{name}: {n}")).collect();
+            Status::from(counts.join(", "))
+        } else if self.failed > 0 || self.timeout > 0 {
+            Status::Failed
+        } else if self.passed + self.skipped > 0 && self.unknown == 0 && self.custom.is_empty() {
+            Status::Passed
+        } else {
+            Status::Unknown
+        }
+    }
+
+    /// What was counted, by status.
+    #[must_use]
+    pub fn counts(&self) -> BTreeMap<String, u64> {
+        let mut counts = self.custom.clone();
+        let standard = [
+            (Status::Passed, self.passed),
+            (Status::Failed, self.failed),
+            (Status::Skipped, self.skipped),
+            (Status::Timeout, self.timeout),
+            (Status::Unknown, self.unknown),
+        ];
+        counts.extend(standard.into_iter().filter(|&(_, n)| n > 0).map(|(status, n)| (status.as_str().to_owned(), n)));
+        if self.beyond > 0 {
+            let other = counts.entry(OTHER_STATUSES.to_owned()).or_default();
+            *other = other.saturating_add(self.beyond);
+        }
+        counts
+    }
+}
+
+/// Rolls up the tree of one plugin: sets the status of every item with children, and that of a root without any to `unknown`, with
+/// the [`REASON`] in its meta unless it gives one of its own. Not recursive, so a deep tree costs memory and not the stack.
+pub fn roll_up(root: &mut Item) {
+    if root.items.is_empty() {
+        root.status = Status::Unknown;
+        root.meta.entry(REASON.to_owned()).or_insert_with(|| NO_RESULTS_REASON.to_owned());
+        return;
+    }
+    let custom_mode = root.leaves().any(|leaf| is_custom(&leaf.status));
+    let statuses = rolled_up(root, custom_mode);
+    // The same order, with the right to write: pre-order needs no way back up, so a stack of iterators is enough.
+    let mut statuses = statuses.into_iter();
+    root.status = statuses.next().unwrap_or_default();
+    let mut open = vec![root.items.iter_mut()];
+    while let Some(siblings) = open.last_mut() {
+        match siblings.next() {
+            Some(item) => {
+                item.status = statuses.next().unwrap_or_default();
+                open.push(item.items.iter_mut());
+            }
+            None => {
+                open.pop();
+            }
+        }
+    }
+}
+
+fn is_custom(status: &Status) -> bool {
+    matches!(status, Status::Custom(text) if !text.is_empty())
+}
+
+/// The statuses of all items in pre-order, rolled up.
+fn rolled_up(root: &Item, custom_mode: bool) -> Vec<Status> {
+    struct Open<'a> {
+        children: std::slice::Iter<'a, Item>,
+        tally: Tally,
+        place: usize,
+    }
+    let mut statuses = vec![Status::Unknown];
+    let mut open = vec![Open { children: root.items.iter(), tally: Tally::default(), place: 0 }];
+    while let Some(top) = open.last_mut() {
+        let Some(item) = top.children.next() else {
+            let status = top.tally.result(custom_mode);
+            let place = top.place;
+            open.pop();
+            if let Some(above) = open.last_mut() {
+                above.tally.add(&status);
+            }
+            if let Some(slot) = statuses.get_mut(place) {
+                *slot = status;
+            }
+            continue;
+        };
+        if item.items.is_empty() {
+            let status =
+                if item.status == Status::Custom(String::new()) { Status::Unknown } else { item.status.clone() };
+            top.tally.add(&status);
+            statuses.push(status);
+        } else {
+            let place = statuses.len();
+            statuses.push(Status::Unknown);
+            open.push(Open { children: item.items.iter(), tally: Tally::default(), place });
+        }
+    }
+    statuses
+}
+
+/// The leaves of a tree by status. An item without children is its own leaf. Not recursive; bounded by [`MAX_CUSTOM_STATUSES`].
+#[must_use]
+pub fn counts(item: &Item) -> BTreeMap<String, u64> {
+    let mut tally = Tally::default();
+    item.leaves().for_each(|leaf| tally.add_leaf(&leaf.status));
+    tally.counts()
+}
+
+#[cfg(test)]
+#[path = "rollup_tests.rs"]
+mod tests;

@@ -1,0 +1,190 @@
+//! The status of a run as others read it: one JSON object (docs/protocol.md, «Status»).
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::progress::ProgressUpdate;
+use crate::status::Status;
+use crate::time::{NEVER, never};
+
+/// The status of a run. Reading is lenient: keys may be missing or `null`, unknown ones are ignored.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct RunStatus {
+    /// One entry per expected result, in the order of the plan; `None` (written `null`) before there is a plan.
+    #[serde(default)]
+    pub plugins: Option<Vec<PluginStatus>>,
+    /// How far the run is.
+    #[serde(default)]
+    pub status: RunPhase,
+    /// The archive; all zero until the run is complete.
+    #[serde(rename = "tar-info", default)]
+    pub tar_info: TarInfo,
+    /// The run was ended before its time. Ours: left out when false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+}
+
+/// The status of one expected result.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "PluginStatusRead")]
+pub struct PluginStatus {
+    /// The plugin. Text and not a [`crate::PluginName`]: old runs have names that are refused today. Also read from the key `name`.
+    pub plugin: String,
+    /// The node, or `global`.
+    pub node: String,
+    /// Whether the result is in.
+    pub status: EntryStatus,
+    /// How the result came out; `None` (written as empty text) until it is post-processed.
+    #[serde(rename = "result-status", serialize_with = "empty_if_none")]
+    pub result_status: Option<Status>,
+    /// How many leaves of the result tree have which status; `None` (written `null`) until it is post-processed.
+    #[serde(rename = "result-counts")]
+    pub result_counts: Option<BTreeMap<String, u64>>,
+    /// How far the plugin says it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ProgressUpdate>,
+    /// When its worker was heard of last. Ours: left out when it never was.
+    #[serde(rename = "last-heartbeat", skip_serializing_if = "Option::is_none")]
+    pub last_heartbeat: Option<Timestamp>,
+}
+
+fn empty_if_none<S: Serializer>(status: &Option<Status>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(status.as_ref().map_or("", Status::as_str))
+}
+
+/// [`PluginStatus`] as it is read: `plugin` and `name` may both be there.
+#[derive(Deserialize)]
+struct PluginStatusRead {
+    plugin: Option<String>,
+    name: Option<String>,
+    node: Option<String>,
+    status: Option<EntryStatus>,
+    #[serde(rename = "result-status")]
+    result_status: Option<String>,
+    #[serde(rename = "result-counts")]
+    result_counts: Option<BTreeMap<String, u64>>,
+    progress: Option<ProgressUpdate>,
+    #[serde(rename = "last-heartbeat")]
+    last_heartbeat: Option<Timestamp>,
+}
+
+impl From<PluginStatusRead> for PluginStatus {
+    fn from(read: PluginStatusRead) -> Self {
+        Self {
+            plugin: read.plugin.or(read.name).unwrap_or_default(),
+            node: read.node.unwrap_or_default(),
+            status: read.status.unwrap_or_default(),
+            result_status: read.result_status.filter(|text| !text.is_empty()).map(Status::from),
+            result_counts: read.result_counts,
+            progress: read.progress,
+            last_heartbeat: read.last_heartbeat,
+        }
+    }
+}
+
+/// The archive of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TarInfo {
+    /// File name without directories; empty when there is no archive yet.
+    pub name: String,
+    /// When the archive was finished.
+    #[serde(default = "never", deserialize_with = "lenient_time")]
+    pub created: Timestamp,
+    /// Digest of the file: 64 lower-case hexadecimal digits.
+    pub sha256: String,
+    /// Size of the file in bytes.
+    pub size: u64,
+}
+
+impl Default for TarInfo {
+    fn default() -> Self {
+        Self { name: String::new(), created: NEVER, sha256: String::new(), size: 0 }
+    }
+}
+
+fn lenient_time<'de, D: Deserializer<'de>>(de: D) -> Result<Timestamp, D::Error> {
+    Option::<Timestamp>::deserialize(de).map(|at| at.unwrap_or(NEVER))
+}
+
+/// An enum over words, written as its words; a word that is not known is kept as it is.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $(#[$first_doc:meta])* $first:ident = $first_word:literal, $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+        #[serde(from = "String", into = "String")]
+        pub enum $name {
+            $(#[$first_doc])*
+            #[default]
+            $first,
+            $($(#[$variant_doc])* $variant,)*
+            /// A word that this version does not know.
+            Other(String),
+        }
+        impl $name {
+            /// The word as it is written.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                match self {
+                    Self::$first => $first_word,
+                    $(Self::$variant => $word,)*
+                    Self::Other(text) => text,
+                }
+            }
+        }
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                match text.as_str() {
+                    $first_word => Self::$first,
+                    $($word => Self::$variant,)*
+                    _ => Self::Other(text),
+                }
+            }
+        }
+        impl From<$name> for String {
+            fn from(word: $name) -> String {
+                match word {
+                    $name::Other(text) => text,
+                    known => known.as_str().to_owned(),
+                }
+            }
+        }
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+words! {
+    /// How far a run is.
+    RunPhase {
+        /// Results are awaited.
+        Running = "running",
+        /// Every expected result is in or has failed; the results are being read and packed.
+        PostProcessing = "post-processing",
+        /// The archive exists.
+        Complete = "complete",
+        /// The run broke down without an archive.
+        Failed = "failed",
+    }
+}
+
+words! {
+    /// Whether an expected result is in.
+    EntryStatus {
+        /// It is awaited.
+        Running = "running",
+        /// It arrived.
+        Complete = "complete",
+        /// It will not arrive: an error is recorded in its place.
+        Failed = "failed",
+    }
+}
+
+#[cfg(test)]
+#[path = "run_status_tests.rs"]
+mod tests;

@@ -1,0 +1,99 @@
+//! How an item ended.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How an item ended. Everything but the first five is a status of the plugin's own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub enum Status {
+    /// It did what it should.
+    Passed,
+    /// It did not.
+    Failed,
+    /// It was not tried.
+    Skipped,
+    /// It did not end in time.
+    Timeout,
+    /// Nobody can say: no result, or one that could not be read.
+    #[default]
+    Unknown,
+    /// A status of the plugin's own, such as `warning`; for an item with children also counts such as `failed: 1, warning: 3`.
+    Custom(String),
+}
+
+impl Status {
+    /// The status as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Timeout => "timeout",
+            Self::Unknown => "unknown",
+            Self::Custom(text) => text,
+        }
+    }
+
+    /// Whether this is none of the five standard ones.
+    #[must_use]
+    pub fn is_custom(&self) -> bool {
+        matches!(self, Self::Custom(_))
+    }
+}
+
+impl From<&str> for Status {
+    /// Empty text is [`Status::Unknown`].
+    fn from(text: &str) -> Self {
+        match text {
+            "passed" => Self::Passed,
+            "failed" => Self::Failed,
+            "skipped" => Self::Skipped,
+            "timeout" => Self::Timeout,
+            "unknown" | "" => Self::Unknown,
+            other => Self::Custom(other.to_owned()),
+        }
+    }
+}
+
+impl From<String> for Status {
+    fn from(text: String) -> Self {
+        Self::from(text.as_str())
+    }
+}
+
+impl From<Status> for String {
+    fn from(status: Status) -> String {
+        match status {
+            Status::Custom(text) => text,
+            other => other.as_str().to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_is_read_as_it_is_written() {
+        for text in ["passed", "failed", "skipped", "timeout", "unknown", "warning", "failed: 1, passed: 2", "Passed"] {
+            let status = Status::from(text);
+            assert_eq!(status.to_string(), text);
+            assert_eq!(serde_json::to_string(&status).unwrap(), format!("\"{text}\""));
+            assert_eq!(serde_json::from_str::<Status>(&format!("\"{text}\"")).unwrap(), status);
+        }
+        assert_eq!(Status::from("timeout"), Status::Timeout);
+        // Words are taken as they are: only these five in lower case are the standard ones.
+        assert!(Status::from("Passed").is_custom());
+        assert_eq!(Status::from(""), Status::Unknown);
+    }
+}

@@ -1,0 +1,117 @@
+//! From status to verdict.
+
+use super::*;
+use crate::run_status::PluginStatus;
+
+fn entry(status: &str, counts: &[(&str, u64)]) -> PluginStatus {
+    PluginStatus {
+        plugin: "p".to_owned(),
+        node: "global".to_owned(),
+        status: EntryStatus::Complete,
+        result_status: (!status.is_empty()).then(|| status.into()),
+        result_counts: Some(counts.iter().map(|&(status, n)| (status.to_owned(), n)).collect()),
+        ..PluginStatus::default()
+    }
+}
+
+fn complete(statuses: &[&str]) -> RunStatus {
+    let plugins = statuses.iter().map(|status| entry(status, &[])).collect();
+    RunStatus { plugins: Some(plugins), status: RunPhase::Complete, ..RunStatus::default() }
+}
+
+#[test]
+fn a_complete_run_is_judged_by_its_results() {
+    for (statuses, verdict) in [
+        (&["passed"][..], Verdict::Passed),
+        (&["passed", "skipped"], Verdict::Passed),
+        (&["skipped"], Verdict::Passed),
+        (&["warning"], Verdict::Passed),
+        (&["passed", "warning: 3"], Verdict::Passed),
+        (&["passed", "failed"], Verdict::Failed),
+        (&["failed", "unknown"], Verdict::Failed),
+        (&["passed: 2, failed: 1"], Verdict::Failed),
+        (&["failed: 0, passed: 1"], Verdict::Passed),
+        (&["warning: 1, timeout: 1"], Verdict::Incomplete),
+        (&["timeout"], Verdict::Incomplete),
+        (&["failed", "timeout"], Verdict::Incomplete),
+        (&["passed", "unknown"], Verdict::Incomplete),
+        (&["passed: 1, unknown: 1"], Verdict::Incomplete),
+        // Complete, but never read.
+        (&["passed", ""], Verdict::Incomplete),
+        (&["unknown"], Verdict::NothingToJudge),
+        (&["unknown", ""], Verdict::NothingToJudge),
+        (&["unknown: 3"], Verdict::NothingToJudge),
+        (&[], Verdict::NothingToJudge),
+    ] {
+        assert_eq!(Verdict::from_run(&complete(statuses)), verdict, "{statuses:?}");
+    }
+    let none = RunStatus { plugins: None, ..complete(&[]) };
+    assert_eq!(Verdict::from_run(&none), Verdict::NothingToJudge);
+}
+
+#[test]
+fn a_timeout_below_a_failed_parent_makes_the_run_incomplete() {
+    let run = RunStatus { plugins: Some(vec![entry("failed", &[("timeout", 1), ("failed", 2)])]), ..complete(&[]) };
+    assert_eq!(Verdict::from_run(&run), Verdict::Incomplete);
+    let run = RunStatus { plugins: Some(vec![entry("failed", &[("timeout", 0), ("failed", 2)])]), ..complete(&[]) };
+    assert_eq!(Verdict::from_run(&run), Verdict::Failed);
+}
+
+#[test]
+fn what_is_missing_comes_before_what_failed() {
+    for missing in [EntryStatus::Running, EntryStatus::Failed, EntryStatus::Other("lost".to_owned())] {
+        let mut run = complete(&["failed", "passed"]);
+        run.plugins.as_mut().unwrap()[1].status = missing.clone();
+        assert_eq!(Verdict::from_run(&run), Verdict::Incomplete, "{missing}");
+    }
+    for phase in [RunPhase::Running, RunPhase::PostProcessing, RunPhase::Other("paused".to_owned())] {
+        let run = RunStatus { status: phase.clone(), ..complete(&["passed"]) };
+        assert_eq!(Verdict::from_run(&run), Verdict::Incomplete, "{phase}");
+    }
+}
+
+#[test]
+fn a_run_that_was_ended_or_broke_down_is_that_first() {
+    let failed = RunStatus { status: RunPhase::Failed, ..complete(&["failed"]) };
+    assert_eq!(Verdict::from_run(&failed), Verdict::SystemFailure);
+    assert_eq!(Verdict::from_run(&RunStatus { interrupted: true, ..failed }), Verdict::Interrupted);
+    assert_eq!(Verdict::from_run(&RunStatus { interrupted: true, ..complete(&["passed"]) }), Verdict::Interrupted);
+}
+
+#[test]
+fn whole_trees_may_be_worse_than_their_parts() {
+    let run = complete(&["passed"]);
+    let counts = [("timeout".to_owned(), 1)].into();
+    for (status, counts, verdict) in [
+        (Status::Passed, None, Verdict::Passed),
+        (Status::Failed, None, Verdict::Failed),
+        (Status::Unknown, None, Verdict::Incomplete),
+        (Status::Failed, Some(&counts), Verdict::Incomplete),
+    ] {
+        assert_eq!(Verdict::judge(&run, [(&status, counts)]), verdict, "{status}");
+    }
+}
+
+#[test]
+fn each_verdict_has_the_exit_code_that_the_manual_lists() {
+    let codes: Vec<(String, u8)> = [
+        Verdict::Passed,
+        Verdict::Failed,
+        Verdict::Incomplete,
+        Verdict::SystemFailure,
+        Verdict::NothingToJudge,
+        Verdict::Interrupted,
+    ]
+    .iter()
+    .map(|verdict| (verdict.to_string(), verdict.exit_code()))
+    .collect();
+    let expected = [
+        ("passed", 0),
+        ("failed", 1),
+        ("incomplete", 3),
+        ("system failure", 4),
+        ("nothing to judge", 5),
+        ("interrupted", 130),
+    ];
+    assert_eq!(codes, expected.map(|(word, code)| (word.to_owned(), code)));
+}
