@@ -1,0 +1,147 @@
+//! The module's side of the boundary: generated bindings, and what turns them into the types that an author sees. Only for `wasm32`.
+
+use std::panic;
+
+use crate::input::{InputFile, Source};
+use crate::log::Level;
+use crate::{Expectations, Expected, Node, Output, PluginInfo, PostProcessor, Taint};
+
+use expectations::exports::plumbline::plugin::expectations as expectations_role;
+use post_processor::plumbline::plugin::{input, log, output};
+
+/// The records of the interface `types`. Items cross the boundary as the author made them, without conversion.
+pub mod types {
+    pub use crate::item::{Detail, Item, Status};
+
+    /// `plugin-info`, with the options still as text.
+    #[derive(Debug)]
+    pub struct PluginInfo {
+        /// The plugin's name.
+        pub name: String,
+        /// The driver.
+        pub driver: String,
+        /// The `result-format`.
+        pub format: String,
+        /// How many results the run expects.
+        pub expected_results: u32,
+        /// The options as a JSON object.
+        pub options: String,
+    }
+}
+
+/// Bindings of the world `post-processor-module`.
+#[expect(missing_docs, reason = "generated")]
+pub mod post_processor {
+    wit_bindgen::generate!({
+        world: "post-processor-module",
+        path: "../../wit",
+        pub_export_macro: true,
+        runtime_path: "plumbline_sdk::guest::rt",
+        with: { "plumbline:plugin/types@0.1.0": crate::guest::types },
+    });
+}
+
+/// Bindings of the world `expectations-module`.
+#[expect(missing_docs, reason = "generated")]
+pub mod expectations {
+    wit_bindgen::generate!({
+        world: "expectations-module",
+        path: "../../wit",
+        pub_export_macro: true,
+        runtime_path: "plumbline_sdk::guest::rt",
+        with: {
+            "plumbline:plugin/types@0.1.0": crate::guest::types,
+            "plumbline:plugin/log@0.1.0": crate::guest::post_processor::plumbline::plugin::log,
+        },
+    });
+}
+
+/// The runtime of the generated bindings.
+pub mod rt {
+    pub use wit_bindgen::rt::*;
+}
+
+/// The role `post-processor`, as the host calls it.
+///
+/// # Errors
+///
+/// What the author's function returns, or that the options are not JSON.
+pub fn process<P: PostProcessor>(plugin: types::PluginInfo, files: Vec<input::File>) -> Result<(), String> {
+    report_panics();
+    let plugin = plugin_info(plugin)?;
+    let files =
+        files.into_iter().map(|file| InputFile::new(file.path(), file.size(), Box::new(HostFile(file)))).collect();
+    let mut out = Output::new(Box::new(|batch| output::emit(batch)));
+    P::process(&plugin, files, &mut out)
+}
+
+/// The role `expectations`, as the host calls it.
+///
+/// # Errors
+///
+/// What the author's function returns, or that the options or the pod spec are not JSON.
+pub fn expected_results<E: Expectations>(
+    plugin: types::PluginInfo,
+    pod_spec: Option<String>,
+    nodes: Vec<expectations_role::Node>,
+) -> Result<Vec<expectations_role::ExpectedResult>, String> {
+    report_panics();
+    let plugin = plugin_info(plugin)?;
+    let pod_spec = pod_spec.map(|text| json(&text, "pod spec")).transpose()?;
+    let nodes: Vec<Node> = nodes.into_iter().map(Node::from).collect();
+    let expected = E::expected_results(&plugin, pod_spec.as_ref(), &nodes)?;
+    Ok(expected.into_iter().map(expectations_role::ExpectedResult::from).collect())
+}
+
+pub(crate) fn write_log(level: Level, message: &str) {
+    let level = match level {
+        Level::Debug => log::Level::Debug,
+        Level::Info => log::Level::Info,
+        Level::Warning => log::Level::Warning,
+        Level::Error => log::Level::Error,
+    };
+    log::write(level, message);
+}
+
+/// A panic ends the instance by a trap, which carries no words: write them to the log first.
+fn report_panics() {
+    panic::set_hook(Box::new(|info| write_log(Level::Error, &info.to_string())));
+}
+
+fn plugin_info(plugin: types::PluginInfo) -> Result<PluginInfo, String> {
+    let types::PluginInfo { name, driver, format, expected_results, options } = plugin;
+    let options = json(&options, "module's options")?;
+    Ok(PluginInfo { name, driver, format, expected_results, options })
+}
+
+fn json(text: &str, what: &str) -> Result<serde_json::Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("the {what} that the host gave are not JSON: {error}"))
+}
+
+struct HostFile(input::File);
+
+impl Source for HostFile {
+    fn read(&mut self, max: u32) -> Result<Vec<u8>, String> {
+        self.0.read(max)
+    }
+}
+
+impl From<expectations_role::Node> for Node {
+    fn from(node: expectations_role::Node) -> Self {
+        let expectations_role::Node { name, labels, taints, ready, unschedulable, os, arch } = node;
+        let taints = taints
+            .into_iter()
+            .map(|taint| Taint { key: taint.key, value: taint.value, effect: taint.effect })
+            .collect();
+        Self { name, labels: labels.into_iter().collect(), taints, ready, unschedulable, os, arch }
+    }
+}
+
+impl From<Expected> for expectations_role::ExpectedResult {
+    fn from(expected: Expected) -> Self {
+        match expected {
+            Expected::Global => Self::Global,
+            Expected::Node(name) => Self::Node(name),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Lines for the log of the run.
+//!
+//! ```
+//! use plumbline_sdk::log;
+//!
+//! log::info("reading");
+//! let skipped = 3;
+//! log::warning!("{skipped} lines were not understood");
+//! ```
+//!
+//! The host bounds the log of a call (64 KiB unless set otherwise): what is over the limit is dropped, and said once. Do not log per item.
+//! In native tests the lines are kept in [`Run::log`](crate::testing::Run::log), or go to standard error where no test case runs.
+
+/// How much a line matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// For who writes the module.
+    Debug,
+    /// For who wants to know.
+    Info,
+    /// Something is odd, and the result is still good.
+    Warning,
+    /// Something is wrong with the result.
+    Error,
+}
+
+/// Writes one line.
+pub fn write(level: Level, message: &str) {
+    #[cfg(target_arch = "wasm32")]
+    crate::guest::write_log(level, message);
+    #[cfg(not(target_arch = "wasm32"))]
+    crate::testing::write_log(level, message);
+}
+
+macro_rules! level {
+    ($function:ident, $level:ident, $macro:ident, $doc:literal, $d:tt) => {
+        #[doc = $doc]
+        pub fn $function(message: impl AsRef<str>) {
+            write(Level::$level, message.as_ref());
+        }
+
+        #[doc(hidden)]
+        #[macro_export]
+        macro_rules! $macro {
+                            ($d($d arguments:tt)+) => {
+                                $crate::log::write($crate::log::Level::$level, &::std::format!($d($d arguments)+))
+                            };
+                        }
+
+        #[doc = $doc]
+        #[doc = "Arguments as for `format!`."]
+        pub use $macro as $function;
+    };
+}
+
+level!(debug, Debug, __log_debug, "Writes a line for who writes the module.", $);
+level!(info, Info, __log_info, "Writes a line for who wants to know.", $);
+level!(warning, Warning, __log_warning, "Writes a line that says what is odd.", $);
+level!(error, Error, __log_error, "Writes a line that says what is wrong with the result.", $);

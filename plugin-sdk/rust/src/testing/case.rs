@@ -1,0 +1,295 @@
+//! The input of a native run.
+
+use std::fmt;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use super::check;
+use super::log;
+use super::run::Run;
+use crate::input::Source;
+use crate::{Expectations, Expected, InputFile, Node, Output, PluginInfo, PostProcessor};
+
+/// What a module is given: the plugin, the files, the nodes.
+#[derive(Debug, Clone)]
+pub struct Case {
+    plugin: PluginInfo,
+    options: Map<String, Value>,
+    files: Vec<(String, Content)>,
+    chunk: Option<u32>,
+    pod_spec: Option<Value>,
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone)]
+enum Content {
+    Bytes(Vec<u8>),
+    /// These bytes, and then an error.
+    Broken(Vec<u8>, String),
+    Disk(PathBuf),
+    /// So many bytes, made anew for each run.
+    Generated(u64, Rc<dyn Fn() -> Box<dyn Read>>),
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => write!(f, "{} bytes", bytes.len()),
+            Self::Broken(bytes, error) => write!(f, "{} bytes, then `{error}`", bytes.len()),
+            Self::Disk(path) => write!(f, "{}", path.display()),
+            Self::Generated(size, _) => write!(f, "{size} bytes, generated"),
+        }
+    }
+}
+
+impl Default for Case {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Case {
+    /// A plugin `test` of driver `Job`, no options, no files, no nodes.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            plugin: PluginInfo {
+                name: "test".to_owned(),
+                driver: "Job".to_owned(),
+                format: String::new(),
+                expected_results: 1,
+                options: Value::Null,
+            },
+            options: Map::new(),
+            files: Vec::new(),
+            chunk: None,
+            pod_spec: None,
+            nodes: Vec::new(),
+        }
+    }
+
+    /// The plugin's name.
+    #[must_use]
+    pub fn plugin(mut self, name: impl Into<String>) -> Self {
+        self.plugin.name = name.into();
+        self
+    }
+
+    /// The driver: `Job`, `DaemonSet`, `Process`.
+    #[must_use]
+    pub fn driver(mut self, driver: impl Into<String>) -> Self {
+        self.plugin.driver = driver.into();
+        self
+    }
+
+    /// The `result-format`.
+    #[must_use]
+    pub fn format(mut self, format: impl Into<String>) -> Self {
+        self.plugin.format = format.into();
+        self
+    }
+
+    /// How many results the run expects of the plugin.
+    #[must_use]
+    pub fn expected_results(mut self, count: u32) -> Self {
+        self.plugin.expected_results = count;
+        self
+    }
+
+    /// Adds an option of the definition.
+    #[must_use]
+    pub fn option(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.options.insert(key.into(), value.into());
+        self
+    }
+
+    /// Adds a file. The path is the one in the archive, such as `results/global/a.xml`. Files reach the module in the order in
+    /// which they are added.
+    #[must_use]
+    pub fn file(mut self, path: impl Into<String>, content: impl Into<Vec<u8>>) -> Self {
+        self.files.push((path.into(), Content::Bytes(content.into())));
+        self
+    }
+
+    /// Adds a file that gives `content` and then fails with `error`.
+    #[must_use]
+    pub fn broken_file(
+        mut self,
+        path: impl Into<String>,
+        content: impl Into<Vec<u8>>,
+        error: impl Into<String>,
+    ) -> Self {
+        self.files.push((path.into(), Content::Broken(content.into(), error.into())));
+        self
+    }
+
+    /// Adds a file of the disk under the path that it is to have in the archive; it is opened when it is read first.
+    #[must_use]
+    pub fn file_from(mut self, path: impl Into<String>, disk: impl Into<PathBuf>) -> Self {
+        self.files.push((path.into(), Content::Disk(disk.into())));
+        self
+    }
+
+    /// Adds a file that `make` makes while it is read: for files larger than memory. `size` is what the module is told.
+    #[must_use]
+    pub fn generated_file<R: Read + 'static>(
+        mut self,
+        path: impl Into<String>,
+        size: u64,
+        make: impl Fn() -> R + 'static,
+    ) -> Self {
+        self.files.push((path.into(), Content::Generated(size, Rc::new(move || Box::new(make())))));
+        self
+    }
+
+    /// Adds the files below the plugin's directory `root` whose path below it `select` accepts, in lexical order, as the host
+    /// does it.
+    ///
+    /// # Errors
+    ///
+    /// A directory that cannot be read.
+    pub fn directory(mut self, root: impl AsRef<Path>, select: impl Fn(&str) -> bool) -> io::Result<Self> {
+        let mut found = Vec::new();
+        walk(root.as_ref(), "", &mut found)?;
+        found.sort();
+        for (path, disk) in found {
+            if select(&path) {
+                self.files.push((path, Content::Disk(disk)));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Gives the module at most `bytes` with each read, in place of all that it asks for: what is read must not depend on where
+    /// the host cuts.
+    #[must_use]
+    pub fn chunk(mut self, bytes: u32) -> Self {
+        self.chunk = Some(bytes.max(1));
+        self
+    }
+
+    /// The definition's `podSpec`.
+    #[must_use]
+    pub fn pod_spec(mut self, pod_spec: impl Into<Value>) -> Self {
+        self.pod_spec = Some(pod_spec.into());
+        self
+    }
+
+    /// Adds a node of the cluster.
+    #[must_use]
+    pub fn node(mut self, node: Node) -> Self {
+        self.nodes.push(node);
+        self
+    }
+
+    /// Runs a post-processor.
+    ///
+    /// # Panics
+    ///
+    /// Where the host would end the call: an item that breaks a rule.
+    #[must_use]
+    #[expect(clippy::panic, reason = "a failed test, as the documentation says")]
+    pub fn run<P: PostProcessor>(&self) -> Run {
+        let ((items, outcome), log) = log::gather(|| {
+            let (sender, emitted) = std::sync::mpsc::channel();
+            let mut out = Output::new(Box::new(move |batch| {
+                // The other end lives until all is gathered.
+                let _ = sender.send(std::mem::take(batch));
+            }));
+            let files = self.files.iter().map(|(path, content)| self.input(path, content)).collect();
+            let outcome = P::process(&self.info(), files, &mut out);
+            drop(out);
+            (emitted.into_iter().flatten().collect::<Vec<_>>(), outcome)
+        });
+        let mut previous = None;
+        for item in &items {
+            if let Some(problem) = check::problem(item, previous) {
+                panic!("the host would end the call: {problem}");
+            }
+            previous = Some(item.depth);
+        }
+        Run { items, outcome, log }
+    }
+
+    /// Asks an expectation.
+    ///
+    /// # Errors
+    ///
+    /// What the module returns, or that it named a result twice or a node that is not there, which the host refuses.
+    pub fn expected<E: Expectations>(&self) -> Result<Vec<Expected>, String> {
+        let (expected, _log) = log::gather(|| E::expected_results(&self.info(), self.pod_spec.as_ref(), &self.nodes));
+        let expected = expected?;
+        let mut seen = std::collections::BTreeSet::new();
+        for result in &expected {
+            if !seen.insert(result) {
+                return Err(format!("{result:?} is named twice"));
+            }
+            if let Expected::Node(name) = result
+                && !self.nodes.iter().any(|node| node.name == *name)
+            {
+                return Err(format!("node `{name}` is not one of the nodes given"));
+            }
+        }
+        Ok(expected)
+    }
+
+    fn info(&self) -> PluginInfo {
+        PluginInfo { options: Value::Object(self.options.clone()), ..self.plugin.clone() }
+    }
+
+    fn input(&self, path: &str, content: &Content) -> InputFile {
+        let (size, source) = match content {
+            Content::Bytes(bytes) => (bytes.len() as u64, Native::new(io::Cursor::new(bytes.clone()), None)),
+            Content::Broken(bytes, error) => {
+                (bytes.len() as u64, Native::new(io::Cursor::new(bytes.clone()), Some(error.clone())))
+            }
+            Content::Disk(disk) => match fs::File::open(disk).and_then(|file| Ok((file.metadata()?.len(), file))) {
+                Ok((size, file)) => (size, Native::new(file, None)),
+                Err(error) => (0, Native::new(io::empty(), Some(error.to_string()))),
+            },
+            Content::Generated(size, make) => (*size, Native::new(make(), None)),
+        };
+        InputFile::new(path.to_owned(), size, Box::new(Native { chunk: self.chunk, ..source }))
+    }
+}
+
+fn walk(directory: &Path, prefix: &str, found: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            walk(&entry.path(), &format!("{path}/"), found)?;
+        } else {
+            found.push((path, entry.path()));
+        }
+    }
+    Ok(())
+}
+
+struct Native {
+    reader: Box<dyn Read>,
+    error: Option<String>,
+    chunk: Option<u32>,
+}
+
+impl Native {
+    fn new(reader: impl Read + 'static, error: Option<String>) -> Self {
+        Self { reader: Box::new(reader), error, chunk: None }
+    }
+}
+
+impl Source for Native {
+    fn read(&mut self, max: u32) -> Result<Vec<u8>, String> {
+        let max = self.chunk.map_or(max, |chunk| chunk.min(max));
+        let mut bytes = Vec::with_capacity(max as usize);
+        self.reader.by_ref().take(max.into()).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        match &self.error {
+            Some(error) if bytes.is_empty() => Err(error.clone()),
+            _ => Ok(bytes),
+        }
+    }
+}
