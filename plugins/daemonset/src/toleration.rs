@@ -1,0 +1,102 @@
+//! Tolerations (Kubernetes core/v1 `Toleration`).
+
+use plumbline_sdk::Taint;
+
+use crate::error::SpecError;
+use crate::place::Place;
+
+/// What the DaemonSet controller of Kubernetes adds to the pods that it makes: the taints of a node in trouble, and of a cordoned one, do
+/// not drive them away.
+const CONTROLLER: [(&str, Effect); 6] = [
+    ("node.kubernetes.io/not-ready", Effect::NoExecute),
+    ("node.kubernetes.io/unreachable", Effect::NoExecute),
+    ("node.kubernetes.io/disk-pressure", Effect::NoSchedule),
+    ("node.kubernetes.io/memory-pressure", Effect::NoSchedule),
+    ("node.kubernetes.io/pid-pressure", Effect::NoSchedule),
+    ("node.kubernetes.io/unschedulable", Effect::NoSchedule),
+];
+
+/// The one more that it adds to pods on the host's network, which need no network plugin.
+const HOST_NETWORK: (&str, Effect) = ("node.kubernetes.io/network-unavailable", Effect::NoSchedule);
+
+/// What a taint does to pods that do not tolerate it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// They are not scheduled there.
+    NoSchedule,
+    /// They are scheduled there when nothing better is found: nothing is excluded.
+    PreferNoSchedule,
+    /// They are not scheduled there, and evicted where they run.
+    NoExecute,
+}
+
+/// Which taints do not matter to a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toleration {
+    /// The taint's key; empty for any.
+    pub key: String,
+    /// The taint's value; `None` for any (operator `Exists`).
+    pub value: Option<String>,
+    /// The taint's effect; `None` for any.
+    pub effect: Option<Effect>,
+}
+
+impl Effect {
+    /// `None` for a word that Kubernetes does not know.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "NoSchedule" => Some(Self::NoSchedule),
+            "PreferNoSchedule" => Some(Self::PreferNoSchedule),
+            "NoExecute" => Some(Self::NoExecute),
+            _ => None,
+        }
+    }
+}
+
+impl Toleration {
+    pub(crate) fn read(place: &Place<'_>) -> Result<Self, SpecError> {
+        let toleration = place.object()?;
+        let key = toleration.text("key")?.to_owned();
+        let value = toleration.text("value")?.to_owned();
+        let wrong = |operator, rule| SpecError::Values { place: toleration.name().to_owned(), operator, rule };
+        let value = match toleration.text("operator")? {
+            "" | "Equal" if key.is_empty() => return Err(wrong("Equal", "needs a `key`")),
+            "" | "Equal" => Some(value),
+            "Exists" if !value.is_empty() => return Err(wrong("Exists", "takes no `value`")),
+            "Exists" => None,
+            other => return Err(toleration.required("operator")?.unknown(other, "`Equal` or `Exists`")),
+        };
+        let effect = match toleration.text("effect")? {
+            "" => None,
+            name => Some(Effect::from_name(name).map_or_else(
+                || Err(toleration.required("effect")?.unknown(name, "`NoSchedule`, `PreferNoSchedule` or `NoExecute`")),
+                Ok,
+            )?),
+        };
+        Ok(Self { key, value, effect })
+    }
+
+    /// Whether it covers `taint`, whose effect is `effect`.
+    fn covers(&self, taint: &Taint, effect: Effect) -> bool {
+        (self.key.is_empty() || self.key == taint.key)
+            && self.value.as_ref().is_none_or(|value| *value == taint.value)
+            && self.effect.is_none_or(|own| own == effect)
+    }
+}
+
+/// The tolerations that the DaemonSet controller adds.
+pub(crate) fn of_the_controller(host_network: bool) -> Vec<Toleration> {
+    let further = host_network.then_some(HOST_NETWORK);
+    let exists = |(key, effect): (&str, Effect)| Toleration { key: key.to_owned(), value: None, effect: Some(effect) };
+    CONTROLLER.into_iter().chain(further).map(exists).collect()
+}
+
+/// Whether none of the taints keeps the pod away. `PreferNoSchedule` never does, nor does an effect that is not known (a later Kubernetes
+/// may have one; what it does cannot be told).
+pub(crate) fn tolerates_all(tolerations: &[Toleration], taints: &[Taint]) -> bool {
+    taints.iter().all(|taint| match Effect::from_name(&taint.effect) {
+        None | Some(Effect::PreferNoSchedule) => true,
+        Some(effect) => tolerations.iter().any(|toleration| toleration.covers(taint, effect)),
+    })
+}

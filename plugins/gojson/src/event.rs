@@ -1,0 +1,127 @@
+//! An event of `go test -json`; `go doc test2json` describes them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+/// What matters of an event. Empty where it is absent or null.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Event<'a> {
+    /// What happened.
+    pub(crate) action: Cow<'a, str>,
+    pub(crate) package: Cow<'a, str>,
+    pub(crate) test: Cow<'a, str>,
+    pub(crate) output: Cow<'a, str>,
+    /// What was built, in the events of the build.
+    pub(crate) import_path: Cow<'a, str>,
+    /// Whose build failed, so that the package did.
+    pub(crate) failed_build: Cow<'a, str>,
+}
+
+impl<'a> Event<'a> {
+    /// Reads an object.
+    pub(crate) fn read(json: &'a [u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(json)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Event<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Event<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an event")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Event<'de>, M::Error> {
+                let mut event = Event::default();
+                while let Some(Text(key)) = map.next_key::<Text<'de>>()? {
+                    // Go reads keys without regard to case, and of several the last counts.
+                    let place = match key.to_ascii_lowercase().as_str() {
+                        "action" => &mut event.action,
+                        "package" => &mut event.package,
+                        "test" => &mut event.test,
+                        "output" => &mut event.output,
+                        "importpath" => &mut event.import_path,
+                        "failedbuild" => &mut event.failed_build,
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                            continue;
+                        }
+                    };
+                    if let Some(Text(text)) = map.next_value::<Option<Text<'de>>>()? {
+                        *place = text;
+                    }
+                }
+                Ok(event)
+            }
+        }
+        deserializer.deserialize_map(Object)
+    }
+}
+
+/// A text, taken as bytes: what is not UTF-8, and halves of surrogate pairs, are replaced and do not end the file.
+struct Text<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Bytes;
+        impl<'de> Visitor<'de> for Bytes {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text")
+            }
+
+            fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Text<'de>, E> {
+                Ok(Text(String::from_utf8_lossy(bytes)))
+            }
+
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(String::from_utf8_lossy(bytes).into_owned())))
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_without_regard_to_case_and_the_last_counts() {
+        let event =
+            Event::read(br#"{"ACTION":"run","action":"pass","Time":"x","tEsT":"T","Elapsed":0.1,"Package":null}"#);
+        assert_eq!(event.unwrap(), Event { action: "pass".into(), test: "T".into(), ..Event::default() });
+    }
+
+    #[test]
+    fn escapes_are_resolved_and_rubbish_replaced() {
+        let event = Event::read(b"{\"Output\":\"a\\n\\u00e4\\ud800\",\"Test\":\"\xFFx\"}").unwrap();
+        assert!(event.output.starts_with("a\nä"), "{event:?}");
+        assert!(event.output.contains('\u{FFFD}'), "{event:?}");
+        assert_eq!(event.test, "\u{FFFD}x");
+    }
+
+    #[test]
+    fn other_types_are_errors() {
+        for json in
+            [r#"{"Action":5}"#, r#"{"Action":["pass"]}"#, r#"{"Test":{}}"#, r#"{"Action"}"#, "{]", r#"{"a":1,}"#]
+        {
+            assert!(Event::read(json.as_bytes()).is_err(), "{json}");
+        }
+        assert_eq!(Event::read(b"{}").unwrap(), Event::default());
+    }
+}

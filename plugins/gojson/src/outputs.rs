@@ -1,0 +1,134 @@
+//! What unfinished tests and packages have printed so far.
+
+use std::collections::BTreeMap;
+
+use crate::excerpt::Excerpt;
+
+/// Bytes that are kept of all together: 32 MiB, so that thousands of tests may run at once within a module's memory.
+pub const MAX_KEPT: usize = 32 << 20;
+
+/// What an entry costs beside its texts, about.
+const ENTRY: usize = 256;
+
+/// What packages printed, by package; the package's own text, and that of its tests, by test.
+#[derive(Debug, Default)]
+pub(crate) struct Outputs {
+    packages: BTreeMap<String, Package>,
+    kept: usize,
+}
+
+/// What is known of a package that has not ended.
+#[derive(Debug, Default)]
+struct Package {
+    /// By test; the package's own under the empty name.
+    texts: BTreeMap<String, Excerpt>,
+    /// Whether a test of it has failed.
+    failed: bool,
+}
+
+impl Outputs {
+    /// Adds to what `test` of `package` has printed; an empty `test` is the package itself.
+    pub(crate) fn push(&mut self, package: &str, test: &str, text: &str) {
+        let room = MAX_KEPT.saturating_sub(self.kept);
+        let Some(known) = self.package(package) else { return };
+        let (excerpt, cost) = match known.texts.get_mut(test) {
+            Some(excerpt) if room < text.len() => return excerpt.leave_out(text.len()),
+            Some(excerpt) => (excerpt, 0),
+            None if room < cost(package) + cost(test) + text.len() => return,
+            None => (known.texts.entry(test.to_owned()).or_default(), cost(test)),
+        };
+        let before = excerpt.len();
+        excerpt.push(text);
+        let after = excerpt.len();
+        self.kept = (self.kept + cost + after).saturating_sub(before);
+    }
+
+    /// Takes what a test has printed: it has ended.
+    pub(crate) fn take(&mut self, package: &str, test: &str) -> Option<String> {
+        let excerpt = self.packages.get_mut(package)?.texts.remove(test)?;
+        self.kept = self.kept.saturating_sub(cost(test) + excerpt.len());
+        Some(excerpt.into_text())
+    }
+
+    /// Notes that a test of the package has failed.
+    pub(crate) fn set_failed(&mut self, package: &str) {
+        if let Some(package) = self.package(package) {
+            package.failed = true;
+        }
+    }
+
+    /// Whether a test of the package has failed.
+    pub(crate) fn has_failed(&self, package: &str) -> bool {
+        self.packages.get(package).is_some_and(|package| package.failed)
+    }
+
+    /// Forgets the package, which has ended. What the package itself, and its tests that never ended, have printed.
+    pub(crate) fn close(&mut self, package: &str) -> Vec<(String, String)> {
+        let Some(closed) = self.packages.remove(package) else { return Vec::new() };
+        let texts: usize = closed.texts.iter().map(|(test, excerpt)| cost(test) + excerpt.len()).sum();
+        self.kept = self.kept.saturating_sub(cost(package) + texts);
+        closed.texts.into_iter().map(|(test, excerpt)| (test, excerpt.into_text())).collect()
+    }
+
+    /// The package of that name, made if it is not there; `None` where there is no room for it.
+    fn package(&mut self, name: &str) -> Option<&mut Package> {
+        if !self.packages.contains_key(name) {
+            let kept = self.kept.saturating_add(cost(name));
+            if kept > MAX_KEPT {
+                return None;
+            }
+            self.kept = kept;
+            self.packages.insert(name.to_owned(), Package::default());
+        }
+        self.packages.get_mut(name)
+    }
+}
+
+/// What an entry of that name takes beside its text.
+fn cost(name: &str) -> usize {
+    ENTRY + name.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_kept_apart_and_taken_once() {
+        let mut outputs = Outputs::default();
+        outputs.push("p", "A", "1");
+        outputs.push("q", "A", "2");
+        outputs.push("p", "A", "3");
+        outputs.push("p", "", "own");
+        assert_eq!(outputs.take("p", "A").as_deref(), Some("13"));
+        assert_eq!(outputs.take("p", "A"), None);
+        assert_eq!(outputs.close("p"), [(String::new(), "own".to_owned())]);
+        assert_eq!(outputs.close("q"), [("A".to_owned(), "2".to_owned())]);
+        assert!(outputs.close("q").is_empty());
+    }
+
+    #[test]
+    fn all_together_stay_within_the_bound_and_room_comes_back() {
+        let mut outputs = Outputs::default();
+        let text = "x".repeat(1000);
+        for number in 0..100_000 {
+            outputs.push("p", &number.to_string(), &text);
+        }
+        assert!(outputs.kept <= MAX_KEPT);
+        let held = outputs.close("p").len();
+        assert!(held > 20_000 && held < 100_000, "{held}");
+        assert_eq!(outputs.kept, 0);
+        outputs.push("p", "again", &text);
+        assert_eq!(outputs.take("p", "again").unwrap().len(), 1000);
+    }
+
+    #[test]
+    fn endless_package_names_do_not_gather() {
+        let mut outputs = Outputs::default();
+        for number in 0..1_000_000 {
+            outputs.set_failed(&number.to_string());
+        }
+        assert!(outputs.packages.len() < MAX_KEPT / ENTRY);
+        assert!(outputs.has_failed("7"));
+    }
+}

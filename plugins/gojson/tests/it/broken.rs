@@ -1,0 +1,95 @@
+//! Files that are not as they should be.
+
+use plumbline_module_gojson::{GoJson, MAX_EVENT};
+use plumbline_sdk::Status;
+use plumbline_sdk::testing::{Case, Run};
+use proptest::prelude::*;
+
+use crate::events::read;
+
+const GOOD: &str = "{\"Action\":\"pass\",\"Test\":\"A\"}\n";
+
+/// The reason, which stands in an item that is `unknown`, the last one.
+fn reason(run: &Run) -> &str {
+    let item = run.items.last().unwrap();
+    assert_eq!(item.status, Some(Status::Unknown), "{}", run.outline());
+    item.meta.iter().find(|(key, _)| key == "error").map(|(_, reason)| reason.as_str()).unwrap()
+}
+
+#[test]
+fn items_before_the_fault_stay_and_the_file_cannot_pass() {
+    let run = read(format!("{GOOD}# example.com/p\n{GOOD}"));
+    assert_eq!(
+        run.outline(),
+        "out.json: -\n  A: passed\n  unreadable: line 2: `# example.com/p` is no event: unknown\n"
+    );
+    assert_eq!(reason(&run), "line 2: `# example.com/p` is no event");
+    for (rest, want) in [
+        ("{\"Action\":\"pa", "line 2: the file ends within an event"),
+        ("{\"Action\":1}", "line 2: invalid type"),
+        ("\n\n{\"Action\" \"pass\"}", "line 4: expected"),
+        ("{\"Action\":[}", "line 2: "),
+        ("[1]", "line 2: `[1]` is no event"),
+        ("null", "line 2: `null` is no event"),
+        ("ok  \tp\t0.01s", "line 2: `ok  \\tp\\t0.01s` is no event"),
+    ] {
+        let run = read(format!("{GOOD}{rest}"));
+        assert_eq!(run.count(&Status::Passed), 1);
+        assert!(reason(&run).starts_with(want), "{rest}: {}", reason(&run));
+    }
+}
+
+#[test]
+fn without_any_item_the_file_itself_bears_the_reason() {
+    let run = read("--- FAIL: TestA\n");
+    assert_eq!(run.outline(), "out.json: unknown\n");
+    assert_eq!(reason(&run), "line 1: `--- FAIL: TestA` is no event");
+}
+
+#[test]
+fn a_disk_that_breaks_is_named_and_the_next_file_is_read() {
+    let run = Case::new()
+        .broken_file("results/global/a.json", GOOD, "the disk is gone")
+        .file("results/global/b.json", GOOD)
+        .run::<GoJson>();
+    assert_eq!(
+        run.outline(),
+        "a.json: -\n  A: passed\n  unreadable: the disk is gone: unknown\nb.json: -\n  A: passed\n"
+    );
+}
+
+#[test]
+fn an_event_over_the_bound_ends_the_file() {
+    let run = read(format!("{GOOD}{{\"Output\":\"{}\"}}", "x".repeat(MAX_EVENT)));
+    assert_eq!(reason(&run), "line 2: an event is longer than 8388608 bytes");
+}
+
+#[test]
+fn deep_nesting_of_what_does_not_matter_is_survived() {
+    let depth = 1_000_000;
+    let run = read(format!("{{\"x\":{}{},\"Test\":\"A\",\"Action\":\"fail\"}}", "[".repeat(depth), "]".repeat(depth)));
+    assert_eq!(run.outline(), "out.json: -\n  A: failed\n");
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_survived_however_they_are_cut(
+        bytes in prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..200),
+            "[{}\\[\\]\":,\\\\ATest a]{0,80}".prop_map(String::into_bytes),
+            prop::collection::vec(prop::sample::select(vec![
+                GOOD, "{\"Action\":\"fail\",\"Package\":\"p\",\"Test\":\"B\"}", "{\"Action\":\"fail\",\"Package\":\"p\"}", "x", "{", " ",
+            ]), 0..8).prop_map(|parts| parts.concat().into_bytes()),
+        ],
+        piece in 1_u32..20,
+    ) {
+        let case = Case::new().file("results/global/out.json", bytes);
+        let whole = case.run::<GoJson>();
+        prop_assert_eq!(&whole.outcome, &Ok(()));
+        prop_assert!(!whole.items.is_empty());
+        let pieces = case.chunk(piece).run::<GoJson>();
+        // What a reason shows of the fault depends on the buffer; the tree does not.
+        let tree = |run: &Run| run.items.iter().map(|item| (item.depth, item.status.clone())).collect::<Vec<_>>();
+        prop_assert_eq!(tree(&whole), tree(&pieces));
+    }
+}

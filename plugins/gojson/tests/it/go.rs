@@ -1,0 +1,49 @@
+//! What a real Go writes.
+
+use std::path::Path;
+
+use plumbline_module_gojson::GoJson;
+use plumbline_sdk::Detail;
+use plumbline_sdk::testing::Case;
+
+#[test]
+fn a_module_with_every_kind_of_ending() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/go-1.26.json");
+    let run = Case::new().file_from("results/global/go.json", file).run::<GoJson>();
+    assert_eq!(run.outcome, Ok(()));
+    assert_eq!(
+        run.outline(),
+        "go.json: -
+  example.com/checks/broken: failed
+  TestPasses: passed
+  TestFails/inner: failed
+  TestFails/other: passed
+  TestFails: failed
+  TestSkips: skipped
+  TestParallelA: passed
+  TestParallelB: failed
+  TestFirst: passed
+  example.com/checks/stuck: failed
+"
+    );
+    let failure = |name: &str| match &run.item(name).unwrap().details[0] {
+        (key, Detail::Text(text)) if key == "failure" => text.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        failure("TestFails/inner"),
+        "    ok_test.go:8: want 1, got \"<two>\"\n--- FAIL: TestFails/inner (0.00s)"
+    );
+    assert_eq!(failure("TestParallelB"), "    ok_test.go:15: b\n--- FAIL: TestParallelB (0.00s)");
+    assert_eq!(
+        failure("example.com/checks/broken"),
+        "FAIL\texample.com/checks/broken [build failed]\n\
+         # example.com/checks/broken [example.com/checks/broken.test]\n\
+         broken/broken_test.go:5:32: undefined: undefined"
+    );
+    assert_eq!(
+        failure("example.com/checks/stuck"),
+        "FAIL\texample.com/checks/stuck\t0.002s\nTestEnds has not ended:\nleaving\nexit status 3"
+    );
+    assert!(run.item("TestPasses").unwrap().details.is_empty());
+}

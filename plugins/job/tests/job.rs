@@ -1,0 +1,21 @@
+//! One result, always.
+
+use plumbline_module_job::Job;
+use plumbline_sdk::testing::Case;
+use plumbline_sdk::{Expected, Node};
+use serde_json::json;
+
+#[test]
+fn one_global_result_whatever_the_cluster_is_like() {
+    let node = |name: &str| Node::new(name).taint("x", "", "NoSchedule");
+    for case in [
+        Case::new(),
+        Case::new().driver("Process"),
+        Case::new().node(node("a")).node(node("b")),
+        // A cluster whose nodes may not be listed still has a Job.
+        Case::new().pod_spec(json!({"nodeSelector": {"none": "such"}})).node(node("a")),
+        Case::new().pod_spec(json!("not a pod spec")),
+    ] {
+        assert_eq!(case.expected::<Job>().unwrap(), [Expected::Global]);
+    }
+}

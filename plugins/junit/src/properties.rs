@@ -1,0 +1,51 @@
+//! The element `properties`, for who asks for it.
+
+use serde_json::{Map, Value};
+
+use crate::tag::Tag;
+use crate::text::{Text, value};
+
+/// Bytes that are kept of all properties of one element together: 1 MiB. Surefire writes the Java system properties, about 10 KiB.
+const MAX_PROPERTIES: usize = 1 << 20;
+
+/// Properties as they are gathered.
+#[derive(Debug, Default)]
+pub(crate) struct Properties {
+    values: Map<String, Value>,
+    bytes: usize,
+    open: Option<(String, Text)>,
+}
+
+impl Properties {
+    /// A property begins. Its value is the attribute of that name, or else its text.
+    pub(crate) fn open(&mut self, tag: &Tag<'_>) {
+        let name = tag.attribute(b"name").map(|raw| value(&raw, MAX_PROPERTIES).into_owned()).unwrap_or_default();
+        let mut text = Text::new(MAX_PROPERTIES);
+        if let Some(raw) = tag.attribute(b"value") {
+            text.push_value(&raw);
+        }
+        self.open = Some((name, text));
+    }
+
+    /// The text of the property that is open.
+    pub(crate) fn text(&mut self) -> Option<&mut Text> {
+        self.open.as_mut().map(|(_, text)| text)
+    }
+
+    /// The property ends. One without a name, and what is beyond the bound, is left out.
+    pub(crate) fn close(&mut self) {
+        let Some((name, text)) = self.open.take() else { return };
+        let value = Value::String(text.into_string());
+        // As they will be written, where a control character takes six bytes, and with what the host adds for a value.
+        let bytes = name.len() + value.to_string().len() + 32;
+        if !name.is_empty() && self.bytes + bytes <= MAX_PROPERTIES {
+            self.bytes += bytes;
+            self.values.insert(name, value);
+        }
+    }
+
+    /// All of them as an object, if there are any.
+    pub(crate) fn into_value(self) -> Option<Value> {
+        (!self.values.is_empty()).then_some(Value::Object(self.values))
+    }
+}

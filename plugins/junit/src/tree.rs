@@ -1,0 +1,152 @@
+//! The items above the test cases: the file and its suites, held back until it is known what they are.
+
+use plumbline_sdk::{Item, Output, Status};
+use serde_json::Value;
+
+use crate::text::cut;
+
+/// Levels of suites at most; deeper ones stand at the deepest level, so that the host's limit on depth is never met. Real reports
+/// have up to five.
+const MAX_SUITE_DEPTH: u32 = 48;
+
+/// Bytes of a name at most: half of what the host takes. A longer one is cut, and stands whole in the details under `name`.
+const MAX_NAME: usize = 32 << 10;
+
+/// Bytes of a reason that stand in a name.
+const MAX_REASON: usize = 200;
+
+/// What is said of a file without any test case. An empty run never passes, whatever the suites around nothing say.
+const NOTHING_TESTED: &str = "no test case stands in this report: nothing was tested";
+
+/// Emits a file's items in pre-order.
+pub(crate) struct Tree<'a> {
+    out: &'a mut Output,
+    /// The file, then the suites that are open.
+    open: Vec<Container>,
+    /// Whether any test case was seen.
+    tested: bool,
+}
+
+struct Container {
+    /// Not emitted yet: whether it is a leaf shows only when something stands in it, or when it ends.
+    held: Option<Item>,
+    depth: u32,
+    suites: u32,
+    cases: u32,
+}
+
+impl Container {
+    fn new(item: Item) -> Self {
+        Self { depth: item.depth, held: Some(item), suites: 0, cases: 0 }
+    }
+}
+
+impl<'a> Tree<'a> {
+    pub(crate) fn new(file: Item, out: &'a mut Output) -> Self {
+        Self { out, open: vec![Container::new(file)], tested: false }
+    }
+
+    /// Opens a suite in the suite that is open last, or in the file. An empty name is replaced.
+    pub(crate) fn open_suite(&mut self, mut suite: Item) {
+        // So at most one suite is held, however deep they are nested.
+        if self.open.len() > 1 {
+            self.release();
+        }
+        if let Some(parent) = self.open.last_mut() {
+            parent.suites = parent.suites.saturating_add(1);
+            suite.depth = (parent.depth + 1).min(MAX_SUITE_DEPTH);
+            if suite.name.is_empty() {
+                suite.name = format!("testsuite-{:03}", parent.suites);
+            }
+        }
+        self.open.push(Container::new(suite));
+    }
+
+    /// Adds properties to the suite that is open last. Those that come after the first test case or suite in it come too late.
+    pub(crate) fn add_properties(&mut self, properties: &Value) {
+        if self.open.len() > 1
+            && let Some(container) = self.open.last_mut()
+            && let Some(suite) = container.held.take()
+        {
+            container.held = Some(suite.json("properties", properties));
+        }
+    }
+
+    /// Closes the suite that was opened last.
+    pub(crate) fn close_suite(&mut self) {
+        if let Some(Container { held: Some(mut suite), .. }) = self.open.pop() {
+            // Nothing stood in it: existing users count such a suite as one passed test.
+            suite.status = Some(Status::Passed);
+            self.release();
+            self.emit(suite);
+        }
+    }
+
+    /// Emits a test case of the suite that is open last. An empty name is replaced.
+    pub(crate) fn leaf(&mut self, mut case: Item) {
+        self.release();
+        self.tested = true;
+        if let Some(parent) = self.open.last_mut() {
+            parent.cases = parent.cases.saturating_add(1);
+            case.depth = parent.depth + 1;
+            if case.name.is_empty() {
+                case.name = format!("testcase-{:03}", parent.cases);
+            }
+        }
+        self.emit(case);
+    }
+
+    /// The file was read to its end.
+    pub(crate) fn close(mut self) {
+        if self.tested {
+            while !self.open.is_empty() {
+                self.close_suite();
+            }
+            return;
+        }
+        while self.open.len() > 1 {
+            self.close_suite();
+        }
+        self.unknown("no test case", NOTHING_TESTED.to_owned());
+    }
+
+    /// The file could not be read to its end.
+    pub(crate) fn abort(mut self, problem: String) {
+        let name = format!("unreadable: {}", cut(&problem, MAX_REASON));
+        self.unknown(&name, problem);
+    }
+
+    /// Marks the file as unknown: by itself if nothing of it was emitted, else by an item of that name in it.
+    fn unknown(&mut self, name: &str, problem: String) {
+        if let [Container { held: Some(_), .. }] = self.open.as_slice() {
+            if let Some(Container { held: Some(mut file), .. }) = self.open.pop() {
+                file.status = Some(Status::Unknown);
+                self.emit(file.meta("error", problem));
+            }
+            return;
+        }
+        self.release();
+        self.emit(Item::new(1, name).status(Status::Unknown).meta("error", problem));
+    }
+
+    /// Emits what is held: something stands in it.
+    fn release(&mut self) {
+        if self.open.last().is_some_and(|container| container.held.is_none()) {
+            return;
+        }
+        let held: Vec<Item> = self.open.iter_mut().filter_map(|container| container.held.take()).collect();
+        for item in held {
+            self.emit(item);
+        }
+    }
+
+    fn emit(&mut self, mut item: Item) {
+        let kept = cut(&item.name, MAX_NAME);
+        if kept.len() < item.name.len() {
+            let kept = format!("{kept}…");
+            let whole = std::mem::replace(&mut item.name, kept);
+            item = item.text("name", whole);
+        }
+        self.out.emit(item);
+    }
+}

@@ -1,0 +1,12 @@
+//! Tests of the module as its author runs them: natively, on files.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, reason = "tests")]
+
+mod bounds;
+mod broken;
+mod common;
+mod dialects;
+mod encodings;
+mod golden;
+mod options;
+mod properties;
+mod texts;

@@ -1,0 +1,91 @@
+//! A file as a document, within bounds.
+
+use std::io::Read;
+
+use plumbline_sdk::InputFile;
+use serde_saphyr::Options;
+use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
+
+use crate::emit;
+use crate::entry::Entry;
+use crate::error::DocumentError;
+
+/// Bytes of a file at most: 32 MiB. With the bounds below it fits into a module's memory whatever it holds.
+pub const MAX_BYTES: usize = 32 << 20;
+
+/// Mappings, lists and scalars of a file at most. An item with a name and a status has five.
+pub const MAX_NODES: usize = 2_000_000;
+
+/// Nodes that come from aliases at most, counted where they are used.
+pub const MAX_REPLAYED: usize = 200_000;
+
+/// Levels of mappings and lists: the items' own (two for each), and some for details. The parser recurses, and a module has 1 MiB of stack.
+const MAX_DEPTH: usize = 64;
+
+/// Bytes of a parser's message that are shown: it may quote the file.
+const MAX_MESSAGE: usize = 500;
+
+/// Reads the file and the one document in it.
+pub(crate) fn read(file: &mut InputFile) -> Result<Entry, DocumentError> {
+    let text = text(file)?;
+    let mut documents: Vec<Entry> = serde_saphyr::from_multiple_with_options(&text, options())
+        .map_err(|error| DocumentError::Yaml(brief(&error.to_string())))?;
+    drop(text);
+    let count = documents.len();
+    match (documents.pop(), count) {
+        (None, _) => Err(DocumentError::Empty),
+        (Some(entry), 1) => {
+            let levels = entry.levels();
+            if levels > emit::MAX_LEVELS {
+                return Err(DocumentError::TooDeep { levels, max: emit::MAX_LEVELS });
+            }
+            Ok(entry)
+        }
+        (Some(_), count) => Err(DocumentError::SeveralDocuments(count)),
+    }
+}
+
+fn text(file: &mut InputFile) -> Result<String, DocumentError> {
+    // The size is only a hint: what is read counts.
+    let mut bytes = Vec::with_capacity(usize::try_from(file.size()).unwrap_or(MAX_BYTES).min(MAX_BYTES) + 1);
+    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > MAX_BYTES {
+        return Err(DocumentError::TooLarge { max: MAX_BYTES });
+    }
+    String::from_utf8(bytes).map_err(|error| DocumentError::Encoding { at: error.utf8_error().valid_up_to() })
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: MAX_DEPTH,
+            flow_nesting_limit: MAX_DEPTH,
+            max_nodes: MAX_NODES,
+            max_events: 3 * MAX_NODES,
+            max_total_scalar_bytes: 2 * MAX_BYTES,
+            max_recorded_anchor_bytes: MAX_BYTES,
+            max_recorded_anchor_events: MAX_REPLAYED,
+            max_aliases: 50_000,
+            max_anchors: 50_000,
+            max_merge_keys: 50_000,
+            max_documents: 64,
+            enforce_alias_anchor_ratio: false,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: MAX_REPLAYED,
+            max_replay_stack_depth: 16,
+        },
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        // Plugins were written for a reader of YAML 1.1.
+        legacy_octal_numbers: true,
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        emit_comments: false,
+        with_snippet: false,
+    }
+}
+
+fn brief(message: &str) -> String {
+    let kept = message.get(..message.floor_char_boundary(MAX_MESSAGE)).unwrap_or(message);
+    let dots = if kept.len() < message.len() { "…" } else { "" };
+    format!("{kept}{dots}")
+}

@@ -1,0 +1,20 @@
+//! Why a file is no result tree.
+
+/// Every message is a fragment that stands under the meta key `error`.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DocumentError {
+    #[error("{0}")]
+    Read(#[from] std::io::Error),
+    #[error("the file has more than {max} bytes, the most that can be read")]
+    TooLarge { max: usize },
+    #[error("not UTF-8: byte {at} of the file begins no character")]
+    Encoding { at: usize },
+    #[error("not a result tree: {0}")]
+    Yaml(String),
+    #[error("the file holds {0} documents, where one is expected")]
+    SeveralDocuments(usize),
+    #[error("the file holds no document")]
+    Empty,
+    #[error("items are nested {levels} levels deep: at most {max} are possible")]
+    TooDeep { levels: usize, max: usize },
+}
