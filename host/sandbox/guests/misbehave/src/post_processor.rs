@@ -1,0 +1,134 @@
+//! The role `post-processor`.
+
+use std::hint::black_box;
+use std::io::Read;
+
+use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status, log};
+
+use crate::{Behaviour, Misbehave};
+
+/// A megabyte.
+const MIB: usize = 1 << 20;
+/// Items that are emitted before something goes wrong, where it goes wrong halfway.
+const HALF: usize = 3;
+
+impl PostProcessor for Misbehave {
+    fn process(plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
+        let behaviour = Behaviour::of(plugin)?;
+        match behaviour {
+            Behaviour::Behave | Behaviour::ReadFlood => read_all(files, out),
+            Behaviour::Silence | Behaviour::Stranger | Behaviour::Twice | Behaviour::EmitOutOfRole => {}
+            Behaviour::EndlessLoop => spin(),
+            Behaviour::Recursion => _ = black_box(recurse(1)),
+            Behaviour::LargeFrames => _ = black_box(recurse_with_arrays(1)),
+            Behaviour::MemoryGrowth => grow(),
+            Behaviour::ItemFlood => forever(|| out.emit(item())),
+            Behaviour::ByteFlood => forever(|| out.emit(item().text("failure", "x".repeat(MIB)))),
+            Behaviour::MetaFlood => {
+                let fill = |item: Item, n: usize| item.meta(format!("key-{n}"), "");
+                emit_now(out, (0..450_000).fold(item(), fill));
+            }
+            Behaviour::LogFlood => (0..100_000).for_each(|n| log::info!("line {n}")),
+            Behaviour::LongLine => log::warning("\u{1b}[2J".repeat(MIB)),
+            Behaviour::HugeString => emit_now(out, Item::new(0, "n".repeat(40 * MIB))),
+            Behaviour::LongName => emit_now(out, Item::new(0, "n".repeat(MIB))),
+            Behaviour::EmptyName => emit_now(out, Item::new(0, "")),
+            Behaviour::LongStatus => emit_now(out, item().status(Status::Custom("s".repeat(300)))),
+            Behaviour::LargeDetail => emit_now(out, item().text("failure", "x".repeat(17 * MIB))),
+            Behaviour::FirstDepth => emit_now(out, Item::new(1, "child of nobody")),
+            Behaviour::DepthJump => {
+                emit_now(out, item());
+                emit_now(out, Item::new(2, "grandchild of nobody"));
+            }
+            Behaviour::DeepTree => (0..1000).for_each(|depth| emit_now(out, Item::new(depth, "deep"))),
+            Behaviour::InvalidJson => emit_now(out, item().raw_json("pod", "{\"kind\": Pod}")),
+            Behaviour::DeepJson => emit_now(out, item().raw_json("pod", "[".repeat(MIB))),
+            Behaviour::JsonBomb => {
+                let json = format!("[{}[]]", "[],".repeat(MIB));
+                emit_now(out, item().raw_json("pod", json));
+            }
+            Behaviour::BadBatch => {
+                half(out);
+                (0..HALF).for_each(|_| out.emit(item()));
+                emit_now(out, Item::new(0, ""));
+            }
+            Behaviour::PanicHalfway => {
+                half(out);
+                let nothing: Option<u32> = black_box(None);
+                #[expect(clippy::expect_used, reason = "this is what it is about")]
+                nothing.expect("a result that is not there");
+            }
+            Behaviour::RefuseHalfway => {
+                half(out);
+                return Err("the files of this format end here".into());
+            }
+            Behaviour::LongRefusal => return Err("no ".repeat(MIB)),
+        }
+        Ok(())
+    }
+}
+
+fn item() -> Item {
+    Item::new(0, "item").status(Status::Passed)
+}
+
+fn emit_now(out: &mut Output, item: Item) {
+    out.emit(item);
+    out.flush();
+}
+
+fn half(out: &mut Output) {
+    (0..HALF).for_each(|_| out.emit(item()));
+    out.flush();
+}
+
+fn read_all(files: Vec<InputFile>, out: &mut Output) {
+    for mut file in files {
+        let mut buffer = [0; 4096];
+        let (mut bytes, mut failed) = (0, None);
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(n) => bytes += n,
+                Err(error) => {
+                    failed = Some(error.to_string());
+                    break;
+                }
+            }
+        }
+        let item = Item::new(0, file.file_name()).meta("file", file.path()).meta("bytes", bytes.to_string());
+        out.emit(match failed {
+            Some(error) => item.status(Status::Unknown).meta("error", error),
+            None => item.status(Status::Passed),
+        });
+    }
+}
+
+/// Never ends, for all that the compiler knows it may.
+pub(crate) fn forever(mut act: impl FnMut()) {
+    while black_box(true) {
+        act();
+    }
+}
+
+pub(crate) fn spin() {
+    forever(|| _ = black_box(0));
+}
+
+fn grow() {
+    let mut kept: Vec<Vec<u8>> = Vec::new();
+    forever(|| kept.push(black_box(vec![1; MIB])));
+}
+
+/// Not a tail call: something is left to do after it.
+#[inline(never)]
+fn recurse(depth: u64) -> u64 {
+    if depth == 0 { 0 } else { recurse(depth.wrapping_add(1)).wrapping_mul(3).wrapping_add(depth) }
+}
+
+#[inline(never)]
+fn recurse_with_arrays(depth: u64) -> u64 {
+    let frame = black_box([depth; 512]);
+    let below = if depth == 0 { 0 } else { recurse_with_arrays(depth.wrapping_add(1)) };
+    frame.iter().fold(below, |sum, n| sum.wrapping_add(*n))
+}

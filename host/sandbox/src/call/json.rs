@@ -1,0 +1,171 @@
+//! JSON from modules: parsed under a budget, because a few bytes of text can become many bytes of tree.
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+/// Levels of nesting. Whatever walks the value later recurses this deep.
+pub(crate) const MAX_DEPTH: u32 = 100;
+/// What a value costs beside its text: its place in the tree.
+const VALUE_BYTES: u64 = 32;
+
+/// Why a text was not taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum JsonError {
+    /// It is not JSON, or nested too deeply.
+    Invalid(String),
+    /// It is larger than the budget.
+    TooLarge,
+}
+
+/// Parses `text` (RFC 8259) and takes what it costs from `budget`: the bytes of its texts, and [`VALUE_BYTES`] for every value. Of a key
+/// that occurs twice, the last value is kept.
+pub(crate) fn parse(text: &str, budget: &mut u64) -> Result<Value, JsonError> {
+    let left = Cell::new(Some(*budget));
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = Seed { left: &left, depth: 0 }.deserialize(&mut json).and_then(|value| json.end().map(|()| value));
+    let Some(rest) = left.get() else {
+        return Err(JsonError::TooLarge);
+    };
+    *budget = rest;
+    value.map_err(|error| JsonError::Invalid(error.to_string()))
+}
+
+/// `left` is `None` once the budget is gone.
+#[derive(Clone, Copy)]
+struct Seed<'a> {
+    left: &'a Cell<Option<u64>>,
+    depth: u32,
+}
+
+impl Seed<'_> {
+    fn pay<E: Error>(self, bytes: usize) -> Result<(), E> {
+        let cost = VALUE_BYTES.saturating_add(bytes as u64);
+        self.left.set(self.left.get().and_then(|left| left.checked_sub(cost)));
+        if self.left.get().is_some() { Ok(()) } else { Err(E::custom("too large")) }
+    }
+
+    fn deeper<E: Error>(self) -> Result<Self, E> {
+        let depth = self.depth + 1;
+        if depth > MAX_DEPTH {
+            Err(E::custom(format!("more than {MAX_DEPTH} levels")))
+        } else {
+            Ok(Self { depth, ..self })
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Seed<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        self.pay(0).map(|()| Value::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        self.pay(0).map(|()| value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        self.pay(0).map(|()| value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        self.pay(0).map(|()| value.into())
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        self.pay(value.len()).map(|()| value.into())
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+        self.pay(value.len()).map(|()| Value::String(value))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        self.pay(0).map(|()| Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        self.pay(0)?;
+        let inner = self.deeper()?;
+        let mut list = Vec::new();
+        while let Some(value) = seq.next_element_seed(inner)? {
+            list.push(value);
+        }
+        Ok(Value::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        self.pay(0)?;
+        let inner = self.deeper()?;
+        let mut map = Map::new();
+        while let Some(key) = access.next_key::<String>()? {
+            self.pay(key.len())?;
+            map.insert(key, access.next_value_seed(inner)?);
+        }
+        Ok(Value::Object(map))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Value, JsonError> {
+        parse(text, &mut 10_000)
+    }
+
+    #[test]
+    fn what_is_not_json_is_said() {
+        for text in ["", "nope", "{", "1 2", "[1,]", "\"\u{1}\"", "1e999"] {
+            assert!(matches!(parsed(text), Err(JsonError::Invalid(_))), "{text}");
+        }
+        assert_eq!(parsed(r#"{"a":1,"a":2}"#).unwrap(), serde_json::json!({"a": 2}));
+        assert_eq!(parsed(r#""\u0000""#).unwrap(), serde_json::json!("\u{0}"));
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let nested = |n: usize| "[".repeat(n) + &"]".repeat(n);
+        assert!(parsed(&nested(100)).is_ok());
+        assert_eq!(parsed(&nested(101)), Err(JsonError::Invalid("more than 100 levels at line 1 column 102".into())));
+        assert!(matches!(parsed(&nested(5_000_000)), Err(JsonError::Invalid(_))));
+    }
+
+    #[test]
+    fn small_texts_that_become_large_are_refused() {
+        let list = format!("[{}0]", "0,".repeat(1000));
+        assert_eq!(parse(&list, &mut 10_000), Err(JsonError::TooLarge));
+        let mut budget = 100;
+        parse(r#"["abc"]"#, &mut budget).unwrap();
+        assert_eq!(budget, 100 - 32 - 35);
+        assert_eq!(parse(r#"["abcdefgh"]"#, &mut budget), Err(JsonError::TooLarge));
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_plain_parser(text in r#"[\[\]{}":,a0-9.eE\\ -]{0,40}"#) {
+            match serde_json::from_str::<Value>(&text) {
+                Ok(value) => prop_assert_eq!(parsed(&text).unwrap(), value),
+                Err(_) => prop_assert!(parsed(&text).is_err()),
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Memory and tables of one call.
+
+use wasmtime::ResourceLimiter;
+
+use crate::call::stop::Stop;
+use crate::failure::Unit;
+
+/// Counts what all memories and tables of an instance use together. Growth beyond a limit ends the call, with the limit's name,
+/// rather than failing inside the guest: a guest would give up too, but nobody would learn why.
+#[derive(Debug)]
+pub(crate) struct Limiter {
+    memory: Meter,
+    tables: Meter,
+}
+
+#[derive(Debug)]
+struct Meter {
+    name: &'static str,
+    unit: Unit,
+    limit: u64,
+    used: u64,
+}
+
+impl Limiter {
+    /// At most `memory` bytes and `table_elements` elements.
+    pub(crate) fn new(memory: u64, table_elements: u64) -> Self {
+        Self {
+            memory: Meter { name: "memory", unit: Unit::Bytes, limit: memory, used: 0 },
+            tables: Meter { name: "table-elements", unit: Unit::Elements, limit: table_elements, used: 0 },
+        }
+    }
+
+    /// Bytes of memory in use. Memories never shrink, so this is the most that was in use.
+    pub(crate) fn memory(&self) -> u64 {
+        self.memory.used
+    }
+}
+
+impl Meter {
+    fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        let used = self.used.saturating_sub(current as u64).saturating_add(desired as u64);
+        if used > self.limit {
+            return Err(Stop::limit(self.name, self.limit, self.unit).into());
+        }
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            // The module's own declaration forbids it: that is between the module and itself.
+            return Ok(false);
+        }
+        self.used = used;
+        Ok(true)
+    }
+}
+
+impl ResourceLimiter for Limiter {
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        self.memory.grow(current, desired, maximum)
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        self.tables.grow(current, desired, maximum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_memories_count_together() {
+        let mut limiter = Limiter::new(100, 10);
+        assert!(limiter.memory_growing(0, 40, None).unwrap());
+        assert!(limiter.memory_growing(0, 40, Some(50)).unwrap());
+        assert!(!limiter.memory_growing(40, 60, Some(50)).unwrap());
+        assert!(limiter.memory_growing(40, 60, None).unwrap());
+        assert_eq!(limiter.memory(), 100);
+        let error = limiter.memory_growing(60, 61, None).unwrap_err();
+        assert_eq!(error.downcast_ref::<Stop>(), Some(&Stop::limit("memory", 100, Unit::Bytes)));
+        let error = limiter.table_growing(0, 11, None).unwrap_err();
+        assert_eq!(error.downcast_ref::<Stop>(), Some(&Stop::limit("table-elements", 10, Unit::Elements)));
+    }
+}

@@ -1,0 +1,196 @@
+//! The log of one call: log lines, standard output and standard error, bounded together.
+
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::call::io::LogLevel;
+use crate::call::outbox::{Message, Outbox};
+use crate::call::stop::Stop;
+
+/// Which of the two standard streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Out,
+    Err,
+}
+
+/// The log of one call. Clones are the same log.
+#[derive(Debug, Clone)]
+pub(crate) struct Lines(Arc<Mutex<State>>);
+
+#[derive(Debug)]
+struct State {
+    outbox: Outbox,
+    limit: u64,
+    left: u64,
+    dropped: u64,
+    /// What has come of the current line of each stream.
+    out: Vec<u8>,
+    err: Vec<u8>,
+}
+
+impl Lines {
+    /// A log of at most `limit` bytes. A line counts one byte more than its text, so that empty ones are bounded too.
+    pub(crate) fn new(outbox: Outbox, limit: u64) -> Self {
+        Self(Arc::new(Mutex::new(State { outbox, limit, left: limit, dropped: 0, out: Vec::new(), err: Vec::new() })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A message of the interface `log`.
+    pub(crate) fn write(&self, level: LogLevel, message: &str) -> Result<(), Stop> {
+        let mut state = self.lock();
+        for line in message.strip_suffix('\n').unwrap_or(message).split('\n') {
+            let kept = state.admit(line.len() as u64 + 1)?;
+            if kept == 0 {
+                continue;
+            }
+            let kept = usize::try_from(kept).unwrap_or(usize::MAX).min(line.len());
+            let text = line.get(..line.floor_char_boundary(kept)).unwrap_or_default();
+            state.outbox.send(Message::Line(level, printable(text)))?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of a standard stream. Lines come out when they end.
+    pub(crate) fn stream(&self, stream: Stream, bytes: &[u8]) -> Result<(), Stop> {
+        let mut state = self.lock();
+        let kept = usize::try_from(state.admit(bytes.len() as u64)?).unwrap_or(usize::MAX);
+        let mut rest = bytes.get(..kept).unwrap_or(bytes);
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let (line, tail) = rest.split_at(end);
+            state.partial(stream).extend_from_slice(line);
+            state.end_line(stream)?;
+            rest = tail.get(1..).unwrap_or_default();
+        }
+        state.partial(stream).extend_from_slice(rest);
+        Ok(())
+    }
+
+    /// Sends what has come of unfinished lines. Returns the bytes that were dropped in all.
+    pub(crate) fn finish(&self) -> u64 {
+        let mut state = self.lock();
+        for stream in [Stream::Out, Stream::Err] {
+            if !state.partial(stream).is_empty() && state.end_line(stream).is_err() {
+                break;
+            }
+        }
+        state.dropped
+    }
+}
+
+impl State {
+    /// How many of `bytes` may still come. The first time that something is dropped, the log says so.
+    fn admit(&mut self, bytes: u64) -> Result<u64, Stop> {
+        let kept = bytes.min(self.left);
+        self.left -= kept;
+        if kept < bytes {
+            if self.dropped == 0 {
+                let text = format!("log limit `log-bytes` reached: {} bytes: what follows is dropped", self.limit);
+                self.outbox.send(Message::Line(LogLevel::Warning, text))?;
+            }
+            self.dropped = self.dropped.saturating_add(bytes - kept);
+        }
+        Ok(kept)
+    }
+
+    fn partial(&mut self, stream: Stream) -> &mut Vec<u8> {
+        match stream {
+            Stream::Out => &mut self.out,
+            Stream::Err => &mut self.err,
+        }
+    }
+
+    fn end_line(&mut self, stream: Stream) -> Result<(), Stop> {
+        let line = mem::take(self.partial(stream));
+        let text = String::from_utf8_lossy(&line);
+        let (level, name) = match stream {
+            Stream::Out => (LogLevel::Info, "stdout"),
+            Stream::Err => (LogLevel::Warning, "stderr"),
+        };
+        self.outbox.send(Message::Line(level, format!("{name}: {}", printable(&text))))
+    }
+}
+
+/// Control characters other than the tabulator are escaped: a log is shown on terminals.
+fn printable(text: &str) -> String {
+    let text = text.strip_suffix('\r').unwrap_or(text);
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\t' { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs `write` on another thread, because a log waits for its reader.
+    fn lines(limit: u64, write: impl FnOnce(&Lines) + Send) -> (Vec<(LogLevel, String)>, u64) {
+        let (outbox, messages) = Outbox::new();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(move || {
+                let log = Lines::new(outbox, limit);
+                write(&log);
+                log.finish()
+            });
+            let lines = messages
+                .iter()
+                .map(|message| match message {
+                    Message::Line(level, text) => (level, text),
+                    Message::Items(_) => panic!("no items here"),
+                })
+                .collect();
+            (lines, writer.join().unwrap())
+        })
+    }
+
+    #[test]
+    fn lines_are_split_and_escaped() {
+        let (lines, dropped) = lines(100, |log| log.write(LogLevel::Debug, "a\tb\n\x1b[31mred\r\n").unwrap());
+        assert_eq!(lines, [(LogLevel::Debug, "a\tb".into()), (LogLevel::Debug, r"\u{1b}[31mred".into())]);
+        assert_eq!(dropped, 0);
+    }
+
+    #[test]
+    fn what_is_over_the_limit_is_dropped_and_said_once() {
+        let (lines, dropped) = lines(10, |log| {
+            log.write(LogLevel::Info, "12345").unwrap();
+            log.write(LogLevel::Info, "äöü").unwrap();
+            log.write(LogLevel::Info, "nothing").unwrap();
+            log.stream(Stream::Out, b"nothing\n").unwrap();
+        });
+        let said = "log limit `log-bytes` reached: 10 bytes: what follows is dropped";
+        assert_eq!(
+            lines,
+            [(LogLevel::Info, "12345".into()), (LogLevel::Warning, said.into()), (LogLevel::Info, "äö".into())]
+        );
+        assert_eq!(dropped, 3 + 8 + 8);
+    }
+
+    #[test]
+    fn empty_lines_are_bounded() {
+        let (lines, _) = lines(10, |log| (0..1000).for_each(|_| log.write(LogLevel::Info, "").unwrap()));
+        assert_eq!(lines.len(), 11);
+    }
+
+    #[test]
+    fn streams_come_by_the_line() {
+        let (lines, _) = lines(1000, |log| {
+            log.stream(Stream::Out, b"one\ntw").unwrap();
+            log.stream(Stream::Err, b"oops\xff\n").unwrap();
+            log.stream(Stream::Out, b"o").unwrap();
+        });
+        assert_eq!(
+            lines,
+            [
+                (LogLevel::Info, "stdout: one".into()),
+                (LogLevel::Warning, "stderr: oops\u{fffd}".into()),
+                (LogLevel::Info, "stdout: two".into())
+            ]
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! One call of a module: what goes in, what it may use, what comes out.
+
+pub(crate) mod clock;
+pub(crate) mod emit;
+pub(crate) mod files;
+pub(crate) mod io;
+pub(crate) mod json;
+pub(crate) mod limiter;
+pub(crate) mod lines;
+pub(crate) mod outbox;
+pub(crate) mod state;
+pub(crate) mod stop;
+pub(crate) mod thread;

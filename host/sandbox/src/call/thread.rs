@@ -1,0 +1,52 @@
+//! A call runs on a thread of its own, and the caller's thread feeds the sinks meanwhile: the guest's stack has its size whatever thread
+//! the caller is on, sinks may borrow, and parsing and writing overlap.
+
+use std::io;
+use std::panic;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, scope};
+
+use crate::call::io::{ItemSink, LogSink};
+use crate::call::outbox::{Message, Outbox};
+
+/// Runs `guest` with a stack of `stack` bytes. It sends to the outbox and ends soon after the flag is set.
+///
+/// # Errors
+/// When there is no thread to be had, or the sink fails.
+pub(crate) fn run<R: Send>(
+    stack: usize,
+    sink: &mut dyn ItemSink,
+    log: &mut dyn LogSink,
+    guest: impl FnOnce(Outbox, Arc<AtomicBool>) -> R + Send,
+) -> io::Result<R> {
+    let (outbox, messages) = Outbox::new();
+    let given_up = Arc::new(AtomicBool::new(false));
+    scope(|scope| {
+        let theirs = Arc::clone(&given_up);
+        let thread = Builder::new()
+            .name("module".into())
+            .stack_size(stack)
+            .spawn_scoped(scope, move || guest(outbox, theirs))?;
+        // Also when a sink panics: the scope waits for the guest, which must not go on for minutes.
+        let guard = GiveUp(given_up);
+        for message in messages {
+            match message {
+                Message::Items(items) => items.into_iter().try_for_each(|item| sink.item(item))?,
+                Message::Line(level, text) => log.line(level, &text),
+            }
+        }
+        // The outbox is closed: the guest has ended.
+        let result = thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
+        drop(guard);
+        Ok(result)
+    })
+}
+
+struct GiveUp(Arc<AtomicBool>);
+
+impl Drop for GiveUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

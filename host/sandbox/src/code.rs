@@ -1,0 +1,59 @@
+//! From components to machine code: compiled here, from the cache, or brought along by the program.
+//!
+//! The one place of this crate with `unsafe`: an engine believes the machine code that it is given.
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::cache::{Cache, Entry, Key};
+
+/// Where the code of a component came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Compiled,
+    Cached,
+}
+
+/// Code of which this program knows that it was made by wasmtime, for an engine with these settings or refused by its checks, and
+/// not touched since.
+struct Trusted<'a>(&'a [u8]);
+
+impl Trusted<'_> {
+    #[expect(unsafe_code, reason = "loads machine code; the proof stands inside")]
+    fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
+        // SAFETY: the bytes must be the unchanged output of `Engine::precompile_component`. A `Trusted` is made in this file only:
+        // * of what `precompile_component` returned a moment ago, in memory that nobody else has seen;
+        // * of a cache entry that `Cache::get` verified: written by this user into a directory and file that nobody else may write
+        //   to, carrying the digest that it was written with, of the very engine and component. Who can forge that can
+        //   change this program as well;
+        // * of bytes that are part of this program, as the contract of `Sandbox::load_precompiled` says.
+        // Version, target, flags and features are compared by wasmtime itself, and what differs is refused with an error.
+        unsafe { Component::deserialize(engine, self.0) }
+    }
+}
+
+/// Compiles, or takes what is in the cache.
+pub(crate) fn get(
+    engine: &Engine,
+    cache: Option<&Cache>,
+    key: &Key,
+    wasm: &[u8],
+) -> wasmtime::Result<(Component, Origin)> {
+    let Some(cache) = cache else {
+        return Ok((Component::from_binary(engine, wasm)?, Origin::Compiled));
+    };
+    let cached = cache.get(key, |entry| Trusted(entry.code).load(engine).map_err(|error| format!("{error:#}")));
+    if let Some(component) = cached {
+        return Ok((component, Origin::Cached));
+    }
+    let code = engine.precompile_component(wasm)?;
+    cache.put(key, &code);
+    Ok((Trusted(&code).load(engine)?, Origin::Compiled))
+}
+
+/// Takes what the program brought along, if it is the code of `key`. The digest of the code is not computed: the bytes are as
+/// well kept as the rest of the program. The error says why they do not fit.
+pub(crate) fn brought_along(engine: &Engine, bytes: &'static [u8], key: &Key) -> Result<Component, String> {
+    let entry = Entry::read(bytes, key).map_err(|error| error.to_string())?;
+    Trusted(entry.code).load(engine).map_err(|error| format!("{error:#}"))
+}

@@ -1,0 +1,146 @@
+//! Two engines from one configuration: the one that runs, and the one that compiles for machines that are not known yet.
+
+use std::hash::{Hash, Hasher};
+use std::num::NonZeroUsize;
+
+use sha2::{Digest, Sha256};
+use wasmtime::{Config, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmFeatures};
+
+use crate::config::SandboxConfig;
+
+/// Address space that each linear memory reserves. With it and the guard behind it, code for 32-bit memories needs no bounds checks.
+const MEMORY_RESERVATION: u64 = 4 << 30;
+/// Stack that is left to host functions and the engine itself, above the guest's own: half of what Rust gives a thread.
+pub(crate) const HOST_STACK: usize = 1 << 20;
+/// Metadata of one component instance with all its parts, in bytes. A bound, not a reservation; CPython's parts need below 1 MiB.
+const MAX_INSTANCE_METADATA: usize = 8 << 20;
+/// Frames that are kept of a trap's backtrace.
+const MAX_FRAMES: usize = 16;
+
+/// The engine that compiles for, and runs on, this very machine.
+pub(crate) fn native(config: &SandboxConfig) -> wasmtime::Result<Engine> {
+    let instances = config.max_instances;
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(instances)
+        .max_component_instance_size(MAX_INSTANCE_METADATA)
+        .max_core_instance_size(MAX_INSTANCE_METADATA)
+        .max_core_instances_per_component(config.max_core_instances)
+        .total_core_instances(instances.saturating_mul(config.max_core_instances))
+        .max_memories_per_component(config.max_memories)
+        .total_memories(instances.saturating_mul(config.max_memories))
+        .max_memory_size(usize::try_from(config.max_memory).unwrap_or(usize::MAX))
+        .max_tables_per_component(config.max_tables)
+        .max_tables_per_module(config.max_tables)
+        .total_tables(instances.saturating_mul(config.max_tables))
+        .table_elements(usize::try_from(config.max_table_elements).unwrap_or(usize::MAX))
+        // Fibers are not used: calls are synchronous.
+        .total_stacks(1);
+    let mut settings = settings(config.stack);
+    settings.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    Engine::new(&settings)
+}
+
+/// The engine that compiles for any machine of this architecture and operating system: naming the target turns off the detection
+/// of what this processor can do beyond the architecture's baseline, and everything else is as in [`native`]. It runs nothing.
+pub(crate) fn portable() -> wasmtime::Result<Engine> {
+    let mut settings = settings(SandboxConfig::default().stack);
+    if let Some(target) = PORTABLE_TARGET {
+        settings.target(target)?;
+    }
+    Engine::new(&settings)
+}
+
+/// The platform of this build, without anything about the processor. `None`: not one that images are made for; what is compiled
+/// ahead of time then fits processors like this one, and others compile for themselves.
+const PORTABLE_TARGET: Option<&str> = if cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+    Some("x86_64-unknown-linux-gnu")
+} else if cfg!(all(target_arch = "aarch64", target_os = "linux")) {
+    Some("aarch64-unknown-linux-gnu")
+} else if cfg!(all(target_arch = "x86_64", target_os = "macos")) {
+    Some("x86_64-apple-darwin")
+} else if cfg!(all(target_arch = "aarch64", target_os = "macos")) {
+    Some("aarch64-apple-darwin")
+} else {
+    None
+};
+
+/// What both engines share, and what compiled code depends on. Everything that is on by default is said all the same: a default that
+/// changes must not change what modules may do.
+fn settings(stack: usize) -> Config {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        .wasm_simd(true)
+        .wasm_bulk_memory(true)
+        .wasm_multi_value(true)
+        .wasm_features(WasmFeatures::REFERENCE_TYPES, true)
+        .wasm_tail_call(true)
+        .wasm_extended_const(true)
+        // Results must not depend on the processor.
+        .wasm_relaxed_simd(false)
+        // Nothing below is needed by a language runtime of today; each is code that could be wrong.
+        .wasm_multi_memory(false)
+        .wasm_memory64(false)
+        .wasm_wide_arithmetic(false)
+        .wasm_custom_page_sizes(false)
+        .wasm_features(
+            WasmFeatures::FUNCTION_REFERENCES
+                .union(WasmFeatures::GC)
+                .union(WasmFeatures::EXCEPTIONS)
+                .union(WasmFeatures::CM_ASYNC),
+            false,
+        )
+        .epoch_interruption(true)
+        .cranelift_opt_level(OptLevel::Speed)
+        .memory_reservation(MEMORY_RESERVATION)
+        .memory_init_cow(true)
+        .wasm_backtrace_max_frames(NonZeroUsize::new(MAX_FRAMES))
+        .max_wasm_stack(stack)
+        // Not used, and checked against the line above all the same.
+        .async_stack_size(stack.saturating_add(HOST_STACK));
+    config
+}
+
+/// A digest over everything that compiled code depends on: version of the engine, target, compiler flags, features. Code made by an
+/// engine loads only into engines of the same fingerprint.
+pub(crate) fn fingerprint(engine: &Engine) -> [u8; 32] {
+    let mut hasher = Sha256Hasher(Sha256::new());
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.0.finalize().into()
+}
+
+/// `Hash` into SHA-256: the standard hasher is neither stable nor wide enough for a key on disk.
+struct Sha256Hasher(Sha256);
+
+impl Hasher for Sha256Hasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        let digest: [u8; 32] = self.0.clone().finalize().into();
+        digest.first_chunk().map_or(0, |first| u64::from_le_bytes(*first))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fingerprints_are_stable_and_tell_engines_apart() {
+        let small = SandboxConfig { max_instances: 1, ..SandboxConfig::default() };
+        let (a, b) = (native(&small).unwrap(), native(&small).unwrap());
+        assert_eq!(fingerprint(&a), fingerprint(&b));
+        assert_eq!(fingerprint(&portable().unwrap()), fingerprint(&portable().unwrap()));
+        assert_ne!(fingerprint(&a), fingerprint(&Engine::default()));
+    }
+
+    #[test]
+    fn settings_that_do_not_matter_to_code_do_not_change_the_fingerprint() {
+        let one = SandboxConfig { max_instances: 1, ..SandboxConfig::default() };
+        let other =
+            SandboxConfig { max_instances: 2, stack: 2 << 20, max_memory: 64 << 20, ..SandboxConfig::default() };
+        assert_eq!(fingerprint(&native(&one).unwrap()), fingerprint(&native(&other).unwrap()));
+    }
+}

@@ -1,0 +1,234 @@
+//! What can go wrong in a call, and what the one error item about it says.
+
+use std::fmt;
+use std::io;
+
+use plumbline_core::ModuleLimits;
+use wasmtime::{Trap, WasmBacktrace};
+use wasmtime_wasi::I32Exit;
+
+use crate::call::stop::Stop;
+
+/// Bytes of a module's own sentence that are kept.
+pub(crate) const MAX_SENTENCE: usize = 16 << 10;
+/// Bytes of a cause as the engine words it.
+const MAX_CAUSE: usize = 1 << 10;
+
+/// Why a call ended without success. What was emitted before stays; other calls are not touched. The text names the module and,
+/// where there is one, the limit; [`ModuleFailure::hint`] says what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModuleFailure {
+    /// The module used up what it may use.
+    #[error("module `{module}` went over its limit `{limit}`: {}", unit.show(*value))]
+    Limit {
+        /// The module.
+        module: String,
+        /// The field of [`ModuleLimits`](plumbline_core::ModuleLimits), as it is written in a definition.
+        limit: &'static str,
+        /// What the limit was set to.
+        value: u64,
+        /// What the value counts.
+        unit: Unit,
+    },
+    /// The module crashed.
+    #[error("module `{module}` crashed: {trap}")]
+    Trap {
+        /// The module.
+        module: String,
+        /// The cause.
+        trap: String,
+        /// The innermost functions of the module, as far as it names them.
+        frames: Vec<String>,
+        /// What to do, where the kind of crash tells.
+        hint: Option<&'static str>,
+    },
+    /// The module said something that makes no sense.
+    #[error("module `{module}` broke the contract: {rule}: {found}")]
+    Rubbish {
+        /// The module.
+        module: String,
+        /// The rule that was broken.
+        rule: &'static str,
+        /// Where and how.
+        found: String,
+    },
+    /// The module says, in its own words, that it cannot go on.
+    #[error("{0}")]
+    Refused(String),
+    /// The module cannot be called like this.
+    #[error("module `{module}` does not play the role `{role}`")]
+    NoRole {
+        /// The module.
+        module: String,
+        /// `post-processor` or `expectations`.
+        role: &'static str,
+    },
+    /// The host failed, not the module: the sink could not take an item, or no thread could be started.
+    #[error("the host failed: {0}")]
+    Host(#[source] io::Error),
+}
+
+/// What the value of a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unit {
+    /// Seconds of wall clock.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Elements of tables.
+    Elements,
+    /// Items of the result tree.
+    Items,
+    /// Levels of the result tree.
+    Levels,
+}
+
+impl Unit {
+    /// The value with its unit, bytes also in KiB, MiB or GiB where that is a round number.
+    fn show(self, value: u64) -> String {
+        let (one, many) = match self {
+            Self::Seconds => ("second", "seconds"),
+            Self::Bytes => return show_bytes(value),
+            Self::Elements => ("element", "elements"),
+            Self::Items => ("item", "items"),
+            Self::Levels => ("level", "levels"),
+        };
+        format!("{value} {}", if value == 1 { one } else { many })
+    }
+}
+
+fn show_bytes(value: u64) -> String {
+    let larger = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    match larger.iter().find(|(shift, _)| value != 0 && value.trailing_zeros() >= *shift) {
+        Some((shift, unit)) => format!("{} {unit}", value >> shift),
+        None if value == 1 => "1 byte".into(),
+        None => format!("{value} bytes"),
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Seconds => "seconds",
+            Self::Bytes => "bytes",
+            Self::Elements => "elements",
+            Self::Items => "items",
+            Self::Levels => "levels",
+        })
+    }
+}
+
+impl ModuleFailure {
+    /// What to do about it, where there is something to say.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Limit { limit, .. } if *limit == crate::call::stop::STACK => {
+                Some("it calls itself too deeply; the operator sets the stack for all modules of a sandbox")
+            }
+            Self::Limit { .. } => Some(
+                "set the limit under `plumbline.limits` of the definition; more than the operator's cap is not granted",
+            ),
+            Self::Trap { hint, .. } => *hint,
+            Self::Rubbish { .. } => Some("this is a defect of the module: tell its author"),
+            Self::NoRole { .. } => Some("name a module that exports this role"),
+            Self::Refused(_) | Self::Host(_) => None,
+        }
+    }
+
+    /// What ended a call of `module` under `limits`, from what the engine says.
+    pub(crate) fn from_engine(module: &str, limits: &ModuleLimits, error: &wasmtime::Error) -> Self {
+        let module = module.to_owned();
+        if let Some(stop) = error.downcast_ref::<Stop>() {
+            return stop.failure(module);
+        }
+        if let Some(I32Exit(code)) = error.downcast_ref::<I32Exit>() {
+            let trap = format!("it called `exit` with code {code}, which would end the host in place of the call");
+            return Self::Trap {
+                module,
+                trap,
+                frames: Vec::new(),
+                hint: Some("return from the role's function instead"),
+            };
+        }
+        if let Some(trap) = error.downcast_ref::<Trap>() {
+            return Self::from_trap(module, limits, *trap, frames(error));
+        }
+        // The engine has no public types for these.
+        let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+        let says = |words: &str| causes.iter().any(|cause| cause.contains(words));
+        if says("fuel allocated for hostcalls has been exhausted") {
+            return Stop::hostcall(limits).failure(module);
+        }
+        if says("invalid utf-8") || says("unpaired surrogate") {
+            let found = cut(causes.last().map_or("", String::as_str), MAX_CAUSE);
+            return Self::Rubbish { module, rule: "text must be valid Unicode", found };
+        }
+        let trap = cut(causes.last().map_or("", String::as_str), MAX_CAUSE);
+        Self::Trap { module, trap, frames: frames(error), hint: Some(DEFECT) }
+    }
+
+    fn from_trap(module: String, limits: &ModuleLimits, trap: Trap, frames: Vec<String>) -> Self {
+        let (cause, hint) = match trap {
+            Trap::StackOverflow => return Stop::stack(limits).failure(module),
+            Trap::UnreachableCodeReached => (
+                "it gave up (`unreachable`), as programs do after a panic",
+                "the module's last lines in the log may say why",
+            ),
+            Trap::MemoryOutOfBounds => (
+                "it reached outside of its memory",
+                "deep recursion shows like this too: programs in Rust or C keep a stack in their memory",
+            ),
+            Trap::CannotEnterComponent | Trap::CannotLeaveComponent => {
+                ("it called the host while the host was handing it data, or after it had returned", DEFECT)
+            }
+            Trap::StringOutOfBounds | Trap::ListOutOfBounds | Trap::UnalignedPointer => {
+                ("it named a place outside of its memory as data", DEFECT)
+            }
+            other => return Self::Trap { module, trap: other.to_string(), frames, hint: Some(DEFECT) },
+        };
+        Self::Trap { module, trap: cause.to_owned(), frames, hint: Some(hint) }
+    }
+}
+
+const DEFECT: &str = "this is a defect of the module: tell its author";
+
+fn frames(error: &wasmtime::Error) -> Vec<String> {
+    let Some(trace) = error.downcast_ref::<WasmBacktrace>() else {
+        return Vec::new();
+    };
+    trace.frames().iter().filter_map(|frame| frame.func_name()).map(|name| cut(name, MAX_CAUSE)).collect()
+}
+
+/// At most `max` bytes of `text`, with a mark where something is missing.
+pub(crate) fn cut(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let kept = text.get(..text.floor_char_boundary(max)).unwrap_or_default();
+    format!("{kept}… ({} bytes in all)", text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_shown_with_their_unit() {
+        assert_eq!(Unit::Bytes.show(256 << 20), "256 MiB");
+        assert_eq!(Unit::Bytes.show(1), "1 byte");
+        assert_eq!(Unit::Bytes.show(0), "0 bytes");
+        assert_eq!(Unit::Bytes.show(1500), "1500 bytes");
+        assert_eq!(Unit::Bytes.show((1 << 20) + 1024), "1025 KiB");
+        assert_eq!(Unit::Seconds.show(1), "1 second");
+        assert_eq!(Unit::Items.show(5_000_000), "5000000 items");
+    }
+
+    #[test]
+    fn long_texts_are_cut_at_characters() {
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("äöü", 3), "ä… (6 bytes in all)");
+    }
+}

@@ -1,0 +1,9 @@
+//! `plumbline:plugin@0.1.x`.
+
+mod bindings;
+mod input_impl;
+mod log_impl;
+mod output_impl;
+mod roles;
+
+pub(crate) use roles::{Answer, Bound, add_to_linker};

@@ -1,0 +1,135 @@
+//! Binding components to roles, and calling them.
+
+use std::collections::HashSet;
+
+use plumbline_core::{Node, NodeName};
+use serde_json::Value;
+use wasmtime::Store;
+use wasmtime::component::{HasSelf, InstancePre, Linker, Resource};
+
+use super::bindings::expectations::ExpectationsModulePre;
+use super::bindings::expectations::exports::plumbline::plugin::expectations as wit;
+use super::bindings::post_processor::plumbline::plugin::types;
+use super::bindings::post_processor::{PostProcessorModule, PostProcessorModulePre};
+use crate::call::files::FileHandle;
+use crate::call::io::{Expect, PluginInfo};
+use crate::call::state::CallState;
+use crate::call::stop::Stop;
+use crate::failure::cut;
+use crate::inspect::Roles;
+
+/// Bytes of a name that is quoted in a message.
+const MAX_QUOTED: usize = 300;
+
+/// Offers what modules of this generation may import.
+pub(crate) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    PostProcessorModule::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
+}
+
+/// A component, bound to its roles: its exports are found and their types checked.
+#[derive(Clone)]
+pub(crate) struct Bound {
+    post_processor: Option<PostProcessorModulePre<CallState>>,
+    expectations: Option<ExpectationsModulePre<CallState>>,
+}
+
+/// What a role's function gives: the module's own words on failure.
+pub(crate) type Answer<T> = wasmtime::Result<Result<T, String>>;
+
+impl Bound {
+    pub(crate) fn new(pre: &InstancePre<CallState>, roles: Roles) -> wasmtime::Result<Self> {
+        Ok(Self {
+            post_processor: roles.post_processor.then(|| PostProcessorModulePre::new(pre.clone())).transpose()?,
+            expectations: roles.expectations.then(|| ExpectationsModulePre::new(pre.clone())).transpose()?,
+        })
+    }
+
+    /// `None`: the module does not play this role.
+    pub(crate) fn process(&self, store: &mut Store<CallState>, plugin: &PluginInfo) -> Option<Answer<()>> {
+        let pre = self.post_processor.as_ref()?;
+        let run = |store: &mut Store<CallState>| {
+            let module = pre.instantiate(&mut *store)?;
+            let count = u32::try_from(store.data().files.len())?;
+            let files: Vec<Resource<FileHandle>> = (0..count).map(Resource::new_own).collect();
+            module.plumbline_plugin_post_processor().call_process(store, &plugin_info(plugin), &files)
+        };
+        Some(run(store))
+    }
+
+    /// `None`: the module does not play this role.
+    pub(crate) fn expected_results(
+        &self,
+        store: &mut Store<CallState>,
+        call: &Expect<'_>,
+    ) -> Option<Answer<Vec<NodeName>>> {
+        let pre = self.expectations.as_ref()?;
+        let run = |store: &mut Store<CallState>| {
+            let module = pre.instantiate(&mut *store)?;
+            let nodes: Vec<wit::Node> = call.nodes.iter().map(node).collect();
+            let pod_spec = call.pod_spec.map(Value::to_string);
+            let role = module.plumbline_plugin_expectations();
+            let answer = role.call_expected_results(store, &plugin_info(call.plugin), pod_spec.as_deref(), &nodes)?;
+            Ok(match answer {
+                Ok(expected) => Ok(checked(expected, call.nodes)?),
+                Err(sentence) => Err(sentence),
+            })
+        };
+        Some(run(store))
+    }
+}
+
+/// The results that a module names must be nodes that it was told of, each once.
+fn checked(expected: Vec<wit::ExpectedResult>, nodes: &[Node]) -> Result<Vec<NodeName>, Stop> {
+    let known: HashSet<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    let mut seen = HashSet::new();
+    let mut names = Vec::with_capacity(expected.len());
+    for result in expected {
+        let name = match result {
+            wit::ExpectedResult::Global => NodeName::global(),
+            wit::ExpectedResult::Node(name) => {
+                let quoted = || format!("`{}`", cut(&name, MAX_QUOTED).escape_debug());
+                if !known.contains(name.as_str()) {
+                    return Err(Stop::rubbish("an expected result must be of a node of the cluster", quoted()));
+                }
+                name.parse()
+                    .map_err(|_| Stop::rubbish("an expected result must be of a node of the cluster", quoted()))?
+            }
+        };
+        if !seen.insert(name.clone()) {
+            return Err(Stop::rubbish("an expected result must be named once", format!("`{name}`")));
+        }
+        names.push(name);
+    }
+    Ok(names)
+}
+
+fn plugin_info(plugin: &PluginInfo) -> types::PluginInfo {
+    let options = match &plugin.options {
+        Value::Null => "{}".to_owned(),
+        options => options.to_string(),
+    };
+    types::PluginInfo {
+        name: plugin.name.clone(),
+        driver: plugin.driver.clone(),
+        format: plugin.format.clone(),
+        expected_results: plugin.expected_results,
+        options,
+    }
+}
+
+fn node(node: &Node) -> wit::Node {
+    let taint = |taint: &plumbline_core::Taint| wit::Taint {
+        key: taint.key.clone(),
+        value: taint.value.clone(),
+        effect: taint.effect.clone(),
+    };
+    wit::Node {
+        name: node.name.to_string(),
+        labels: node.labels.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        taints: node.taints.iter().map(taint).collect(),
+        ready: node.ready,
+        unschedulable: node.unschedulable,
+        os: node.os.clone(),
+        arch: node.arch.clone(),
+    }
+}

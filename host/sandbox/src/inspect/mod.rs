@@ -1,0 +1,13 @@
+//! Reads what a component is, without compiling or running it.
+
+mod encoding;
+mod info;
+mod metadata;
+mod shape;
+mod walk;
+
+pub use info::{ModuleInfo, Roles, inspect};
+pub use metadata::METADATA_SECTION;
+
+pub(crate) use info::{Inspected, inspect_all};
+pub(crate) use shape::Shape;

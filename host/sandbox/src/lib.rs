@@ -1,0 +1,54 @@
+//! Runs modules: WebAssembly components that say what results mean. The engine, its limits, the compile cache on disk, and the
+//! host's side of the WIT package `plumbline:plugin`.
+//!
+//! * [`inspect`] reads what a component is without compiling or running it.
+//! * [`Sandbox::load`] checks, compiles (or takes from the cache) and links a component; the [`Module`] that comes out can be called
+//!   from any number of threads.
+//! * Each call gets a fresh store and instance, sees nothing but its arguments, and ends within its
+//!   [`ModuleLimits`](plumbline_core::ModuleLimits). What goes wrong is a [`ModuleFailure`] that names the module and the limit or
+//!   rule; other calls never notice.
+//!
+//! Everything here blocks: call it from threads that may block.
+//!
+//! ```no_run
+//! use plumbline_sandbox::{NoLog, PluginInfo, PostProcess, Sandbox, SandboxConfig};
+//!
+//! # fn demo(wasm: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+//! let sandbox = Sandbox::new(SandboxConfig::default())?;
+//! let module = sandbox.load("junit", wasm)?;
+//! let plugin = PluginInfo { name: "e2e".into(), driver: "Job".into(), format: "junit".into(), ..PluginInfo::default() };
+//! let mut items = Vec::new();
+//! let call = PostProcess { plugin: &plugin, files: Vec::new(), limits: &Default::default() };
+//! module.post_process(call, &mut items, &mut NoLog)?;
+//! # Ok(())
+//! # }
+//! ```
+#![deny(unsafe_code)]
+
+mod cache;
+mod call;
+mod code;
+mod config;
+mod engine;
+mod error;
+mod failure;
+mod generation;
+mod imports;
+mod inspect;
+mod module;
+mod sandbox;
+mod slots;
+mod ticker;
+mod wasi;
+
+pub use call::io::{
+    CallStats, Expect, InputFile, ItemSink, LogLevel, LogSink, NoLog, OpenFile, PluginInfo, PostProcess,
+};
+pub use config::SandboxConfig;
+pub use error::{InspectError, LoadError, SandboxError};
+pub use failure::{ModuleFailure, Unit};
+pub use generation::HOST_GENERATION;
+pub use inspect::{METADATA_SECTION, ModuleInfo, Roles, inspect};
+pub use module::Module;
+pub use plumbline_core::definition::LimitsRequest;
+pub use sandbox::{Sandbox, Stats};

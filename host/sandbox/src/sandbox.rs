@@ -1,0 +1,263 @@
+//! Loads components.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use plumbline_core::ModuleLimits;
+use wasmtime::Engine;
+use wasmtime::component::{Component, InstancePre, Linker};
+
+use crate::cache::{Cache, Entry, Key};
+use crate::call::state::CallState;
+use crate::code::{self, Origin};
+use crate::config::SandboxConfig;
+use crate::engine;
+use crate::error::{LoadError, SandboxError};
+use crate::generation::{self, v0_1};
+use crate::imports;
+use crate::inspect::{Inspected, Shape, inspect_all};
+use crate::module::Module;
+use crate::slots::Slots;
+use crate::ticker::Ticker;
+use crate::wasi;
+
+/// An engine with its limits, its cache and its clock. Cheap to clone; clones are the same sandbox.
+#[derive(Clone)]
+pub struct Sandbox {
+    host: Arc<Host>,
+}
+
+/// What modules share.
+pub(crate) struct Host {
+    pub(crate) config: SandboxConfig,
+    pub(crate) engine: Engine,
+    pub(crate) slots: Slots,
+    pub(crate) ticker: Ticker,
+    fingerprint: [u8; 32],
+    /// Of the engine that compiles ahead of time; made when it is first asked for.
+    portable: OnceLock<[u8; 32]>,
+    cache: Option<Cache>,
+    /// What a module without WASI may import, and a module with it.
+    plain: Linker<CallState>,
+    with_wasi: Linker<CallState>,
+    compiled: AtomicU64,
+    cached: AtomicU64,
+    brought_along: AtomicU64,
+}
+
+/// How the code of the components of a sandbox came about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Components that were compiled.
+    pub compiled: u64,
+    /// Components whose code was in the cache.
+    pub cached: u64,
+    /// Components whose code the program brought along.
+    pub precompiled: u64,
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sandbox")
+            .field("config", &self.host.config)
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// `limits`, as far as this sandbox grants them: slots have their size, and the stack is one for all.
+    pub(crate) fn effective(&self, limits: &ModuleLimits) -> ModuleLimits {
+        ModuleLimits {
+            memory: limits.memory.min(self.config.max_memory),
+            table_elements: limits.table_elements.min(u64::from(self.config.max_table_elements)),
+            stack: self.config.stack as u64,
+            ..limits.clone()
+        }
+    }
+}
+
+impl Sandbox {
+    /// A sandbox with these settings. It reserves address space for all its slots, and memory for none.
+    ///
+    /// A cache directory that cannot be used is no error: a warning is logged, and everything is compiled.
+    ///
+    /// # Errors
+    /// When a setting is out of range, or the machine does not let it reserve what it needs.
+    pub fn new(config: SandboxConfig) -> Result<Self, SandboxError> {
+        let config = config.checked()?;
+        let engine = engine::native(&config).map_err(|error| SandboxError::Engine { reason: words(&error) })?;
+        let interface = |error: wasmtime::Error| SandboxError::Interface { reason: words(&error) };
+        let mut plain = Linker::new(&engine);
+        v0_1::add_to_linker(&mut plain).map_err(interface)?;
+        let mut with_wasi = plain.clone();
+        wasi::add_to_linker(&mut with_wasi).map_err(interface)?;
+        let cache = config.cache_dir.as_deref().and_then(|path| {
+            let cache = Cache::open(path, config.max_cache_bytes);
+            cache
+                .inspect_err(|error| {
+                    tracing::warn!(cache = %path.display(), "the cache for compiled modules is not used: {error}");
+                })
+                .ok()
+        });
+        Ok(Self {
+            host: Arc::new(Host {
+                slots: Slots::new(config.max_instances),
+                ticker: Ticker::start(&engine).map_err(SandboxError::Ticker)?,
+                fingerprint: engine::fingerprint(&engine),
+                portable: OnceLock::new(),
+                config,
+                engine,
+                cache,
+                plain,
+                with_wasi,
+                compiled: AtomicU64::new(0),
+                cached: AtomicU64::new(0),
+                brought_along: AtomicU64::new(0),
+            }),
+        })
+    }
+
+    /// Checks a component, compiles it (or takes its code from the cache) and links it. Failures will call it `name`.
+    ///
+    /// # Errors
+    /// When it is too large, no component, asks for what modules do not get, was made for another generation of the interface, plays no
+    /// role, or is not valid. Nothing of it has run.
+    pub fn load(&self, name: &str, wasm: &[u8]) -> Result<Module, LoadError> {
+        let inspected = self.check(name, wasm)?;
+        let component = self.compile(name, wasm, &inspected.digest)?;
+        self.link(name, inspected, &component)
+    }
+
+    /// As [`Sandbox::load`], with code from [`Sandbox::precompile`] that is part of this program. Code that does not fit this version or
+    /// machine, or belongs to another component, is left aside, and the component compiled.
+    ///
+    /// `code` must be what [`Sandbox::precompile`] returned, embedded when the program was built: it is machine code and is run as it
+    /// is. Never pass bytes that were read at run time from anywhere; that they must live as long as the program is there
+    /// to make this hard to do by accident.
+    ///
+    /// # Errors
+    /// As for [`Sandbox::load`].
+    pub fn load_precompiled(&self, name: &str, wasm: &[u8], code: &'static [u8]) -> Result<Module, LoadError> {
+        let inspected = self.check(name, wasm)?;
+        let fitting = self.portable_fingerprint().and_then(|engine| {
+            let key = Key { engine, component: inspected.digest };
+            code::brought_along(&self.host.engine, code, &key)
+        });
+        let component = match fitting {
+            Ok(component) => {
+                self.host.brought_along.fetch_add(1, Ordering::Relaxed);
+                component
+            }
+            Err(reason) => {
+                tracing::info!(module = name, "code that was compiled ahead of time is not used: {reason}");
+                self.compile(name, wasm, &inspected.digest)?
+            }
+        };
+        self.link(name, inspected, &component)
+    }
+
+    /// Compiles a component ahead of time, for any processor of this architecture and operating system, to be embedded and given to
+    /// [`Sandbox::load_precompiled`]. The same component gives the same bytes.
+    ///
+    /// # Errors
+    /// As for [`Sandbox::load`].
+    pub fn precompile(&self, name: &str, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
+        let inspected = self.check(name, wasm)?;
+        let failed = compile_error(name);
+        let engine = engine::portable().map_err(failed)?;
+        let code = engine.precompile_component(wasm).map_err(failed)?;
+        let key = Key { engine: engine::fingerprint(&engine), component: inspected.digest };
+        Ok(Entry::write(&key, &code))
+    }
+
+    /// The fingerprint of what [`Sandbox::precompile`] makes. It covers the whole version of the engine, of which the code itself
+    /// records only the first number.
+    fn portable_fingerprint(&self) -> Result<[u8; 32], String> {
+        if let Some(known) = self.host.portable.get() {
+            return Ok(*known);
+        }
+        let engine = engine::portable().map_err(|error| words(&error))?;
+        Ok(*self.host.portable.get_or_init(|| engine::fingerprint(&engine)))
+    }
+
+    /// How the code of its components came about so far.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        Stats {
+            compiled: self.host.compiled.load(Ordering::Relaxed),
+            cached: self.host.cached.load(Ordering::Relaxed),
+            precompiled: self.host.brought_along.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Everything that can be said about a component before it is compiled, cheapest first.
+    fn check(&self, name: &str, wasm: &[u8]) -> Result<Inspected, LoadError> {
+        let module = || name.to_owned();
+        let (size, limit) = (wasm.len() as u64, self.host.config.max_component_bytes);
+        if size > limit {
+            return Err(LoadError::TooLarge { module: module(), size, limit });
+        }
+        let inspected = inspect_all(wasm).map_err(|source| LoadError::Inspect { module: module(), source })?;
+        // Before the imports: what a newer generation brought is not to be refused like a socket.
+        generation::check(name, &inspected.generations)?;
+        let imports = imports::refused(&inspected);
+        if !imports.is_empty() {
+            return Err(LoadError::Refused { module: module(), imports });
+        }
+        let roles = inspected.info.roles;
+        if !roles.post_processor && !roles.expectations {
+            return Err(LoadError::NoRole { module: module() });
+        }
+        self.check_shape(name, inspected.shape)?;
+        Ok(inspected)
+    }
+
+    fn check_shape(&self, name: &str, shape: Shape) -> Result<(), LoadError> {
+        let config = &self.host.config;
+        let parts = [
+            ("core instances", shape.core_instances, u64::from(config.max_core_instances)),
+            ("memories", shape.memories, u64::from(config.max_memories)),
+            ("bytes of memory", shape.memory_bytes, config.max_memory),
+            ("tables", shape.tables, u64::from(config.max_tables)),
+            ("table elements", shape.table_elements, u64::from(config.max_table_elements)),
+        ];
+        match parts.into_iter().find(|(_, count, limit)| count > limit) {
+            None => Ok(()),
+            Some((what, count, limit)) => Err(LoadError::TooMany { module: name.to_owned(), what, count, limit }),
+        }
+    }
+
+    fn compile(&self, name: &str, wasm: &[u8], component: &[u8; 32]) -> Result<Component, LoadError> {
+        let host = &self.host;
+        let key = Key { engine: host.fingerprint, component: *component };
+        let (component, origin) =
+            code::get(&host.engine, host.cache.as_ref(), &key, wasm).map_err(compile_error(name))?;
+        match origin {
+            Origin::Compiled => host.compiled.fetch_add(1, Ordering::Relaxed),
+            Origin::Cached => host.cached.fetch_add(1, Ordering::Relaxed),
+        };
+        Ok(component)
+    }
+
+    fn link(&self, name: &str, inspected: Inspected, component: &Component) -> Result<Module, LoadError> {
+        let host = &self.host;
+        let linker = if imports::wants_wasi(&inspected.info.imports) { &host.with_wasi } else { &host.plain };
+        let failed = |error: wasmtime::Error| LoadError::Link { module: name.to_owned(), reason: words(&error) };
+        let pre: InstancePre<CallState> = linker.instantiate_pre(component).map_err(failed)?;
+        let mut info = inspected.info;
+        let bound = v0_1::Bound::new(&pre, info.roles).map_err(failed)?;
+        info.fill_in(name);
+        Ok(Module::new(name.to_owned(), info, bound, Arc::clone(host)))
+    }
+}
+
+fn compile_error(name: &str) -> impl Fn(wasmtime::Error) -> LoadError + Copy + '_ {
+    move |error| LoadError::Compile { module: name.to_owned(), reason: words(&error) }
+}
+
+/// An error of the engine with all its causes, in one line.
+fn words(error: &wasmtime::Error) -> String {
+    format!("{error:#}")
+}

@@ -1,0 +1,12 @@
+//! The sandbox with real components: those that misbehave, those that ask for too much, and those that are none.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like the tests themselves")]
+
+mod cache;
+mod expectations;
+mod handmade;
+mod load;
+mod misbehave;
+mod neighbours;
+mod precompiled;
+mod support;
+mod wasi;

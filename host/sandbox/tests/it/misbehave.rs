@@ -1,0 +1,240 @@
+//! Every behaviour of the guest `misbehave`, in the role `post-processor` unless it belongs to the other.
+
+use plumbline_core::{ModuleLimits, Status};
+use plumbline_guest_misbehave::Behaviour;
+use plumbline_sandbox::{LogLevel, ModuleFailure};
+
+use crate::expectations;
+use crate::support::{Called, endless_file, file, one_second, run};
+
+/// A test for each behaviour; one without a test does not compile.
+macro_rules! tests {
+    ($($variant:ident => $test:ident $body:block)+) => {
+        $(
+            #[test]
+            fn $test() {
+                const HERE: Behaviour = Behaviour::$variant;
+                let body: fn(Behaviour) = $body;
+                body(HERE);
+            }
+        )+
+
+        #[test]
+        fn every_behaviour_has_a_test() {
+            let tested = |behaviour: Behaviour| match behaviour {
+                $(Behaviour::$variant => stringify!($test),)+
+            };
+            assert!(Behaviour::ALL.iter().all(|behaviour| !tested(*behaviour).is_empty()));
+        }
+    };
+}
+
+/// Calls it without files, under the default limits.
+fn plain(behaviour: Behaviour) -> Called {
+    run(behaviour, Vec::new(), &ModuleLimits::default())
+}
+
+/// Fails with exactly this sentence, having emitted so many items.
+#[track_caller]
+fn fails(called: &Called, sentence: &str, items: usize) {
+    assert_eq!(called.failure(), sentence);
+    assert_eq!(called.items.len(), items);
+}
+
+/// Fails with a sentence that begins like this.
+#[track_caller]
+fn fails_like(called: &Called, beginning: &str, items: usize) {
+    let sentence = called.failure();
+    assert!(sentence.starts_with(beginning), "{sentence}");
+    assert!(sentence.len() < 2000, "a sentence, not a novel: {} bytes", sentence.len());
+    assert_eq!(called.items.len(), items);
+}
+
+tests! {
+    Behave => good_modules_are_not_hindered {
+        |behaviour| {
+            let content = "x".repeat(3 << 20);
+            let files = vec![file("results/global/a", content.clone()), file("results/global/b", "")];
+            let called = run(behaviour, files, &ModuleLimits::default());
+            let stats = called.result.unwrap();
+            assert_eq!((stats.items, stats.input_bytes, stats.log_dropped), (2, 3 << 20, 0));
+            assert!(stats.memory >= 1 << 20 && stats.memory < 16 << 20, "{}", stats.memory);
+            assert_eq!(called.items[0].name, "a");
+            assert_eq!(called.items[0].meta["bytes"], content.len().to_string());
+            assert_eq!(called.items[1].meta["bytes"], "0");
+            assert!(called.items.iter().all(|item| item.status == Some(Status::Passed)));
+            assert!(called.log.is_empty());
+        }
+    }
+    Silence => nothing_emitted_is_no_failure {
+        |behaviour| {
+            let called = plain(behaviour);
+            assert_eq!(called.result.unwrap().items, 0);
+        }
+    }
+    EndlessLoop => endless_loops_end_with_the_clock {
+        |behaviour| {
+            let called = run(behaviour, Vec::new(), &one_second());
+            fails(&called, "module `misbehave` went over its limit `wall-seconds`: 1 second", 0);
+            assert!(called.result.unwrap_err().hint().unwrap().contains("plumbline.limits"));
+        }
+    }
+    Recursion => recursion_ends_at_the_stack {
+        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `stack`: 1 MiB", 0)
+    }
+    LargeFrames => recursion_with_arrays_ends_at_the_stack_in_memory {
+        |behaviour| {
+            let called = plain(behaviour);
+            fails_like(&called, "module `misbehave` ", 0);
+            let told = match called.result.unwrap_err() {
+                ModuleFailure::Trap { trap, hint, .. } => format!("{trap}; {}", hint.unwrap_or_default()),
+                other => panic!("{other}"),
+            };
+            assert_eq!(
+                told,
+                "it reached outside of its memory; \
+                 deep recursion shows like this too: programs in Rust or C keep a stack in their memory"
+            );
+        }
+    }
+    MemoryGrowth => memory_ends_at_the_limit {
+        |behaviour| {
+            let sentence = "module `misbehave` went over its limit `memory`: 256 MiB";
+            fails(&plain(behaviour), sentence, 0);
+            let limits = ModuleLimits { memory: 16 << 20, ..ModuleLimits::default() };
+            fails(&run(behaviour, Vec::new(), &limits), "module `misbehave` went over its limit `memory`: 16 MiB", 0);
+        }
+    }
+    ItemFlood => items_end_at_the_limit {
+        |behaviour| {
+            let limits = ModuleLimits { items: 10_000, ..ModuleLimits::default() };
+            let called = run(behaviour, Vec::new(), &limits);
+            // The batch that goes over the limit is dropped whole; all before it are kept.
+            fails(&called, "module `misbehave` went over its limit `items`: 10000 items", 10_000 / 256 * 256);
+        }
+    }
+    ByteFlood => bytes_end_at_the_limit {
+        |behaviour| {
+            let limits = ModuleLimits { output_bytes: 10 << 20, ..ModuleLimits::default() };
+            let called = run(behaviour, Vec::new(), &limits);
+            fails(&called, "module `misbehave` went over its limit `output-bytes`: 10 MiB", 9);
+        }
+    }
+    MetaFlood => many_small_facts_are_a_large_item {
+        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `item-bytes`: 16 MiB", 0)
+    }
+    LogFlood => the_log_is_cut_and_says_so_and_the_call_goes_on {
+        |behaviour| {
+            let limits = ModuleLimits { log_bytes: 1000, ..ModuleLimits::default() };
+            let called = run(behaviour, Vec::new(), &limits);
+            let dropped = called.result.unwrap().log_dropped;
+            assert!(dropped > 1_000_000, "{dropped}");
+            assert_eq!(called.log[0], (LogLevel::Info, "line 0".into()));
+            let warnings: Vec<_> = called.log.iter().filter(|(level, _)| *level == LogLevel::Warning).collect();
+            assert_eq!(warnings.len(), 1);
+            assert_eq!(warnings[0].1, "log limit `log-bytes` reached: 1000 bytes: what follows is dropped");
+            assert!(called.log.len() < 200);
+        }
+    }
+    LongLine => lines_are_cut_and_made_harmless {
+        |behaviour| {
+            let called = plain(behaviour);
+            called.result.unwrap();
+            let line = &called.log.last().unwrap().1;
+            assert!(line.starts_with(r"\u{1b}[2J") && !line.contains('\u{1b}'), "{}", &line[..40]);
+        }
+    }
+    HugeString => strings_beyond_a_host_call_are_not_taken {
+        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `hostcall-bytes`: 32 MiB", 0)
+    }
+    LongName => names_have_a_length {
+        |behaviour| {
+            fails_like(&plain(behaviour), "module `misbehave` broke the contract: an item's name must be short: item 1 (`nnn", 0);
+        }
+    }
+    EmptyName => names_are_not_empty {
+        |behaviour| {
+            let called = plain(behaviour);
+            fails(&called, "module `misbehave` broke the contract: an item's name must not be empty: item 1", 0);
+            assert_eq!(called.result.unwrap_err().hint(), Some("this is a defect of the module: tell its author"));
+        }
+    }
+    LongStatus => statuses_have_a_length {
+        |behaviour| {
+            let rule = "module `misbehave` broke the contract: a status of a module's own must be short and not empty: ";
+            fails(&plain(behaviour), &format!("{rule}item 1 (`item`) has a status of 300 bytes (1 to 256)"), 0);
+        }
+    }
+    LargeDetail => items_have_a_size {
+        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `item-bytes`: 16 MiB", 0)
+    }
+    FirstDepth => the_first_item_is_a_root {
+        |behaviour| {
+            fails_like(&plain(behaviour), "module `misbehave` broke the contract: a tree is a list in pre-order", 0);
+        }
+    }
+    DepthJump => no_level_is_left_out {
+        |behaviour| {
+            let rule = "a tree is a list in pre-order, and depth grows by one at most";
+            let found = "item 2 (`grandchild of nobody`) has depth 2 after depth 0";
+            fails(&plain(behaviour), &format!("module `misbehave` broke the contract: {rule}: {found}"), 1);
+        }
+    }
+    DeepTree => trees_end_at_the_limit {
+        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `depth`: 64 levels", 64)
+    }
+    InvalidJson => json_is_json {
+        |behaviour| {
+            let rule = "module `misbehave` broke the contract: a detail sent as JSON must be JSON: ";
+            fails_like(&plain(behaviour), &format!("{rule}item 1 (`item`), detail `pod`: expected value"), 0);
+        }
+    }
+    DeepJson => json_is_not_nested_without_end {
+        |behaviour| {
+            let called = plain(behaviour);
+            fails_like(&called, "module `misbehave` broke the contract: a detail sent as JSON must be JSON", 0);
+            assert!(called.failure().contains("more than 100 levels"));
+        }
+    }
+    JsonBomb => json_counts_as_what_it_becomes {
+        |behaviour| fails(&plain(behaviour), "module `misbehave` went over its limit `item-bytes`: 16 MiB", 0)
+    }
+    BadBatch => a_batch_is_taken_whole_or_not_at_all {
+        |behaviour| {
+            fails(&plain(behaviour), "module `misbehave` broke the contract: an item's name must not be empty: item 7", 3);
+        }
+    }
+    PanicHalfway => what_came_before_a_panic_is_kept {
+        |behaviour| {
+            let called = plain(behaviour);
+            fails(&called, "module `misbehave` crashed: it gave up (`unreachable`), as programs do after a panic", 3);
+            let (level, line) = called.log.first().unwrap();
+            assert_eq!(*level, LogLevel::Error);
+            assert!(line.contains("panicked"), "{line}");
+            assert!(called.log.iter().any(|(_, line)| line.contains("a result that is not there")), "{:?}", called.log);
+        }
+    }
+    RefuseHalfway => what_came_before_a_refusal_is_kept {
+        |behaviour| {
+            let called = plain(behaviour);
+            fails(&called, "the files of this format end here", 3);
+            assert!(matches!(called.result, Err(ModuleFailure::Refused(_))));
+        }
+    }
+    LongRefusal => sentences_are_cut {
+        |behaviour| {
+            let sentence = plain(behaviour).failure();
+            assert!(sentence.len() < 20_000 && sentence.ends_with("… (3145728 bytes in all)"), "{}", sentence.len());
+        }
+    }
+    ReadFlood => reading_ends_at_the_limit {
+        |behaviour| {
+            let limits = ModuleLimits { input_bytes: 10 << 20, ..ModuleLimits::default() };
+            let called = run(behaviour, vec![endless_file("results/global/endless")], &limits);
+            fails(&called, "module `misbehave` went over its limit `input-bytes`: 10 MiB", 0);
+        }
+    }
+    Stranger => only_known_nodes_are_expected { expectations::only_known_nodes_are_expected }
+    Twice => a_result_is_expected_once { expectations::a_result_is_expected_once }
+    EmitOutOfRole => expectations_emit_nothing { expectations::expectations_emit_nothing }
+}
