@@ -1,0 +1,296 @@
+//! The body of a request: read from disk in pieces, and held back until the other side wants it.
+
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http_body::{Body, Frame, SizeHint};
+use tokio::fs::File;
+use tokio_util::io::poll_read_buf;
+use tokio_util::sync::CancellationToken;
+
+use super::error::ClientError;
+use super::transfer::Transfer;
+use super::upload::Source;
+
+/// How much of a file is in memory at once: large enough that reading and encrypting are efficient, small enough for a worker that
+/// should stay under 10 MiB.
+pub(super) const PIECE_BYTES: usize = 64 << 10;
+
+/// The signal that the other side wants the body.
+pub(super) type GoAhead = CancellationToken;
+
+/// A body of known length.
+pub(super) struct RequestBody {
+    gate: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    content: Content,
+    left: u64,
+    transfer: Arc<Transfer>,
+}
+
+enum Content {
+    Memory(Bytes),
+    File(Box<FileContent>),
+}
+
+/// Given to the connection when a body breaks off; the reason is kept by [`Transfer`].
+#[derive(Debug, thiserror::Error)]
+#[error("the body could not be read")]
+pub(super) struct BrokenBody;
+
+impl RequestBody {
+    /// Opens `source`. Every attempt opens it anew.
+    pub(super) async fn open(source: &Source) -> Result<(Self, Arc<Transfer>), ClientError> {
+        let (content, left) = match source {
+            Source::Bytes(bytes) => (Content::Memory(bytes.clone()), u64::try_from(bytes.len()).unwrap_or(u64::MAX)),
+            Source::File(path) => {
+                let (file, length) = FileContent::open(path)
+                    .await
+                    .map_err(|source| ClientError::Source { path: path.clone(), source })?;
+                (Content::File(Box::new(file)), length)
+            }
+        };
+        let transfer = Arc::new(Transfer::new(left));
+        Ok((Self { gate: None, content, left, transfer: Arc::clone(&transfer) }, transfer))
+    }
+
+    /// Holds the body back until `go_ahead` is given, or `patience` has passed since the connection first asked for it.
+    pub(super) fn hold_back(mut self, go_ahead: GoAhead, patience: Duration) -> Self {
+        self.gate = Some(Box::pin(async move {
+            tokio::select! {
+                () = go_ahead.cancelled() => {}
+                () = tokio::time::sleep(patience) => {
+                    tracing::debug!("no go-ahead after {patience:?}: sending the body unasked");
+                }
+            }
+        }));
+        self
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = BrokenBody;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenBody>>> {
+        if self.transfer.is_answered() {
+            // The answer came first. Whoever waits for it drops the connection, and with it this body.
+            return Poll::Pending;
+        }
+        if let Some(gate) = &mut self.gate {
+            ready!(gate.as_mut().poll(cx));
+            self.gate = None;
+        }
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        let left = self.left;
+        let piece = match &mut self.content {
+            Content::Memory(bytes) => Ok(bytes.split_to(bytes.len().min(PIECE_BYTES))),
+            Content::File(file) => ready!(file.poll_piece(cx, left)),
+        };
+        Poll::Ready(Some(match piece {
+            Ok(piece) => {
+                let bytes = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+                self.left = self.left.saturating_sub(bytes);
+                self.transfer.hand_over(bytes);
+                Ok(Frame::data(piece))
+            }
+            Err(error) => {
+                self.transfer.fail(error);
+                Err(BrokenBody)
+            }
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left)
+    }
+}
+
+/// A file that must stay as long as it was when it was opened.
+struct FileContent {
+    file: File,
+    path: Box<Path>,
+    length: u64,
+    piece: BytesMut,
+    /// The last piece, held back until the end of the file was seen.
+    last: Option<Bytes>,
+}
+
+impl FileContent {
+    async fn open(path: &Path) -> io::Result<(Self, u64)> {
+        // Asked before opening: opening a named pipe would wait for somebody to write to it.
+        if !tokio::fs::metadata(path).await?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        }
+        let file = File::open(path).await?;
+        let length = file.metadata().await?.len();
+        Ok((Self { file, path: path.into(), length, piece: BytesMut::new(), last: None }, length))
+    }
+
+    /// The next piece of the `left` bytes that are still to come.
+    fn poll_piece(&mut self, cx: &mut Context<'_>, left: u64) -> Poll<Result<Bytes, ClientError>> {
+        if self.last.is_none() {
+            self.piece.reserve(PIECE_BYTES);
+            let read = ready!(self.poll_read(cx))?;
+            let bytes = u64::try_from(read).unwrap_or(u64::MAX);
+            if read == 0 || bytes > left {
+                return Poll::Ready(Err(self.changed()));
+            }
+            let piece = self.piece.split().freeze();
+            if bytes < left {
+                return Poll::Ready(Ok(piece));
+            }
+            self.last = Some(piece);
+        }
+        // With the last piece the other side would take the result for complete: look first whether the file is.
+        self.piece.reserve(1);
+        match ready!(self.poll_read(cx))? {
+            0 => Poll::Ready(self.last.take().ok_or_else(|| self.changed())),
+            _ => Poll::Ready(Err(self.changed())),
+        }
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<Result<usize, ClientError>> {
+        poll_read_buf(Pin::new(&mut self.file), cx, &mut self.piece)
+            .map_err(|source| ClientError::Source { path: self.path.to_path_buf(), source })
+    }
+
+    fn changed(&self) -> ClientError {
+        ClientError::SourceChanged { path: self.path.to_path_buf(), length: self.length }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt as _;
+    use std::fs;
+    use std::io::Write as _;
+    use std::path::PathBuf;
+
+    fn file(content: &[u8]) -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("result");
+        fs::write(&path, content).unwrap();
+        (directory, path)
+    }
+
+    async fn sizes(mut body: RequestBody) -> Vec<usize> {
+        let mut sizes = Vec::new();
+        while let Some(frame) = body.frame().await {
+            sizes.push(frame.unwrap().into_data().unwrap().len());
+        }
+        sizes
+    }
+
+    #[tokio::test]
+    async fn a_large_file_comes_in_small_pieces() {
+        let (_directory, path) = file(b"");
+        let length = 100 << 20;
+        fs::File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
+
+        let (mut body, transfer) = RequestBody::open(&Source::File(path)).await.unwrap();
+        assert_eq!(body.size_hint().exact(), Some(length));
+        let mut total = 0;
+        while let Some(frame) = body.frame().await {
+            let piece = frame.unwrap().into_data().unwrap();
+            assert!((1..=PIECE_BYTES).contains(&piece.len()), "{}", piece.len());
+            total += u64::try_from(piece.len()).unwrap();
+            // Nothing is read ahead of what was asked for.
+            assert_eq!(transfer.handed(), total);
+            assert!(total == length || !transfer.is_complete());
+        }
+        assert_eq!(total, length);
+        assert!(transfer.is_complete());
+    }
+
+    #[tokio::test]
+    async fn bytes_in_memory_are_not_copied_and_come_in_pieces_too() {
+        let bytes = Bytes::from(vec![7; PIECE_BYTES + 1]);
+        let (body, _) = RequestBody::open(&Source::Bytes(bytes.clone())).await.unwrap();
+        assert_eq!(sizes(body).await, [PIECE_BYTES, 1]);
+        let (mut body, _) = RequestBody::open(&Source::Bytes(bytes.clone())).await.unwrap();
+        let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
+        assert_eq!(first.as_ptr(), bytes.as_ptr());
+    }
+
+    #[tokio::test]
+    async fn an_empty_file_is_an_empty_body() {
+        let (_directory, path) = file(b"");
+        let (body, transfer) = RequestBody::open(&Source::File(path)).await.unwrap();
+        assert!(body.is_end_stream() && transfer.is_complete());
+        assert_eq!(sizes(body).await, [0_usize; 0]);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_changes_never_looks_complete() {
+        for length in [10, PIECE_BYTES, PIECE_BYTES + 10] {
+            for grows in [true, false] {
+                let (_directory, path) = file(&vec![7; length]);
+                let (mut body, transfer) = RequestBody::open(&Source::File(path.clone())).await.unwrap();
+                let mut handle = fs::File::options().append(true).open(&path).unwrap();
+                if grows {
+                    handle.write_all(b"more").unwrap();
+                } else {
+                    handle.set_len(u64::try_from(length).unwrap() - 1).unwrap();
+                }
+                let failed = loop {
+                    match body.frame().await {
+                        Some(Ok(_)) => {}
+                        Some(Err(_)) => break true,
+                        None => break false,
+                    }
+                };
+                assert!(failed && !transfer.is_complete(), "{length} {grows}");
+                assert!(matches!(transfer.take_failure(), Some(ClientError::SourceChanged { .. })));
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_file_is_said_so() {
+        let (directory, path) = file(b"x");
+        let missing = RequestBody::open(&Source::File(directory.path().join("missing"))).await.err().unwrap();
+        assert!(matches!(&missing, ClientError::Source { source, .. } if source.kind() == io::ErrorKind::NotFound));
+        let listing = RequestBody::open(&Source::File(directory.path().into())).await.err().unwrap();
+        assert!(
+            matches!(&listing, ClientError::Source { source, .. } if source.to_string() == "it is not a regular file")
+        );
+        let link = directory.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(RequestBody::open(&Source::File(link)).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_is_held_back_for_the_go_ahead_or_a_second() {
+        let begun = tokio::time::Instant::now();
+        let second = Duration::from_secs(1);
+        let go_ahead = GoAhead::new();
+        let source = Source::Bytes(Bytes::from_static(b"x"));
+
+        let (body, _) = RequestBody::open(&source).await.unwrap();
+        go_ahead.cancel();
+        assert_eq!(sizes(body.hold_back(go_ahead, second)).await, [1]);
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+
+        let (body, _) = RequestBody::open(&source).await.unwrap();
+        assert_eq!(sizes(body.hold_back(GoAhead::new(), second)).await, [1]);
+        assert_eq!(begun.elapsed(), second);
+
+        // Once there is an answer, the body stays where it is.
+        let (body, transfer) = RequestBody::open(&source).await.unwrap();
+        transfer.answered();
+        let sent = tokio::time::timeout(10 * second, sizes(body.hold_back(GoAhead::new(), second))).await;
+        assert!(sent.is_err() && transfer.handed() == 0);
+    }
+}

@@ -1,0 +1,156 @@
+//! What a client is given.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use http::Uri;
+use rustls_pki_types::ServerName;
+
+use super::error::ClientError;
+
+/// What a worker is told about its aggregator: the contents of four variables of its environment (docs/protocol.md, "Environment").
+#[derive(Clone)]
+pub struct ClientConfig {
+    /// `https://HOST[:PORT]`; a path or a query behind it is not looked at. The port is 443 unless it is named.
+    pub aggregator_url: String,
+    /// The certificate of the run's CA, in PEM. Nothing else is trusted.
+    pub ca_cert: String,
+    /// The certificate of the plugin, in PEM.
+    pub client_cert: String,
+    /// The key that belongs to it, in PEM: SEC1 (`EC PRIVATE KEY`) or PKCS#8 (`PRIVATE KEY`).
+    pub client_key: String,
+}
+
+/// The key is left out: configurations end up in logs.
+impl fmt::Debug for ClientConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientConfig").field("aggregator_url", &self.aggregator_url).finish_non_exhaustive()
+    }
+}
+
+/// How long a client waits for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until one address has taken a connection. Default 10 s: three lost packets on a slow link.
+    pub connect: Duration,
+    /// Until the TLS handshake is done. Default 15 s: 5,000 nodes may begin at the same second.
+    pub tls: Duration,
+    /// Without a single byte of a body having left. Default 60 s, as on the other side.
+    pub idle: Duration,
+    /// From the last byte of an upload to its answer. Default 10 min: the aggregator checks and syncs the whole result before it answers.
+    pub upload_answer: Duration,
+    /// From the last byte of a progress update, hello or heartbeat to its answer. Default 30 s.
+    pub message_answer: Duration,
+    /// How long the body of an upload is held back for the aggregator to say `100 Continue` or to refuse. Default 1 s: servers that
+    /// do not know the expectation never say it (RFC 9110, section 10.1.1).
+    pub go_ahead: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            tls: Duration::from_secs(15),
+            idle: Duration::from_secs(60),
+            upload_answer: Duration::from_secs(600),
+            message_answer: Duration::from_secs(30),
+            go_ahead: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Where the aggregator is, as read from its URL.
+#[derive(Debug, Clone)]
+pub(super) struct Endpoint {
+    /// A name, or an address without brackets.
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// Host and port as they stand in the URL: the header `Host`.
+    pub(super) authority: String,
+    /// What the server's certificate must be valid for.
+    pub(super) name: ServerName<'static>,
+}
+
+impl Endpoint {
+    pub(super) fn parse(url: &str) -> Result<Self, ClientError> {
+        let wrong = |reason: &'static str| ClientError::Url { url: url.chars().take(300).collect(), reason };
+        let uri: Uri = url.trim().parse().map_err(|_| wrong("it is not a URL"))?;
+        match uri.scheme_str() {
+            Some("https") => {}
+            Some(_) => return Err(wrong("only `https` is spoken")),
+            None => return Err(wrong("it does not begin with `https://`")),
+        }
+        let authority = uri.authority().ok_or_else(|| wrong("it names no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(wrong("a user name has no place in it: certificates say who a worker is"));
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let name =
+            ServerName::try_from(host.clone()).map_err(|_| wrong("its host is neither a name nor an address"))?;
+        // Not `Authority::port`: it has no word for a port that is too large, and gives none.
+        let port = match authority.as_str().strip_prefix(authority.host()) {
+            Some("") => 443,
+            Some(":") => return Err(wrong("its port is missing")),
+            port => port
+                .and_then(|port| port.strip_prefix(':')?.parse().ok())
+                .ok_or_else(|| wrong("its port is not a number up to 65535"))?,
+        };
+        Ok(Self { host, port, authority: authority.to_string(), name })
+    }
+
+    /// The address in the URL, if it is one and no name has to be looked up.
+    pub(super) fn address(&self) -> Option<IpAddr> {
+        self.host.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_authority_of_the_url_counts() {
+        for (url, host, port, authority) in [
+            ("https://10.0.0.7:8080", "10.0.0.7", 8080, "10.0.0.7:8080"),
+            ("https://10.0.0.7:8080/api/v1/results?x=y", "10.0.0.7", 8080, "10.0.0.7:8080"),
+            (" https://[fd00::7]:8080/\n", "fd00::7", 8080, "[fd00::7]:8080"),
+            ("https://aggregator.plumbline.svc", "aggregator.plumbline.svc", 443, "aggregator.plumbline.svc"),
+        ] {
+            let endpoint = Endpoint::parse(url).unwrap();
+            assert_eq!((endpoint.host.as_str(), endpoint.port, endpoint.authority.as_str()), (host, port, authority));
+            assert_eq!(endpoint.address().is_some(), host.parse::<IpAddr>().is_ok());
+        }
+    }
+
+    #[test]
+    fn urls_that_cannot_work_say_why() {
+        for (url, reason) in [
+            ("", "it is not a URL"),
+            ("10.0.0.7:8080", "it does not begin with `https://`"),
+            ("http://10.0.0.7:8080", "only `https` is spoken"),
+            ("https://user:secret@10.0.0.7", "a user name has no place in it: certificates say who a worker is"),
+            ("https://10.0.0.7:99999", "its port is not a number up to 65535"),
+            ("https://10.0.0.7:", "its port is missing"),
+            ("https://bad_host!/", "its host is neither a name nor an address"),
+            ("https://bad host/", "it is not a URL"),
+            ("https://-/", "its host is neither a name nor an address"),
+        ] {
+            match Endpoint::parse(url) {
+                Err(ClientError::Url { reason: found, .. }) => assert_eq!(found, reason, "{url}"),
+                other => panic!("{url}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_key_stays_out_of_logs() {
+        let config = ClientConfig {
+            aggregator_url: "https://10.0.0.7".to_owned(),
+            ca_cert: String::new(),
+            client_cert: String::new(),
+            client_key: "SECRET".to_owned(),
+        };
+        assert!(!format!("{config:?}").contains("SECRET"));
+    }
+}

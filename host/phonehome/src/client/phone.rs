@@ -1,0 +1,242 @@
+//! The client as a worker uses it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, USER_AGENT};
+use http::{HeaderValue, Request, StatusCode};
+use jiff::Timestamp;
+use plumbline_core::ResultKey;
+use tokio::time::{Instant, sleep};
+use tokio_rustls::TlsConnector;
+
+use super::body::{GoAhead, RequestBody};
+use super::config::{ClientConfig, Endpoint, Timeouts};
+use super::connect::Wire;
+use super::error::ClientError;
+use super::exchange::Reply;
+use super::retry::{RetryPolicy, retry_after};
+use super::transfer::Transfer;
+use super::upload::{Answer, Outcome, Source, Upload};
+use crate::filename::SafeFileName;
+use crate::messages::{CONTENT_TYPE_JSON, HEADER_ERROR, Heartbeat, Hello};
+use crate::routes::{Route, RouteKind};
+use crate::{content_disposition, tls};
+
+const AGENT: &str = concat!("plumbline-phonehome/", env!("CARGO_PKG_VERSION"));
+
+/// The worker's end of the protocol. Cloning is cheap, and clones share their TLS sessions.
+#[derive(Clone)]
+pub struct Client {
+    wire: Arc<Wire>,
+}
+
+impl Client {
+    /// A client for the aggregator that `config` names. Nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Url`] and [`ClientError::Certificates`]: the configuration cannot be used.
+    pub fn new(config: &ClientConfig) -> Result<Self, ClientError> {
+        Self::with_timeouts(config, Timeouts::default())
+    }
+
+    /// The same with other timeouts than the default ones.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::new`].
+    pub fn with_timeouts(config: &ClientConfig, timeouts: Timeouts) -> Result<Self, ClientError> {
+        let endpoint = Endpoint::parse(&config.aggregator_url)?;
+        let tls = tls::client_config(&config.ca_cert, &config.client_cert, &config.client_key)?;
+        let tls = TlsConnector::from(Arc::new(tls));
+        Ok(Self { wire: Arc::new(Wire { endpoint, tls, timeouts }) })
+    }
+
+    /// Sends the result of `key` (docs/protocol.md, "Results"), again and again if need be. Files are streamed from disk. The body is
+    /// held back until the aggregator wants it, so a refused upload costs one small request.
+    ///
+    /// Dropping the future ends the attempt; the aggregator never takes an incomplete body for a result.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError::Refused`] and [`ClientError::Source`] at once, where trying again is pointless; [`ClientError::GaveUp`] with the
+    /// last reason after the deadline of `retry`; with [`RetryPolicy::never`] that reason itself.
+    pub async fn put_result(
+        &self,
+        key: &ResultKey,
+        upload: &Upload,
+        retry: &RetryPolicy,
+    ) -> Result<Outcome, ClientError> {
+        let started = Instant::now();
+        let mut schedule = retry.schedule();
+        let mut attempts: u32 = 0;
+        loop {
+            attempts = attempts.saturating_add(1);
+            let error = match Box::pin(self.put_once(key, upload)).await {
+                Ok(outcome) => return Ok(outcome),
+                Err(error) => error,
+            };
+            if !error.is_temporary() {
+                return Err(error);
+            }
+            let elapsed = started.elapsed();
+            match schedule.next(elapsed, error.retry_after()) {
+                Some(pause) => {
+                    let cause = Chain(&error);
+                    tracing::warn!(
+                        attempts,
+                        "result {key} was not taken, next attempt in {pause:.1?}: failed to {cause}"
+                    );
+                    sleep(pause).await;
+                }
+                None if attempts == 1 => return Err(error),
+                None => return Err(ClientError::GaveUp { attempts, elapsed, last: Box::new(error) }),
+            }
+        }
+    }
+
+    /// Sends a progress update, as the plugin wrote it (docs/protocol.md, "Progress"). One attempt.
+    ///
+    /// # Errors
+    ///
+    /// There was no answer. Answers of any status are an [`Answer`].
+    pub async fn post_progress(&self, key: &ResultKey, body: Bytes) -> Result<Answer, ClientError> {
+        self.post(RouteKind::Progress, key, body).await
+    }
+
+    /// Says that the worker has started (docs/protocol.md, "Hello and heartbeat"). One attempt. Other aggregators than Plumbline's
+    /// answer 404.
+    ///
+    /// # Errors
+    ///
+    /// There was no answer. Answers of any status are an [`Answer`].
+    pub async fn hello(&self, key: &ResultKey, hello: &Hello) -> Result<Answer, ClientError> {
+        self.post(RouteKind::Hello, key, hello.to_json()).await
+    }
+
+    /// Says that the worker is still there (docs/protocol.md, "Hello and heartbeat"). One attempt. Other aggregators than Plumbline's
+    /// answer 404.
+    ///
+    /// # Errors
+    ///
+    /// There was no answer. Answers of any status are an [`Answer`].
+    pub async fn heartbeat(&self, key: &ResultKey, heartbeat: &Heartbeat) -> Result<Answer, ClientError> {
+        self.post(RouteKind::Heartbeat, key, heartbeat.to_json()).await
+    }
+
+    async fn put_once(&self, key: &ResultKey, upload: &Upload) -> Result<Outcome, ClientError> {
+        let mut reply = self.put(key, upload, true).await?;
+        if reply.0.status == StatusCode::EXPECTATION_FAILED {
+            // RFC 9110, section 15.5.18: something in between does not know how to wait. Then it gets the body at once.
+            reply = self.put(key, upload, false).await?;
+        }
+        let (reply, transfer) = reply;
+        if reply.status == StatusCode::CONFLICT {
+            return Ok(Outcome::AlreadyReceived);
+        }
+        if !reply.status.is_success() {
+            return Err(self.refused(&Route::new(RouteKind::Results, key.clone()), &reply));
+        }
+        if !transfer.is_complete() {
+            return Err(ClientError::AnsweredTooEarly {
+                endpoint: self.wire.endpoint.authority.clone(),
+                status: reply.status,
+                sent: transfer.handed(),
+                length: transfer.length(),
+            });
+        }
+        Ok(Outcome::Stored)
+    }
+
+    async fn put(&self, key: &ResultKey, upload: &Upload, wait: bool) -> Result<(Reply, Arc<Transfer>), ClientError> {
+        let (mut body, transfer) = RequestBody::open(&upload.source).await?;
+        let wait = (wait && transfer.length() > 0).then(GoAhead::new);
+        if let Some(go_ahead) = &wait {
+            body = body.hold_back(go_ahead.clone(), self.wire.timeouts.go_ahead);
+        }
+
+        let mut request = self.request(&Route::new(RouteKind::Results, key.clone()), body, &transfer);
+        let headers = request.headers_mut();
+        if !upload.content_type.is_empty() {
+            let content_type = HeaderValue::try_from(&upload.content_type)
+                .map_err(|_| ClientError::ContentType(upload.content_type.clone()))?;
+            headers.insert(CONTENT_TYPE, content_type);
+        }
+        match upload.filename.as_deref().map(str::parse::<SafeFileName>) {
+            Some(Ok(name)) => {
+                headers.insert(CONTENT_DISPOSITION, content_disposition(&name));
+            }
+            Some(Err(error)) => tracing::debug!("result {key} is sent without a file name: {error}"),
+            None => {}
+        }
+        if upload.error {
+            headers.insert(HEADER_ERROR, HeaderValue::from_static("true"));
+        }
+        if let Some(go_ahead) = wait {
+            headers.insert(EXPECT, HeaderValue::from_static("100-continue"));
+            hyper::ext::on_informational(&mut request, move |interim| {
+                if interim.status() == StatusCode::CONTINUE {
+                    go_ahead.cancel();
+                }
+            });
+        }
+        let reply = self.wire.exchange(request, &transfer, self.wire.timeouts.upload_answer).await?;
+        Ok((reply, transfer))
+    }
+
+    async fn post(&self, kind: RouteKind, key: &ResultKey, body: Bytes) -> Result<Answer, ClientError> {
+        let (body, transfer) = RequestBody::open(&Source::Bytes(body)).await?;
+        let mut request = self.request(&Route::new(kind, key.clone()), body, &transfer);
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE_JSON));
+        let exchange = self.wire.exchange(request, &transfer, self.wire.timeouts.message_answer);
+        let reply = Box::pin(exchange).await?;
+        Ok(Answer { status: reply.status, body: reply.body })
+    }
+
+    fn request(&self, route: &Route, body: RequestBody, transfer: &Transfer) -> Request<RequestBody> {
+        let mut request = Request::new(body);
+        *request.method_mut() = route.kind.method();
+        // Both parse: the path of a route holds names only, the authority has been parsed before.
+        *request.uri_mut() = route.path().parse().unwrap_or_default();
+        let headers = request.headers_mut();
+        if let Ok(host) = HeaderValue::try_from(&self.wire.endpoint.authority) {
+            headers.insert(HOST, host);
+        }
+        headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(transfer.length()));
+        request
+    }
+
+    fn refused(&self, route: &Route, reply: &Reply) -> ClientError {
+        ClientError::Refused {
+            endpoint: self.wire.endpoint.authority.clone(),
+            request: format!("{} {}", route.kind.method(), route.path()),
+            status: reply.status,
+            body: String::from_utf8_lossy(&reply.body).into_owned(),
+            retry_after: retry_after(&reply.headers, Timestamp::now()),
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("endpoint", &self.wire.endpoint.authority).finish_non_exhaustive()
+    }
+}
+
+/// An error and its causes in one line, for the log.
+struct Chain<'a>(&'a ClientError);
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut cause = std::error::Error::source(self.0);
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,256 @@
+//! The header `Content-Disposition` (RFC 6266, RFC 2183): what the file in a body is called.
+//!
+//! Clients in the field write `attachment;filename=NAME` without quotes whatever the name is, so a name with a space in it is not
+//! readable as they send it. Such a header, like a missing one, means [`SafeFileName::FALLBACK`]; only a name that was read and is
+//! hostile is an error.
+
+use http::HeaderValue;
+
+use crate::filename::{FileNameError, SafeFileName};
+use crate::percent;
+
+/// The file name in a `Content-Disposition` header, or [`SafeFileName::FALLBACK`] if there is no header, no readable one, or no
+/// name in it. `filename*` (RFC 8187, in UTF-8 or US-ASCII) wins over `filename`.
+///
+/// ```
+/// use plumbline_phonehome::disposition_file_name;
+///
+/// assert_eq!(disposition_file_name(Some(b"attachment;filename=e2e.tar.gz"))?.as_str(), "e2e.tar.gz");
+/// assert_eq!(disposition_file_name(None)?.as_str(), "result");
+/// assert!(disposition_file_name(Some(br#"attachment; filename="../x""#)).is_err());
+/// # Ok::<(), plumbline_phonehome::FileNameError>(())
+/// ```
+///
+/// # Errors
+///
+/// The header names a file, and the name is not one segment of a path: answer with 400.
+pub fn disposition_file_name(header: Option<&[u8]>) -> Result<SafeFileName, FileNameError> {
+    match header.and_then(|header| std::str::from_utf8(header).ok()).and_then(named) {
+        Some(name) if !name.is_empty() => name.parse(),
+        _ => Ok(SafeFileName::fallback()),
+    }
+}
+
+/// The value of a `Content-Disposition` header for `name`: as every server in the field reads it where the name is a token, else
+/// quoted, and for names beyond ASCII with `filename*` as well.
+#[must_use]
+pub fn content_disposition(name: &SafeFileName) -> HeaderValue {
+    let name = name.as_str();
+    let text = if name.bytes().all(is_token_byte) {
+        format!("attachment;filename={name}")
+    } else if name.is_ascii() {
+        format!("attachment;filename={}", quoted(name))
+    } else {
+        let plain: String = name.chars().map(|c| if c.is_ascii() { c } else { '_' }).collect();
+        format!("attachment;filename={};filename*=UTF-8''{}", quoted(&plain), percent::encode(name, b""))
+    };
+    // A safe name holds no control characters, and everything beyond ASCII is encoded: this cannot fail.
+    HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("attachment"))
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The name that a well-formed header gives.
+fn named(header: &str) -> Option<String> {
+    let (kind, mut rest) = token(header.trim_start_matches(is_space));
+    if kind.is_empty() {
+        return None;
+    }
+    let mut plain: Option<String> = None;
+    let mut extended: Option<String> = None;
+    loop {
+        rest = rest.trim_start_matches(is_space);
+        if rest.is_empty() {
+            return extended.as_deref().and_then(decode_extended).or(plain);
+        }
+        rest = rest.strip_prefix(';')?.trim_start_matches(is_space);
+        if rest.is_empty() {
+            continue;
+        }
+        let (key, after) = token(rest);
+        if key.is_empty() {
+            return None;
+        }
+        let after = after.trim_start_matches(is_space).strip_prefix('=')?.trim_start_matches(is_space);
+        let (value, after) = value(after)?;
+        rest = after;
+        let place = match key.to_ascii_lowercase().as_str() {
+            "filename" => &mut plain,
+            "filename*" => &mut extended,
+            _ => continue,
+        };
+        // Said twice, and differently: nobody can tell which is meant.
+        if place.as_ref().is_some_and(|earlier| *earlier != value) {
+            return None;
+        }
+        *place = Some(value);
+    }
+}
+
+/// A token or a quoted string, and what follows it.
+fn value(text: &str) -> Option<(String, &str)> {
+    let Some(inside) = text.strip_prefix('"') else {
+        let (value, rest) = token(text);
+        return (!value.is_empty()).then(|| (value.to_owned(), rest));
+    };
+    let mut value = String::new();
+    let mut characters = inside.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' => return inside.get(at + 1..).map(|rest| (value, rest)),
+            '\r' | '\n' => return None,
+            // Browsers on Windows send paths without escaping them: a backslash only escapes what could not stand there by itself.
+            '\\' if characters.peek().is_some_and(|(_, next)| is_special(*next)) => {
+                value.extend(characters.next().map(|(_, next)| next));
+            }
+            other => value.push(other),
+        }
+    }
+    None
+}
+
+/// `UTF-8'language'percent-encoded` (RFC 8187, section 3.2).
+fn decode_extended(text: &str) -> Option<String> {
+    let mut parts = text.splitn(3, '\'');
+    let (charset, _language, encoded) = (parts.next()?, parts.next()?, parts.next()?);
+    let name = percent::decode(encoded.as_bytes())?;
+    match charset.to_ascii_lowercase().as_str() {
+        "utf-8" => Some(name),
+        "us-ascii" => name.is_ascii().then_some(name),
+        _ => None,
+    }
+}
+
+/// The longest token (RFC 2045, section 5.1) that `text` begins with, and the rest.
+fn token(text: &str) -> (&str, &str) {
+    let end = text.bytes().position(|byte| !is_token_byte(byte)).unwrap_or(text.len());
+    text.split_at_checked(end).unwrap_or((text, ""))
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_graphic() && !is_special(char::from(byte))
+}
+
+fn is_special(character: char) -> bool {
+    "()<>@,;:\\\"/[]?=".contains(character)
+}
+
+fn is_space(character: char) -> bool {
+    character.is_ascii_whitespace()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn name(header: &str) -> String {
+        disposition_file_name(Some(header.as_bytes())).unwrap().to_string()
+    }
+
+    #[test]
+    fn what_clients_send_is_read() {
+        for (header, expected) in [
+            ("attachment;filename=e2e.tar.gz", "e2e.tar.gz"),
+            ("attachment; filename=systemd_logs", "systemd_logs"),
+            ("ATTACHMENT ; FileName = \"a b.xml\" ; x=y;", "a b.xml"),
+            ("attachment; filename=\"a \\\"b\\\".xml\"", "a \"b\".xml"),
+            ("attachment; filename=\"naïve.txt\"", "naïve.txt"),
+            ("attachment; filename=\"na_ve.txt\"; filename*=UTF-8''na%C3%AFve.txt", "naïve.txt"),
+            ("attachment; filename*=utf-8'de'%41.txt; filename=b.txt", "A.txt"),
+            ("inline;filename=a;filename=a", "a"),
+        ] {
+            assert_eq!(name(header), expected, "{header}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_called_result() {
+        for header in [
+            "",
+            ";",
+            "attachment",
+            "attachment;",
+            "attachment;filename",
+            "attachment;filename=",
+            "attachment;filename=\"\"",
+            "attachment;filename=a b.xml",
+            "attachment;filename=ä.xml",
+            "attachment;filename=\"open",
+            "attachment;filename=\"two\r\nlines\"",
+            "attachment;filename=a;filename=b",
+            "attachment;filename=a/b",
+            "attachment;filename*=UTF-16''a",
+            "attachment;filename*=UTF-8''%zz",
+            "filename=a",
+        ] {
+            assert_eq!(name(header), "result", "{header}");
+        }
+        assert_eq!(disposition_file_name(Some(b"attachment;filename=\"\xff\"")).unwrap().as_str(), "result");
+    }
+
+    #[test]
+    fn hostile_names_are_errors() {
+        for header in [
+            "attachment;filename=..",
+            "attachment;filename=\"../../x\"",
+            "attachment;filename=\"/etc/passwd\"",
+            "attachment;filename=\"C:\\temp\\x\"",
+            "attachment;filename*=UTF-8''%2e%2e%2fx",
+            "attachment;filename*=UTF-8''a%00b",
+        ] {
+            assert!(disposition_file_name(Some(header.as_bytes())).is_err(), "{header}");
+        }
+    }
+
+    #[test]
+    fn tokens_are_sent_as_the_field_sends_them() {
+        let header = |name: &str| content_disposition(&name.parse().unwrap());
+        assert_eq!(header("e2e.tar.gz"), "attachment;filename=e2e.tar.gz");
+        assert_eq!(header("a b.xml"), "attachment;filename=\"a b.xml\"");
+        assert_eq!(header("für.xml"), "attachment;filename=\"f_r.xml\";filename*=UTF-8''f%C3%BCr.xml");
+    }
+
+    proptest! {
+        #[test]
+        fn a_written_header_reads_back(name in "\\PC{1,60}") {
+            if let Ok(name) = name.parse::<SafeFileName>() {
+                let header = content_disposition(&name);
+                prop_assert_eq!(disposition_file_name(Some(header.as_bytes())), Ok(name));
+            }
+        }
+
+        #[test]
+        fn any_bytes_give_a_safe_name_or_an_error(header in proptest::collection::vec(any::<u8>(), 0..120)) {
+            check(&header)?;
+        }
+
+        #[test]
+        fn so_does_anything_that_looks_like_a_header(
+            header in "(attachment)?([; =\"\\\\*'a%./]|filename|%2f|%5C|%00|UTF-8''|\\.\\.|\u{1b}){0,30}",
+        ) {
+            check(header.as_bytes())?;
+        }
+
+        #[test]
+        fn so_does_any_name_however_it_is_written(name in "[a./\\\\%\u{0}-\u{20}é\"]{0,20}") {
+            check(format!("attachment;filename={name}").as_bytes())?;
+            check(format!("attachment;filename={}", quoted(&name)).as_bytes())?;
+            check(format!("attachment;filename*=UTF-8''{}", percent::encode(&name, b"")).as_bytes())?;
+        }
+    }
+
+    /// What comes out is a name below the directory that it is put into, whatever went in.
+    fn check(header: &[u8]) -> Result<(), TestCaseError> {
+        if let Ok(name) = disposition_file_name(Some(header)) {
+            let place = std::path::Path::new("/place");
+            let file = place.join(name.as_str());
+            prop_assert_eq!(file.parent(), Some(place));
+            prop_assert_eq!(file.file_name(), Some(std::ffi::OsStr::new(name.as_str())));
+            prop_assert!(!name.as_str().chars().any(char::is_control));
+        }
+        Ok(())
+    }
+}

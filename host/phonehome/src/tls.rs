@@ -1,0 +1,171 @@
+//! Both ends of the connection, as rustls wants them configured.
+//!
+//! The crypto provider is named explicitly: a program that uses this crate need not install one for its process.
+
+use std::sync::Arc;
+
+use plumbline_core::PluginName;
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
+use x509_parser::extensions::GeneralName;
+
+use crate::ca::{Issued, RunCa};
+
+/// What is spoken inside TLS, on both ends.
+const ALPN: &[u8] = b"http/1.1";
+
+const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
+
+/// A worker talks to one server; this is the smallest number that rustls keeps apart.
+const CLIENT_SESSIONS: usize = 8;
+
+/// Why a configuration for TLS could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsConfigError {
+    /// A text is not the PEM that was expected.
+    #[error("read {what}")]
+    Pem {
+        /// Which text.
+        what: &'static str,
+        /// What is wrong with it.
+        #[source]
+        source: pem::Error,
+    },
+    /// A certificate or key is damaged, of a kind that is not supported, or belongs to another.
+    #[error("use {what}")]
+    Unusable {
+        /// Which one.
+        what: &'static str,
+        /// What is wrong with it.
+        #[source]
+        source: rustls::Error,
+    },
+    /// The certificate authority cannot be used to verify workers.
+    #[error("verify workers by the CA of the run")]
+    Verifier(#[from] rustls::client::VerifierBuilderError),
+    /// There were no random numbers for the keys of session tickets.
+    #[error("make keys for session tickets")]
+    Tickets(#[source] rustls::Error),
+}
+
+/// The server side: a client certificate is required and must be signed by the CA of this run; TLS 1.2 and 1.3; HTTP/1.1.
+///
+/// Sessions are resumed by tickets, which the client keeps, so that workers that come back every half minute cost the aggregator
+/// neither signatures nor memory. The keys of the tickets live and die with this value: another run cannot use them. A resumed
+/// session has the certificate of the first one.
+///
+/// # Errors
+///
+/// The certificate or its key cannot be read.
+pub fn server_config(ca: &RunCa, certificate: &Issued) -> Result<ServerConfig, TlsConfigError> {
+    let provider = provider();
+    let mut roots = RootCertStore::empty();
+    let unusable = |what| move |source| TlsConfigError::Unusable { what, source };
+    roots.add(ca.certificate().clone()).map_err(unusable("the CA certificate"))?;
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build()?;
+
+    let chain = certificates(&certificate.certificate_pem, "the certificate of the aggregator")?;
+    let key = private_key(&certificate.key_pem, "the key of the aggregator")?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&VERSIONS)
+        .map_err(unusable("TLS 1.2 and 1.3"))?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain, key)
+        .map_err(unusable("the certificate of the aggregator"))?;
+    config.ticketer = ring::Ticketer::new().map_err(TlsConfigError::Tickets)?;
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    Ok(config)
+}
+
+/// The client side: trusts `ca_pem` and nothing else, shows `certificate_pem`. The key may be SEC1, PKCS#8 or PKCS#1. A server
+/// whose certificate has the same distinguished name as the CA is accepted, as that of a Sonobuoy aggregator has.
+///
+/// # Errors
+///
+/// A text is not PEM, a certificate or the key is damaged, or these two do not belong together.
+pub fn client_config(ca_pem: &str, certificate_pem: &str, key_pem: &str) -> Result<ClientConfig, TlsConfigError> {
+    let mut roots = RootCertStore::empty();
+    let unusable = |what| move |source| TlsConfigError::Unusable { what, source };
+    for ca in certificates(ca_pem, "the CA certificate")? {
+        roots.add(ca).map_err(unusable("the CA certificate"))?;
+    }
+    let chain = certificates(certificate_pem, "the client certificate")?;
+    let key = private_key(key_pem, "the client key")?;
+    let mut config = ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&VERSIONS)
+        .map_err(unusable("TLS 1.2 and 1.3"))?
+        .with_root_certificates(roots)
+        .with_client_auth_cert(chain, key)
+        .map_err(unusable("the client certificate and its key"))?;
+    config.resumption = Resumption::in_memory_sessions(CLIENT_SESSIONS);
+    config.alpn_protocols = vec![ALPN.to_vec()];
+    Ok(config)
+}
+
+/// For which plugins the holder of a certificate may act: the DNS names in it.
+///
+/// Only meaningful for a certificate that the TLS library has verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerIdentity {
+    plugins: Vec<PluginName>,
+}
+
+/// A certificate that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("read the certificate of the worker")]
+pub struct PeerIdentityError;
+
+impl PeerIdentity {
+    /// Reads the certificate that a peer has shown. Names in it that cannot be a plugin's are passed over.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are no certificate, or its names cannot be read.
+    pub fn from_certificate(certificate: &CertificateDer<'_>) -> Result<Self, PeerIdentityError> {
+        let (_, parsed) = x509_parser::parse_x509_certificate(certificate).map_err(|_| PeerIdentityError)?;
+        let names = parsed.subject_alternative_name().map_err(|_| PeerIdentityError)?;
+        let plugins = names
+            .iter()
+            .flat_map(|extension| &extension.value.general_names)
+            .filter_map(|name| match name {
+                GeneralName::DNSName(name) => name.parse().ok(),
+                _ => None,
+            })
+            .collect();
+        Ok(Self { plugins })
+    }
+
+    /// The plugins, in the order of the certificate. One, in certificates of [`RunCa::issue_client`].
+    #[must_use]
+    pub fn plugins(&self) -> &[PluginName] {
+        &self.plugins
+    }
+
+    /// Whether the peer may send for `plugin`. If not: 403.
+    #[must_use]
+    pub fn may_act_for(&self, plugin: &PluginName) -> bool {
+        self.plugins.contains(plugin)
+    }
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+fn certificates(text: &str, what: &'static str) -> Result<Vec<CertificateDer<'static>>, TlsConfigError> {
+    let wrong = |source| TlsConfigError::Pem { what, source };
+    let found = CertificateDer::pem_slice_iter(text.as_bytes()).collect::<Result<Vec<_>, _>>().map_err(wrong)?;
+    if found.is_empty() {
+        return Err(wrong(pem::Error::NoItemsFound));
+    }
+    Ok(found)
+}
+
+fn private_key(text: &str, what: &'static str) -> Result<PrivateKeyDer<'static>, TlsConfigError> {
+    PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|source| TlsConfigError::Pem { what, source })
+}

@@ -1,0 +1,3 @@
+module plumbline.dev/phonehome-peer
+
+go 1.21
