@@ -1,0 +1,10 @@
+//! gzip (RFC 1952): writing on several threads, reading of hostile streams, and digests on the way.
+
+mod digest;
+mod parallel;
+mod read;
+
+pub use digest::{Digest, Sha256Writer};
+pub use parallel::{BLOCK_BYTES, DEFAULT_LEVEL, ParallelGzip, default_threads};
+pub(crate) use read::count_trailing;
+pub use read::{Gunzip, GzipFault};

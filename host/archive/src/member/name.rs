@@ -1,0 +1,204 @@
+//! Names of members, made safe to join to a directory.
+
+use std::fmt;
+
+/// Bytes of a name. Default 4,096: `PATH_MAX` of Linux, beyond which no file can be opened by its path.
+pub const DEFAULT_PATH_BYTES: usize = 4096;
+
+/// Directories one inside the other. Default 64: results seen in the wild nest eight deep.
+pub const DEFAULT_DEPTH: usize = 64;
+
+/// Bytes of one component: `NAME_MAX` of Linux.
+pub const COMPONENT_BYTES: usize = 255;
+
+/// Characters of a hostile name that an error shows.
+const SHOWN_CHARS: usize = 120;
+
+/// How long a name may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NameLimits {
+    /// Bytes of the whole name. Default [`DEFAULT_PATH_BYTES`].
+    pub path_bytes: usize,
+    /// Components. Default [`DEFAULT_DEPTH`].
+    pub depth: usize,
+}
+
+impl Default for NameLimits {
+    fn default() -> Self {
+        Self { path_bytes: DEFAULT_PATH_BYTES, depth: DEFAULT_DEPTH }
+    }
+}
+
+/// Why a name cannot be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NameFault {
+    /// It begins with `/`.
+    #[error("an absolute path")]
+    Absolute,
+    /// A component is `..`.
+    #[error("a path with `..`")]
+    Parent,
+    /// It holds a NUL byte: parts of the system would see another name than others.
+    #[error("a NUL byte in the name")]
+    Nul,
+    /// It is not UTF-8. Everything behind (modules, result trees, reports) speaks Unicode, and a replacement could collide.
+    #[error("a name that is not UTF-8")]
+    NotUtf8,
+    /// It is longer than the limit, in bytes.
+    #[error("a name longer than {0} bytes")]
+    TooLong(usize),
+    /// One of its components is longer than [`COMPONENT_BYTES`].
+    #[error("a name with a component longer than {COMPONENT_BYTES} bytes")]
+    ComponentTooLong,
+    /// It has more components than the limit.
+    #[error("a path deeper than {0} directories")]
+    TooDeep(usize),
+}
+
+/// The name of a member, relative to wherever it is unpacked: components joined by `/`, none of them empty, `.` or `..`, without
+/// NUL. Empty for the root itself, as in the members `.` and `./`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemberName(String);
+
+impl MemberName {
+    /// Reads a name as it stands in an archive: leading `./`, doubled and trailing slashes go, as with tar itself.
+    ///
+    /// # Errors
+    /// [`NameFault`]: nothing is repaired that could mean something else.
+    pub fn parse(raw: &[u8], limits: &NameLimits) -> Result<Self, NameFault> {
+        if raw.contains(&0) {
+            return Err(NameFault::Nul);
+        }
+        if raw.first() == Some(&b'/') {
+            return Err(NameFault::Absolute);
+        }
+        if raw.len() > limits.path_bytes {
+            return Err(NameFault::TooLong(limits.path_bytes));
+        }
+        let text = str::from_utf8(raw).map_err(|_| NameFault::NotUtf8)?;
+        let mut name = String::with_capacity(text.len());
+        let mut depth = 0;
+        for component in text.split('/') {
+            match component {
+                "" | "." => continue,
+                ".." => return Err(NameFault::Parent),
+                long if long.len() > COMPONENT_BYTES => return Err(NameFault::ComponentTooLong),
+                _ => depth += 1,
+            }
+            if depth > limits.depth {
+                return Err(NameFault::TooDeep(limits.depth));
+            }
+            if !name.is_empty() {
+                name.push('/');
+            }
+            name.push_str(component);
+        }
+        Ok(Self(name))
+    }
+
+    /// The name, without a slash at either end; empty for the root.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is the place itself where the archive is unpacked.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The directory (empty for the root) and the last component. `None` for the root itself.
+    #[must_use]
+    pub fn split(&self) -> Option<(&str, &str)> {
+        if self.is_root() { None } else { Some(self.0.rsplit_once('/').unwrap_or(("", &self.0))) }
+    }
+}
+
+impl fmt::Display for MemberName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl AsRef<str> for MemberName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A name for people: control characters escaped, cut to 120 characters.
+pub(crate) fn shown(raw: &[u8]) -> String {
+    let text = String::from_utf8_lossy(raw);
+    let mut short: String = text.chars().take(SHOWN_CHARS).collect::<String>().escape_debug().collect();
+    if text.chars().nth(SHOWN_CHARS).is_some() {
+        short.push_str("...");
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(raw: &[u8]) -> Result<String, NameFault> {
+        MemberName::parse(raw, &NameLimits::default()).map(|name| name.0)
+    }
+
+    #[test]
+    fn harmless_spellings_are_one_name() {
+        for raw in ["a/b", "./a/b", "a//b", "a/./b", "a/b/", "././a/b//"] {
+            assert_eq!(parse(raw.as_bytes()).as_deref(), Ok("a/b"), "{raw}");
+        }
+        for raw in ["", ".", "./", "././"] {
+            assert_eq!(parse(raw.as_bytes()).as_deref(), Ok(""), "{raw}");
+        }
+        // Names with a reason: only whole components mean anything.
+        assert_eq!(parse(b"..a/b../...").as_deref(), Ok("..a/b../..."));
+        assert_eq!(parse(b"tmp/sonobuoy/results/master.xml").as_deref(), Ok("tmp/sonobuoy/results/master.xml"));
+    }
+
+    #[test]
+    fn hostile_names_are_refused_by_reason() {
+        let long = "d/".repeat(DEFAULT_DEPTH + 1);
+        for (raw, want) in [
+            (b"/etc/passwd".as_slice(), NameFault::Absolute),
+            (b"//x", NameFault::Absolute),
+            (b"..", NameFault::Parent),
+            (b"../x", NameFault::Parent),
+            (b"a/../../b", NameFault::Parent),
+            (b"a/..", NameFault::Parent),
+            (b"a\0b", NameFault::Nul),
+            (b"caf\xe9", NameFault::NotUtf8),
+            (&[b'a'; 5000], NameFault::TooLong(DEFAULT_PATH_BYTES)),
+            (&[b'a'; 256], NameFault::ComponentTooLong),
+            (long.as_bytes(), NameFault::TooDeep(DEFAULT_DEPTH)),
+        ] {
+            assert_eq!(parse(raw), Err(want), "{}", shown(raw));
+        }
+    }
+
+    #[test]
+    fn names_for_people_hold_no_control_characters() {
+        assert_eq!(shown(b"a\x1b[31m\nb"), "a\\u{1b}[31m\\nb");
+        assert_eq!(shown(&[b'a'; 200]).len(), 123);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_accepted_stays_inside(raw in proptest::collection::vec(prop_oneof![Just(b'/'), Just(b'.'), any::<u8>()], 0..40)) {
+            if let Ok(name) = MemberName::parse(&raw, &NameLimits::default()) {
+                let path = std::path::Path::new(name.as_str());
+                prop_assert!(path.components().all(|c| matches!(c, std::path::Component::Normal(_))));
+                let again = MemberName::parse(name.as_str().as_bytes(), &NameLimits::default());
+                prop_assert_eq!(again.as_ref(), Ok(&name));
+                if let Some((dir, base)) = name.split() {
+                    prop_assert!(!base.is_empty() && !base.contains('/'));
+                    prop_assert_eq!(path.parent(), Some(std::path::Path::new(dir)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! Walking a gzipped tar stream member by member, under limits.
+//!
+//! The `tar` crate reads the format. What it does not bound is bounded here, by metering what it reads: the headers of one
+//! member (it holds long names and extended headers in memory), the bytes of the whole, the number of members. And what it
+//! takes for an end is looked at again: an archive is whole only with its end marker and the checksum of its gzip stream.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Read};
+use std::mem;
+use std::ops::ControlFlow;
+
+use tar::EntryType;
+
+use super::name::{MemberName, NameFault, NameLimits, shown};
+use crate::gzip::{Gunzip, GzipFault, count_trailing};
+
+/// Bytes that the headers of one member may take, long names, extended headers and sparse maps included. Default 1 MiB: a
+/// name takes 4 KiB at most, the rest are attributes that nobody here reads.
+const METADATA_BYTES: u64 = 1 << 20;
+
+/// What a member costs in the stream beside its content: header, padding, and a name that needs a header of its own.
+const OVERHEAD_BYTES: u64 = 2048;
+
+/// Bytes of a header, and of what everything is padded to (POSIX.1, pax, "ustar Interchange Format").
+const BLOCK_BYTES: u64 = 512;
+
+/// Bytes unpacked at a time.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// What a stream may hold.
+#[derive(Debug, Clone)]
+pub(crate) struct StreamLimits {
+    /// Bytes of the contents of all members.
+    pub unpacked_bytes: u64,
+    /// Members.
+    pub entries: u64,
+    /// Names.
+    pub names: NameLimits,
+}
+
+/// The outer or the inner format of a `.tar.gz`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// The compression.
+    Gzip,
+    /// The archive in it.
+    Tar,
+}
+
+impl fmt::Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gzip => "gzip",
+            Self::Tar => "tar",
+        })
+    }
+}
+
+/// Why a `.tar.gz` could not be read to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StreamError {
+    /// The source failed: a lost connection, a bad disk. Says nothing about the archive.
+    #[error("reading failed: {0}")]
+    Source(#[source] io::Error),
+    /// What came is not gzip.
+    #[error("not a gzip stream")]
+    NotGzip,
+    /// What was compressed is not a tar archive.
+    #[error("the gzip stream holds no tar archive: {0}")]
+    NotTar(String),
+    /// The end is missing: of the compressed data, or of the archive in it.
+    #[error("the {layer} stream ends early, after {after} whole members")]
+    Truncated {
+        /// Which of the two ends early.
+        layer: Layer,
+        /// Members before that were whole.
+        after: u64,
+    },
+    /// A part makes no sense, or a checksum is wrong.
+    #[error("the {layer} stream is damaged after {after} whole members: {reason}")]
+    Corrupt {
+        /// Which of the two is damaged.
+        layer: Layer,
+        /// Members before that were whole.
+        after: u64,
+        /// What was found.
+        reason: String,
+    },
+    /// More members than the limit, given here.
+    #[error("more than {0} members")]
+    TooManyEntries(u64),
+    /// More bytes, unpacked, than the limit, given here.
+    #[error("more than {0} bytes unpacked")]
+    TooManyBytes(u64),
+    /// The headers of one member take more than 1 MiB.
+    #[error("more than {METADATA_BYTES} bytes of headers for one member")]
+    TooMuchMetadata,
+}
+
+/// What kind of member was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SkipKind {
+    /// A symbolic link.
+    Symlink,
+    /// A hard link.
+    HardLink,
+    /// A character or block device.
+    Device,
+    /// A named pipe.
+    Fifo,
+    /// A sparse file, of any of the ways to write one.
+    Sparse,
+    /// A type that is not known here: the byte in the header.
+    Other(u8),
+}
+
+impl fmt::Display for SkipKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Symlink => f.write_str("a symbolic link"),
+            Self::HardLink => f.write_str("a hard link"),
+            Self::Device => f.write_str("a device"),
+            Self::Fifo => f.write_str("a named pipe"),
+            Self::Sparse => f.write_str("a sparse file"),
+            Self::Other(byte) => write!(f, "a member of type {:?}", char::from(*byte)),
+        }
+    }
+}
+
+/// What a member is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A regular file; executable if anyone may execute it.
+    File { executable: bool },
+    /// A directory.
+    Dir,
+    /// Something that is never written.
+    Skip(SkipKind),
+    /// A global extended header: describes the archive, is no member of it.
+    Note,
+}
+
+/// One member, while the stream stands at its content. Reading gives the content, and an error where the stream ends early.
+pub(crate) struct Member<'a> {
+    /// Its name, or why that cannot be trusted.
+    pub name: Result<MemberName, NameFault>,
+    /// Its name for people, escaped and cut.
+    pub shown: String,
+    pub kind: Kind,
+    /// Bytes of content.
+    pub size: u64,
+    /// Where its content begins in the unpacked stream.
+    pub offset: u64,
+    content: &'a mut dyn Read,
+    left: u64,
+    classify: &'a dyn Fn(io::Error) -> StreamError,
+}
+
+impl Member<'_> {
+    /// Gives the rest of the content to `out`, piece by piece.
+    pub(crate) fn copy_to<E: From<StreamError>>(
+        &mut self,
+        mut out: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut chunk = vec![0; CHUNK_BYTES.min(usize::try_from(self.left).unwrap_or(CHUNK_BYTES))];
+        while self.left > 0 {
+            let read = self.read_some(&mut chunk)?;
+            out(chunk.get(..read).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// At least one byte, if any is left.
+    fn read_some(&mut self, out: &mut [u8]) -> Result<usize, StreamError> {
+        if self.left == 0 || out.is_empty() {
+            return Ok(0);
+        }
+        match self.content.read(out) {
+            Ok(0) => Err((self.classify)(io::ErrorKind::UnexpectedEof.into())),
+            Ok(read) => {
+                self.left = self.left.saturating_sub(read as u64);
+                Ok(read)
+            }
+            Err(error) => Err((self.classify)(error)),
+        }
+    }
+}
+
+impl Read for Member<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.read_some(out).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    }
+}
+
+/// What was seen of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Seen {
+    /// Members, those included that were not written.
+    pub entries: u64,
+    /// Bytes after the end of the archive that are not padding.
+    pub trailing: u64,
+}
+
+/// Calls `each` with every member in order, until it breaks off or the archive ends. Content that `each` leaves is passed over.
+///
+/// Bytes after the archive's end marker are read to the end of the source and counted, not interpreted.
+pub(crate) fn each_member<R: Read, E: From<StreamError>>(
+    source: R,
+    limits: &StreamLimits,
+    mut each: impl FnMut(&mut Member<'_>) -> Result<ControlFlow<()>, E>,
+) -> Result<Seen, E> {
+    let stream = Metered::new(source, limits);
+    let classify = |error| stream.classify(error);
+    let mut archive = tar::Archive::new(&stream);
+    let mut bytes_left = limits.unpacked_bytes;
+    let mut seen = Seen::default();
+    let mut entries = archive.entries().map_err(classify)?;
+    let mut passed_over = 0;
+    loop {
+        stream.allow(passed_over);
+        let Some(entry) = entries.next() else { break };
+        let mut entry = entry.map_err(classify)?;
+        if seen.entries >= limits.entries {
+            return Err(StreamError::TooManyEntries(limits.entries).into());
+        }
+        let (kind, size) = examine(&mut entry).map_err(|reason| stream.corrupt(reason))?;
+        bytes_left = bytes_left.checked_sub(size).ok_or(StreamError::TooManyBytes(limits.unpacked_bytes))?;
+        stream.allow_content();
+        let raw = entry.path_bytes();
+        let (name, shown) = (MemberName::parse(&raw, &limits.names), shown(&raw));
+        drop(raw);
+        let offset = entry.raw_file_position();
+        // The contents of a sparse file are not what the crate would give here: it goes past them by itself.
+        let is_sparse = entry.header().entry_type().is_gnu_sparse();
+        passed_over = if is_sparse { size } else { 0 };
+        let left = if is_sparse { 0 } else { size };
+        let mut member = Member { name, shown, kind, size, offset, content: &mut entry, left, classify: &classify };
+        if kind != Kind::Note && each(&mut member)?.is_break() {
+            return Ok(seen);
+        }
+        member.copy_to(|_| Ok::<(), StreamError>(()))?;
+        seen.entries += 1;
+        stream.whole_members.set(seen.entries);
+    }
+    stream.allow_content();
+    seen.trailing = stream.read_to_end()?;
+    Ok(seen)
+}
+
+/// Kind of a member, and bytes that its content takes in the stream.
+fn examine<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<(Kind, u64), String> {
+    let entry_type = entry.header().entry_type();
+    if entry_type.is_pax_global_extensions() || entry_type.is_pax_local_extensions() {
+        // Asked for its extensions, such an entry would read its content.
+        let kind = if entry_type.is_pax_global_extensions() { Kind::Note } else { other(entry_type) };
+        return Ok((kind, entry.size()));
+    }
+    let (mut sparse, mut pax_size, mut pax_path) = (false, None, false);
+    if let Some(extensions) = entry.pax_extensions().map_err(|e| e.to_string())? {
+        for extension in extensions {
+            // One that cannot be read may have been a name or a size: what follows could not be trusted.
+            let extension = extension.map_err(|e| e.to_string())?;
+            sparse |= extension.key_bytes().starts_with(b"GNU.sparse.");
+            // Readers disagree on which of two counts.
+            let twice = match extension.key_bytes() {
+                b"size" => pax_size.replace(parse_size(extension.value_bytes())?).is_some(),
+                b"path" => mem::replace(&mut pax_path, true),
+                _ => false,
+            };
+            if twice {
+                return Err("an extended header that says the same thing twice".to_owned());
+            }
+        }
+    }
+    let size = match pax_size {
+        // For a sparse file the crate gives the unpacked size, which is not what stands in the stream.
+        None if entry_type.is_gnu_sparse() => entry.header().entry_size().map_err(|e| e.to_string())?,
+        Some(size) => size,
+        None => entry.size(),
+    };
+    let kind = match entry_type {
+        EntryType::GNUSparse => Kind::Skip(SkipKind::Sparse),
+        _ if sparse => Kind::Skip(SkipKind::Sparse),
+        // Before POSIX had a type for them, directories were files whose name ends so; readers still take them as such.
+        EntryType::Regular | EntryType::Continuous if entry.path_bytes().ends_with(b"/") => Kind::Dir,
+        EntryType::Regular | EntryType::Continuous => {
+            Kind::File { executable: entry.header().mode().is_ok_and(|mode| mode & 0o111 != 0) }
+        }
+        EntryType::Directory => Kind::Dir,
+        EntryType::Symlink => Kind::Skip(SkipKind::Symlink),
+        EntryType::Link => Kind::Skip(SkipKind::HardLink),
+        EntryType::Char | EntryType::Block => Kind::Skip(SkipKind::Device),
+        EntryType::Fifo => Kind::Skip(SkipKind::Fifo),
+        unknown => return Ok((other(unknown), size)),
+    };
+    // Readers disagree on whether such content is there: what one takes for it, the other takes for the next member.
+    match kind {
+        Kind::File { .. } | Kind::Skip(SkipKind::Sparse) => Ok((kind, size)),
+        _ if size == 0 => Ok((kind, size)),
+        Kind::Skip(skip) => Err(format!("{skip} with content")),
+        _ => Err("a directory with content".to_owned()),
+    }
+}
+
+fn parse_size(value: &[u8]) -> Result<u64, String> {
+    let number = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| "an extended header with a size that is no number".to_owned())
+}
+
+fn other(entry_type: EntryType) -> Kind {
+    Kind::Skip(SkipKind::Other(entry_type.as_byte()))
+}
+
+/// The unpacked stream, metered.
+struct Metered<R> {
+    inner: RefCell<BufReader<Gunzip<R>>>,
+    /// Bytes that may be read before the next step.
+    allowance: Cell<u64>,
+    /// Bytes that may be read at all.
+    ceiling: Cell<u64>,
+    unpacked_limit: u64,
+    over: Cell<Option<Over>>,
+    at_end: Cell<bool>,
+    read: Cell<u64>,
+    whole_members: Cell<u64>,
+}
+
+#[derive(Clone, Copy)]
+enum Over {
+    Allowance,
+    Ceiling,
+}
+
+impl<R: Read> Metered<R> {
+    fn new(source: R, limits: &StreamLimits) -> Self {
+        let overhead = limits.entries.saturating_mul(OVERHEAD_BYTES).saturating_add(METADATA_BYTES);
+        Self {
+            inner: RefCell::new(BufReader::with_capacity(CHUNK_BYTES, Gunzip::new(source))),
+            allowance: Cell::new(0),
+            ceiling: Cell::new(limits.unpacked_bytes.saturating_add(overhead)),
+            unpacked_limit: limits.unpacked_bytes,
+            over: Cell::new(None),
+            at_end: Cell::new(false),
+            read: Cell::new(0),
+            whole_members: Cell::new(0),
+        }
+    }
+
+    /// Permits headers of one member, after so many bytes to be passed over.
+    fn allow(&self, passed_over: u64) {
+        self.allowance.set(METADATA_BYTES.saturating_add(passed_over));
+    }
+
+    /// Permits any content: its size has been checked.
+    fn allow_content(&self) {
+        self.allowance.set(u64::MAX);
+    }
+
+    fn corrupt(&self, reason: String) -> StreamError {
+        let after = self.whole_members.get();
+        if after == 0 && self.read.get() <= BLOCK_BYTES {
+            return StreamError::NotTar(reason);
+        }
+        StreamError::Corrupt { layer: Layer::Tar, after, reason }
+    }
+
+    /// What an error of the `tar` crate, which knows only text, was about.
+    fn classify(&self, error: io::Error) -> StreamError {
+        let after = self.whole_members.get();
+        match self.over.get() {
+            Some(Over::Allowance) => return StreamError::TooMuchMetadata,
+            Some(Over::Ceiling) => return StreamError::TooManyBytes(self.unpacked_limit),
+            None => {}
+        }
+        match self.inner.borrow().get_ref().fault() {
+            Some(GzipFault::Source) => StreamError::Source(error),
+            Some(GzipFault::NotGzip) => StreamError::NotGzip,
+            Some(GzipFault::Truncated) => StreamError::Truncated { layer: Layer::Gzip, after },
+            Some(GzipFault::Corrupt) => StreamError::Corrupt { layer: Layer::Gzip, after, reason: error.to_string() },
+            None if self.at_end.get() && self.read.get() >= BLOCK_BYTES => {
+                StreamError::Truncated { layer: Layer::Tar, after }
+            }
+            None => self.corrupt(error.to_string()),
+        }
+    }
+
+    /// Reads what follows the archive, which ends the gzip stream and verifies it. Gives the bytes that are not padding.
+    fn read_to_end(&self) -> Result<u64, StreamError> {
+        if self.at_end.get() {
+            // The crate takes the end of the stream for the end of the archive, but an archive ends with a block of zeros.
+            return Err(self.classify(io::Error::new(io::ErrorKind::UnexpectedEof, "the stream is empty")));
+        }
+        let mut stream = self;
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut trailing = 0;
+        loop {
+            match stream.read(&mut chunk).map_err(|error| self.classify(error))? {
+                0 => return Ok(trailing + self.inner.borrow().get_ref().trailing()),
+                read => trailing = count_trailing(trailing, chunk.get(..read).unwrap_or_default()),
+            }
+        }
+    }
+}
+
+impl<R: Read> Read for &Metered<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let allowed = self.allowance.get().min(self.ceiling.get());
+        if allowed == 0 && !out.is_empty() {
+            self.over.set(Some(if self.ceiling.get() == 0 { Over::Ceiling } else { Over::Allowance }));
+            return Err(io::Error::other("a limit is reached"));
+        }
+        let mut inner = self.inner.borrow_mut();
+        let data = inner.fill_buf()?;
+        let most = usize::try_from(allowed).unwrap_or(usize::MAX).min(out.len());
+        let read = data.len().min(most);
+        if let (Some(to), Some(from)) = (out.get_mut(..read), data.get(..read)) {
+            to.copy_from_slice(from);
+        }
+        inner.consume(read);
+        if read == 0 && !out.is_empty() {
+            self.at_end.set(true);
+        }
+        self.read.set(self.read.get().saturating_add(read as u64));
+        self.allowance.set(self.allowance.get().saturating_sub(read as u64));
+        self.ceiling.set(self.ceiling.get().saturating_sub(read as u64));
+        Ok(read)
+    }
+}

@@ -1,0 +1,70 @@
+//! How a directory is packed, and what was left out.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use crate::gzip::{DEFAULT_LEVEL, default_threads};
+use crate::walk::LeftOut;
+
+/// Files and directories of one archive. Default 1,000,000: a run of ten plugins on 5,000 nodes, twenty files each.
+pub const DEFAULT_ENTRIES: u64 = 1_000_000;
+
+/// Left-out files that are named; the rest are only counted. Default 100: enough to see the pattern.
+pub const MAX_SKIPPED_LISTED: usize = 100;
+
+/// How a directory is packed. Neither the number of threads nor the moment changes the bytes that come out.
+#[derive(Debug, Clone)]
+pub struct PackOptions {
+    /// Threads that compress, beside the caller's; with 1 the caller's own compresses. Default: the cores of this machine, at most
+    /// eight.
+    pub threads: NonZeroUsize,
+    /// Level of gzip, 0 to 9. Default 6.
+    pub level: u32,
+    /// The time of modification that all members get, in seconds since 1970. `None`, the default: each keeps its own, in whole
+    /// seconds.
+    pub mtime: Option<u64>,
+    /// Files and directories, at most. Default [`DEFAULT_ENTRIES`].
+    pub entries: u64,
+    /// Bytes of the packed stream, at most. Default: as many as there are.
+    pub max_bytes: Option<u64>,
+    /// Files that are not packed wherever they are below the directory: by their whole path, not by their name. The output itself,
+    /// where it is written into the directory that is packed.
+    pub exclude: Vec<PathBuf>,
+}
+
+impl Default for PackOptions {
+    fn default() -> Self {
+        Self {
+            threads: default_threads(),
+            level: DEFAULT_LEVEL,
+            mtime: None,
+            entries: DEFAULT_ENTRIES,
+            max_bytes: None,
+            exclude: Vec::new(),
+        }
+    }
+}
+
+impl PackOptions {
+    /// Those of a process that is to stay small: no threads beside the caller's.
+    #[must_use]
+    pub fn single_threaded() -> Self {
+        Self { threads: NonZeroUsize::MIN, ..Self::default() }
+    }
+}
+
+/// Something below the directory that is not in the archive, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// Its path relative to the directory, escaped and cut: for people.
+    pub member: String,
+    /// Why it is not there.
+    pub why: LeftOut,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.member, self.why)
+    }
+}

@@ -1,0 +1,122 @@
+//! The results of one plugin, onto disk, as if they had just arrived.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use plumbline_core::GLOBAL;
+
+use super::archive::ResultsArchive;
+use super::error::ReadError;
+use crate::extract::{ExtractError, ExtractLimits, Extracted, Sink};
+use crate::layout::{ERRORS_DIR, PLUGINS_DIR, RESULTS_DIR};
+use crate::member::{MemberName, NameLimits, StreamError};
+
+/// The directory that holds one directory per node.
+const HOSTS_DIR: &str = "hosts";
+
+/// Bytes copied at a time.
+const CHUNK_BYTES: usize = 64 << 10;
+
+impl ResultsArchive {
+    /// Writes what `plugin` sent, and its errors, into the existing directory `dest`, as `results/NODE/...` and `errors/NODE/...`:
+    /// the input of post-processing.
+    ///
+    /// Old layouts become today's on the way: a file directly below `results` (or `errors`) is of the node that it is named after,
+    /// if the archive knows a node of that name, and is then called as the plugin is; otherwise it is of the cluster as a whole.
+    /// `dest` should be a fresh directory; no link in it is followed.
+    ///
+    /// # Errors
+    /// [`ReadError::Extract`] when a file cannot be written or the limits do not allow it, which is looked at before the first byte is
+    /// written; else as [`ResultsArchive::file`].
+    pub fn extract_plugin(
+        &mut self,
+        plugin: &str,
+        dest: &Path,
+        limits: &ExtractLimits,
+    ) -> Result<Extracted, ReadError> {
+        let failed = |source| ReadError::Extract { plugin: plugin.to_owned(), source };
+        let nodes = self.nodes();
+        let base = format!("{PLUGINS_DIR}/{plugin}/");
+        let (mut entries, mut bytes) = (0_u64, 0_u64);
+        for (_, place) in
+            self.index.below(base.clone()).filter(|(name, _)| placed(name, &base, plugin, &nodes).is_some())
+        {
+            entries = entries.saturating_add(1);
+            bytes = bytes.saturating_add(place.size);
+        }
+        if entries > limits.entries {
+            return Err(failed(StreamError::TooManyEntries(limits.entries).into()));
+        }
+        if bytes > limits.unpacked_bytes {
+            return Err(failed(StreamError::TooManyBytes(limits.unpacked_bytes).into()));
+        }
+        let root = Dir::open_ambient_dir(dest, ambient_authority())
+            .map_err(|source| failed(ExtractError::Open { dir: dest.to_owned(), source }))?;
+
+        let mut sink = Sink::new(root);
+        let mut extracted = Extracted::default();
+        let names = NameLimits { path_bytes: limits.path_bytes, depth: limits.depth };
+        let mut refused = None;
+        let mut chunk = vec![0; CHUNK_BYTES];
+        self.visit(&mut |name, _| placed(name, &base, plugin, &nodes).is_some(), &mut |name, reader| {
+            let Some(place) = placed(name, &base, plugin, &nodes) else { return Ok(ControlFlow::Continue(())) };
+            let file = match MemberName::parse(place.as_bytes(), &names) {
+                Ok(place) => sink.file(&place, false),
+                Err(fault) => {
+                    Err(ExtractError::Hostile { member: crate::member::shown(name.as_bytes()), why: fault.into() })
+                }
+            };
+            let mut file = match file {
+                Ok(file) => file,
+                Err(error) => {
+                    refused = Some(error);
+                    return Ok(ControlFlow::Break(()));
+                }
+            };
+            loop {
+                let read = reader.read(&mut chunk)?;
+                if read == 0 {
+                    break;
+                }
+                if let Err(source) = file.write_all(chunk.get(..read).unwrap_or_default()) {
+                    refused = Some(ExtractError::Write { member: crate::member::shown(place.as_bytes()), source });
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            extracted.files += 1;
+            extracted.bytes += reader.size();
+            Ok(ControlFlow::Continue(()))
+        })?;
+        match refused {
+            Some(error) => Err(failed(error)),
+            None => Ok(extracted),
+        }
+    }
+
+    /// The nodes that the archive knows: those whose configuration was asked for.
+    fn nodes(&self) -> BTreeSet<String> {
+        let prefix = format!("{HOSTS_DIR}/");
+        let hosts = self.index.below(prefix.clone()).filter_map(|(name, _)| name.get(prefix.len()..)?.split_once('/'));
+        hosts.map(|(node, _)| node.to_owned()).collect()
+    }
+}
+
+/// Where the file `name` of `plugin` goes. `None` for one that is neither result nor error.
+fn placed(name: &str, base: &str, plugin: &str, nodes: &BTreeSet<String>) -> Option<String> {
+    let name = name.strip_prefix(base)?;
+    let (kind, rest) = name.split_once('/')?;
+    if kind != RESULTS_DIR && kind != ERRORS_DIR {
+        return None;
+    }
+    Some(if rest.contains('/') {
+        name.to_owned()
+    } else if nodes.contains(rest) {
+        format!("{kind}/{rest}/{plugin}")
+    } else {
+        format!("{kind}/{GLOBAL}/{rest}")
+    })
+}

@@ -1,0 +1,215 @@
+//! Results archives that are not what they should be.
+
+use std::fs;
+use std::io::Read;
+use std::path::PathBuf;
+
+use plumbline_archive::extract::ExtractLimits;
+use plumbline_archive::member::{NameFault, StreamError};
+use plumbline_archive::results::{Layout, ReadError, ReadLimits, ResultsArchive};
+use tempfile::TempDir;
+
+use crate::make::*;
+
+struct Kept {
+    dir: TempDir,
+    file: PathBuf,
+}
+
+fn keep(archive: &[u8]) -> Kept {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("archive.tar.gz");
+    fs::write(&file, archive).unwrap();
+    Kept { dir, file }
+}
+
+fn open(tar: Tar) -> Result<ResultsArchive, ReadError> {
+    ResultsArchive::open(&keep(&tar.gz()).file)
+}
+
+fn info(json: &str) -> Tar {
+    Tar::new().dir("meta").file("meta/info.json", json.as_bytes())
+}
+
+fn failed(tar: Tar) -> ReadError {
+    open(tar).err().unwrap()
+}
+
+#[test]
+fn members_that_lead_elsewhere_refuse_the_archive() {
+    for (name, fault) in [("../plugins/x", NameFault::Parent), ("/etc/passwd", NameFault::Absolute)] {
+        let error = failed(info("{}").file(name, b""));
+        assert!(matches!(error, ReadError::Hostile { why, .. } if why == fault), "{error}");
+    }
+    // Names that only this machine cannot hold, and links, are no reason to lose the rest.
+    let tar = info("{}").member(b"plugins/p/results/caf\xe9", FILE, b"x").link("plugins/p/link", SYMLINK, "/etc");
+    let archive = open(tar.file("plugins/p/results/global/ok", b"")).unwrap();
+    assert_eq!(archive.info().left_out, 2);
+    assert_eq!(
+        archive.files_below("plugins").map(|(name, _)| name).collect::<Vec<_>>(),
+        ["plugins/p/results/global/ok"]
+    );
+}
+
+#[test]
+fn names_of_plugins_become_no_paths() {
+    for bad in ["..", ".", "", "a/b", "../../etc", "a\\\\b", "a\\u0000b"] {
+        let error = failed(info(&format!(r#"{{"plugins":["{bad}"]}}"#)));
+        assert!(matches!(&error, ReadError::Meta { member, .. } if member == "meta/info.json"), "{bad}: {error}");
+    }
+    let archive = open(info(r#"{"plugins":["b","a_b","b"]}"#)).unwrap();
+    assert_eq!(archive.info().plugins, ["b", "a_b"]);
+    for none in ["{}", r#"{"plugins":null}"#, r#"{"plugins":[]}"#] {
+        assert!(open(info(none)).unwrap().info().plugins.is_empty());
+    }
+    assert!(matches!(failed(info("{")), ReadError::Meta { .. }));
+    assert!(matches!(failed(Tar::new().file("meta/config.json", b"[")), ReadError::Meta { .. }));
+}
+
+#[test]
+fn without_a_list_the_directories_are_the_plugins() {
+    let tar = Tar::new()
+        .file("meta/run.log", b"")
+        .file("plugins/a-b/results/global/x", b"")
+        .file("plugins/a/results/global/x", b"")
+        .file("plugins/a/results/global/y", b"")
+        .dir("plugins/empty")
+        .file("plugins/stray", b"");
+    let archive = open(tar).unwrap();
+    assert_eq!(archive.info().plugins, ["a", "a-b"]);
+    assert_eq!((archive.info().layout, archive.info().version.as_deref()), (Layout::V015, None));
+}
+
+#[test]
+fn our_own_archives_say_so() {
+    let config = br#"{"UUID":"u","Version":"v0.57.0","PlumblineVersion":"0.1.0","Server":{"timeoutseconds":1}}"#;
+    let archive = open(Tar::new().file("meta/config.json", config)).unwrap();
+    assert_eq!(archive.info().plumbline_version.as_deref(), Some("0.1.0"));
+    assert_eq!(archive.info().run.as_deref(), Some("u"));
+}
+
+#[test]
+fn damage_is_found_when_it_is_opened() {
+    let whole = info("{}").file("plugins/p/results/global/x", &[1; 5000]).gz();
+    for cut in 1..whole.len() {
+        let error = ResultsArchive::open(&keep(&whole[..cut]).file).err().unwrap();
+        assert!(
+            matches!(error, ReadError::Stream { source: StreamError::Truncated { .. }, .. }),
+            "cut at {cut}: {error}"
+        );
+    }
+    let mut damaged = whole.clone();
+    let crc = damaged.len() - 6;
+    damaged[crc] ^= 1;
+    let error = ResultsArchive::open(&keep(&damaged).file).err().unwrap();
+    assert!(matches!(error, ReadError::Stream { source: StreamError::Corrupt { .. }, .. }), "{error}");
+    assert!(error.to_string().contains("archive.tar.gz"), "{error}");
+    let appended = [whole, b"garbage".to_vec()].concat();
+    assert_eq!(ResultsArchive::open(&keep(&appended).file).unwrap().info().trailing, 7);
+}
+
+#[test]
+fn what_is_no_results_archive_says_so() {
+    assert!(matches!(failed(Tar::new().file("some/file", b"")), ReadError::NotResults(_)));
+    assert!(matches!(failed(Tar::new()), ReadError::NotResults(_)));
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(ResultsArchive::open(dir.path()).err(), Some(ReadError::NotResults(_))));
+    assert!(matches!(ResultsArchive::open(&dir.path().join("x")).err(), Some(ReadError::Open { .. })));
+    assert!(matches!(ResultsArchive::open("/dev/null".as_ref()).err(), Some(ReadError::Special(_))));
+    let text = keep(b"plain text");
+    let error = ResultsArchive::open(&text.file).err().unwrap();
+    assert_eq!(error.to_string(), format!("failed to read archive `{}`: not a gzip stream", text.file.display()));
+}
+
+#[test]
+fn limits_hold() {
+    let tar = info("{}").file("plugins/p/results/global/x", &[0; 5000]);
+    let kept = keep(&tar.gz());
+    for limits in [
+        ReadLimits { entries: 2, ..ReadLimits::default() },
+        ReadLimits { unpacked_bytes: 5000, ..ReadLimits::default() },
+    ] {
+        let error = ResultsArchive::open_with(&kept.file, &limits).err().unwrap();
+        assert!(matches!(error, ReadError::Stream { .. }), "{error}");
+    }
+    let mut archive = ResultsArchive::open(&kept.file).unwrap();
+    let error = archive.read("plugins/p/results/global/x", 4999).unwrap_err();
+    assert_eq!(error.to_string(), "`plugins/p/results/global/x` of the archive has 5000 bytes, more than 4999");
+    assert!(matches!(archive.read("plugins/p/results/global/y", 1), Err(ReadError::Missing(_))));
+
+    let dest = kept.dir.path().join("dest");
+    fs::create_dir(&dest).unwrap();
+    for limits in [
+        ExtractLimits { unpacked_bytes: 4999, ..ExtractLimits::default() },
+        ExtractLimits { entries: 0, ..ExtractLimits::default() },
+        ExtractLimits { depth: 2, ..ExtractLimits::default() },
+    ] {
+        let error = archive.extract_plugin("p", &dest, &limits).unwrap_err();
+        assert!(matches!(error, ReadError::Extract { .. }), "{error}");
+        assert!(tree(&dest).is_empty());
+    }
+    let meta = [b"{\"x\":\"".as_slice(), &vec![b'x'; 17 << 20], b"\"}"].concat();
+    assert!(matches!(failed(Tar::new().file("meta/config.json", &meta)), ReadError::TooLarge { .. }));
+}
+
+#[test]
+fn the_last_of_a_name_counts_and_reading_goes_any_way() {
+    let tar = info("{}").file("plugins/p/a", b"first").file("plugins/p/b", b"b").file("./plugins/p/a", b"second");
+    let mut archive = open(tar).unwrap();
+    for name in ["a", "b", "a", "a", "b"] {
+        let want = if name == "a" { b"second".as_slice() } else { b"b" };
+        assert_eq!(archive.read(&format!("plugins/p/{name}"), 100).unwrap(), want);
+    }
+    // A file that was left half read does not disturb the next.
+    let mut one = [0];
+    archive.file("plugins/p/b").unwrap().read_exact(&mut one).unwrap();
+    archive.file("plugins/p/a").unwrap().read_exact(&mut one).unwrap();
+    assert_eq!(archive.read("plugins/p/a", 100).unwrap(), b"second");
+}
+
+#[test]
+fn only_attributes_of_macos_are_left_out() {
+    let attributes = [b"\x00\x05\x16\x07\x00\x02\x00\x00".as_slice(), b"Mac OS X        "].concat();
+    let tar = info("{}")
+        .file("plugins/p/results/global/._x", &attributes)
+        .file("plugins/p/results/global/._y", b"a plugin's own")
+        .file("plugins/p/results/global/._", b"");
+    let archive = open(tar).unwrap();
+    let names: Vec<_> = archive.files_below("plugins/p").map(|(name, _)| name).collect();
+    assert_eq!(names, ["plugins/p/results/global/._", "plugins/p/results/global/._y"]);
+}
+
+#[test]
+fn errors_are_unpacked_with_the_results() {
+    let tar = info("{}")
+        .file("plugins/p/errors/error.json", b"launch")
+        .file("plugins/p/errors/n1/error.json", b"n1")
+        .file("plugins/p/results/n2/out", b"n2")
+        .file("plugins/p/definition.json", b"{}")
+        .file("plugins/pq/results/n2/out", b"another plugin's");
+    let dir = tempfile::tempdir().unwrap();
+    let extracted = open(tar).unwrap().extract_plugin("p", dir.path(), &ExtractLimits::default()).unwrap();
+    assert_eq!((extracted.files, extracted.bytes), (3, 10));
+    assert_eq!(
+        files(&tree(dir.path())),
+        [("errors/global/error.json", "launch"), ("errors/n1/error.json", "n1"), ("results/n2/out", "n2")]
+    );
+}
+
+#[test]
+fn links_in_the_way_are_not_followed() {
+    let place = Place::new();
+    std::os::unix::fs::symlink("..", place.dest().join("results")).unwrap();
+    let mut archive = open(info("{}").file("plugins/p/results/n/secret", b"changed")).unwrap();
+    assert!(matches!(
+        archive.extract_plugin("p", &place.dest(), &ExtractLimits::default()),
+        Err(ReadError::Extract { .. })
+    ));
+    assert_eq!(fs::read_dir(place.outside()).unwrap().count(), 2);
+    // In a directory that stands for an archive: the link is no file of it.
+    let dir = tempfile::tempdir().unwrap();
+    write_tree(dir.path(), &Tree::from([("meta/info.json".into(), Some(b"{}".to_vec()))]));
+    std::os::unix::fs::symlink("/etc/passwd", dir.path().join("meta/run.log")).unwrap();
+    let mut archive = ResultsArchive::open(dir.path()).unwrap();
+    assert!(matches!(archive.read("meta/run.log", 1 << 20), Err(ReadError::Missing(_))));
+}
