@@ -1,0 +1,9 @@
+//! What a worker must know: read from its environment and from an optional file, and checked once.
+
+mod checked;
+mod error;
+mod raw;
+
+pub use checked::{DEFAULT_DONE_FILE_DELAY, DEFAULT_PROGRESS_PORT, DEFAULT_RESULTS_DIR, Mode, WorkerConfig};
+pub use error::{ConfigError, Problem};
+pub use raw::{Key, MAX_CONFIG_BYTES};

@@ -1,0 +1,173 @@
+//! The values as texts, with the place where each was found.
+
+use std::collections::BTreeMap;
+use std::env::VarError;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::error::{ConfigError, Problem};
+
+/// The largest configuration file, in bytes: 1 MiB. Three PEM texts and a few names need less than 10 KiB.
+pub const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// One value of a worker's configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// Where the aggregator listens.
+    AggregatorUrl,
+    /// The plugin.
+    ResultType,
+    /// The node, for a worker that runs on each node.
+    NodeName,
+    /// The certificate of the run's CA, PEM.
+    CaCert,
+    /// The plugin's certificate, PEM.
+    ClientCert,
+    /// The key of that certificate, PEM.
+    ClientKey,
+    /// Where plugin and worker meet.
+    ResultsDir,
+    /// The port of the progress relay.
+    ProgressPort,
+    /// How long a done file must have settled.
+    DoneFileDelay,
+}
+
+impl Key {
+    /// All of them, in the order in which problems are told.
+    pub const ALL: [Self; 9] = [
+        Self::AggregatorUrl,
+        Self::ResultType,
+        Self::NodeName,
+        Self::CaCert,
+        Self::ClientCert,
+        Self::ClientKey,
+        Self::ResultsDir,
+        Self::ProgressPort,
+        Self::DoneFileDelay,
+    ];
+
+    /// The environment variables that may hold it; the first one that is set and not empty wins.
+    #[must_use]
+    pub const fn variables(self) -> &'static [&'static str] {
+        match self {
+            Self::AggregatorUrl => &["AGGREGATOR_URL"],
+            Self::ResultType => &["RESULT_TYPE"],
+            Self::NodeName => &["NODE_NAME"],
+            Self::CaCert => &["CA_CERT"],
+            Self::ClientCert => &["CLIENT_CERT"],
+            Self::ClientKey => &["CLIENT_KEY"],
+            Self::ResultsDir => &["SONOBUOY_RESULTS_DIR", "RESULTS_DIR"],
+            Self::ProgressPort => &["SONOBUOY_PROGRESS_PORT"],
+            Self::DoneFileDelay => &["SONOBUOY_DONE_FILE_DELAY"],
+        }
+    }
+
+    /// The key in a configuration file, in lower case; files may write it in any case.
+    #[must_use]
+    pub const fn file_key(self) -> Option<&'static str> {
+        match self {
+            Self::AggregatorUrl => Some("aggregatorurl"),
+            Self::ResultType => Some("resulttype"),
+            Self::NodeName => Some("nodename"),
+            Self::CaCert => Some("cacert"),
+            Self::ClientCert => Some("clientcert"),
+            Self::ClientKey => Some("clientkey"),
+            Self::ResultsDir => Some("resultsdir"),
+            Self::ProgressPort => Some("progressport"),
+            Self::DoneFileDelay => None,
+        }
+    }
+}
+
+/// A text and where it came from.
+#[derive(Clone)]
+pub(super) struct Given {
+    pub(super) text: String,
+    pub(super) from: String,
+}
+
+/// The values found.
+#[derive(Default)]
+pub(super) struct Raw {
+    pub(super) values: BTreeMap<Key, Given>,
+    pub(super) problems: Vec<Problem>,
+}
+
+impl Raw {
+    /// Reads the file, if any, and then the environment over it: the environment belongs to this one container, while a file is
+    /// often part of an image or shared by many.
+    pub(super) fn read(
+        file: Option<&Path>,
+        environment: &dyn Fn(&str) -> Result<String, VarError>,
+    ) -> Result<Self, ConfigError> {
+        let mut raw = Self::default();
+        if let Some(path) = file {
+            raw.add_file(path)?;
+        }
+        raw.add_environment(environment);
+        Ok(raw)
+    }
+
+    fn add_environment(&mut self, environment: &dyn Fn(&str) -> Result<String, VarError>) {
+        for key in Key::ALL {
+            for name in key.variables() {
+                match environment(name) {
+                    Ok(text) if text.trim().is_empty() => {}
+                    Ok(text) => {
+                        self.values.insert(key, Given { text, from: format!("`{name}`") });
+                        break;
+                    }
+                    Err(VarError::NotPresent) => {}
+                    Err(VarError::NotUnicode(_)) => {
+                        let why = "is not valid UTF-8".to_owned();
+                        self.problems.push(Problem::Wrong { key, from: format!("`{name}`"), why });
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_file(&mut self, path: &Path) -> Result<(), ConfigError> {
+        let read = |source| ConfigError::Read { path: path.to_owned(), source };
+        let mut bytes = Vec::new();
+        File::open(path).map_err(read)?.take(MAX_CONFIG_BYTES + 1).read_to_end(&mut bytes).map_err(read)?;
+        if bytes.len() as u64 > MAX_CONFIG_BYTES {
+            return Err(ConfigError::TooLarge { path: path.to_owned(), limit: MAX_CONFIG_BYTES });
+        }
+        let not_an_object = |source| ConfigError::NotAnObject { path: path.to_owned(), source };
+        let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(|e| not_an_object(Some(e)))?;
+        let serde_json::Value::Object(object) = value else { return Err(not_an_object(None)) };
+        for (name, value) in object {
+            self.add_file_entry(path, &name, &value);
+        }
+        Ok(())
+    }
+
+    fn add_file_entry(&mut self, path: &Path, name: &str, value: &serde_json::Value) {
+        let Some(key) = Key::ALL.into_iter().find(|k| k.file_key().is_some_and(|f| f.eq_ignore_ascii_case(name)))
+        else {
+            tracing::warn!(file = %path.display(), key = name, "unknown key in the worker's configuration file is ignored");
+            return;
+        };
+        let from = format!("`{name}` in `{}`", path.display());
+        // A port is a number to most people, though the reference gives it as a text.
+        let text = match value {
+            serde_json::Value::String(text) => text.clone(),
+            serde_json::Value::Number(number) if key == Key::ProgressPort => number.to_string(),
+            serde_json::Value::Null => return,
+            _ => {
+                self.problems.push(Problem::Wrong { key, from, why: "must be a text".to_owned() });
+                return;
+            }
+        };
+        if text.trim().is_empty() {
+            return;
+        }
+        if self.values.insert(key, Given { text, from: from.clone() }).is_some() {
+            self.problems.push(Problem::Wrong { key, from, why: "is given twice, in different case".to_owned() });
+        }
+    }
+}

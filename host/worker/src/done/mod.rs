@@ -1,0 +1,12 @@
+//! The done file: how a plugin says that it has finished, and what is to be sent (docs/protocol.md, «Done file»).
+
+mod file;
+mod locate;
+mod protocol;
+mod watch;
+
+pub(crate) use file::kind_of;
+pub use file::{DONE_FILE, DoneError, MAX_DONE_BYTES};
+pub use locate::{KNOWN_RESULTS_DIRS, Kind, LocateError, Located, locate};
+pub use protocol::Timing;
+pub use watch::wait_for_done;

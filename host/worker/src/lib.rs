@@ -1,0 +1,48 @@
+//! What runs beside a plugin: waits for its done file, sends its result to the aggregator, passes its progress on, and gives signs
+//! of life. Also the facts of a machine, [`facts`].
+//!
+//! ```no_run
+//! use plumbline_worker::{Mode, WorkerConfig, run_worker_process};
+//!
+//! # async fn worker() -> Result<(), Box<dyn std::error::Error>> {
+//! let mode = Mode::SingleNode { sleep: -1 };
+//! let config = WorkerConfig::load(mode, None)?;
+//! run_worker_process(config, mode).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A worker waits for hours beside every pod of every plugin, so it must be small: one thread, nothing kept in memory that can be
+//! streamed, under 10 MiB resident while it waits.
+#![forbid(unsafe_code)]
+
+mod config;
+mod content_type;
+mod done;
+mod duration;
+mod error;
+pub mod facts;
+mod gather;
+mod heartbeat;
+mod jitter;
+mod pack;
+mod relay;
+mod run;
+mod shutdown;
+
+pub use config::{
+    ConfigError, DEFAULT_DONE_FILE_DELAY, DEFAULT_PROGRESS_PORT, DEFAULT_RESULTS_DIR, Key, MAX_CONFIG_BYTES, Mode,
+    Problem, WorkerConfig,
+};
+pub use content_type::content_type;
+pub use done::{
+    DONE_FILE, DoneError, KNOWN_RESULTS_DIRS, Kind, LocateError, Located, MAX_DONE_BYTES, Timing, locate, wait_for_done,
+};
+pub use duration::{NotADuration, parse_duration};
+pub use error::{WorkerError, chain};
+pub use gather::GatherError;
+pub use heartbeat::Rhythm;
+pub use pack::{PACKED_NAME, PackError};
+pub use relay::{BindError, MAX_CONNECTIONS, MAX_PROGRESS_BYTES, Relay};
+pub use run::{Ended, Settings, Worker, run_worker, run_worker_process};
+pub use shutdown::Shutdown;

@@ -1,0 +1,219 @@
+//! The progress relay: plugins post their progress to a port on loopback, and the worker, which has the certificate, passes it on
+//! (docs/protocol.md, «Progress»).
+//!
+//! Updates go to the aggregator one at a time, in the order in which their bodies were complete, each unchanged, and each gets the
+//! aggregator's own answer: an update that is to be added to earlier ones must be neither lost, nor doubled, nor overtaken. While the
+//! aggregator is slow, posts wait; at most [`MAX_CONNECTIONS`] are taken from the system, so they are bounded.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body as _, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use plumbline_core::ResultKey;
+use plumbline_phonehome::Client;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::chain;
+
+/// The largest body of a progress update, in bytes: 1 MiB, what aggregators take.
+pub const MAX_PROGRESS_BYTES: usize = 1 << 20;
+
+/// Connections taken at once: 16. With the largest bodies in all of them that is 16 MiB; a plugin needs one.
+pub const MAX_CONNECTIONS: usize = 16;
+
+/// How long a plugin may take to send the head of a request: 10 s, on loopback.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a plugin may take to send a body: 30 s, on loopback.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long one update may take to the aggregator and back: 30 s. After it the next gets its turn.
+const FORWARD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The buffer of a connection, in bytes: the head of a request must fit. 16 KiB.
+const CONNECTION_BUFFER: usize = 16 << 10;
+
+/// How long to wait after the system refused to give a connection, for want of file descriptors for instance.
+const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
+
+/// No address could be listened on.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen for progress updates on {address}")]
+pub struct BindError {
+    /// The last address tried.
+    pub address: SocketAddr,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+/// A relay that listens, and does not answer yet.
+#[derive(Debug)]
+pub struct Relay {
+    listeners: Vec<TcpListener>,
+    port: u16,
+}
+
+impl Relay {
+    /// Listens on this port of each of these addresses. An address that is not to be had is left out: machines without IPv6 are
+    /// common. Port 0 takes a free port, the same on all addresses where that is possible.
+    ///
+    /// # Errors
+    /// [`BindError`] if not one address is to be had.
+    pub async fn bind(addresses: &[IpAddr], port: u16) -> Result<Self, BindError> {
+        let mut relay = Self { listeners: Vec::new(), port };
+        let mut last = None;
+        for &address in addresses {
+            let address = SocketAddr::new(address, relay.port);
+            match listen(address).await {
+                Ok((listener, port)) => {
+                    relay.port = port;
+                    relay.listeners.push(listener);
+                }
+                Err(source) => {
+                    tracing::debug!(%address, error = %source, "cannot listen for progress updates here");
+                    last = Some(BindError { address, source });
+                }
+            }
+        }
+        match last {
+            Some(error) if relay.listeners.is_empty() => Err(error),
+            _ => Ok(relay),
+        }
+    }
+
+    /// The port. What a plugin must be told if it was chosen by the system.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Passes updates of `key` on until `stop`. What is on its way then is dropped.
+    pub async fn serve(self, client: Client, key: ResultKey, stop: CancellationToken) {
+        let forward =
+            Arc::new(Forward { client, key, turn: Mutex::new(()), seats: Arc::new(Semaphore::new(MAX_CONNECTIONS)) });
+        let mut accepting = JoinSet::new();
+        for listener in self.listeners {
+            accepting.spawn(accept(listener, Arc::clone(&forward)));
+        }
+        stop.cancelled().await;
+        accepting.shutdown().await;
+    }
+}
+
+async fn listen(address: SocketAddr) -> io::Result<(TcpListener, u16)> {
+    let listener = TcpListener::bind(address).await?;
+    let port = listener.local_addr()?.port();
+    Ok((listener, port))
+}
+
+/// Takes connections until dropped; those taken end with it.
+async fn accept(listener: TcpListener, forward: Arc<Forward>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok(seat) = Arc::clone(&forward.seats).acquire_owned().await else { return };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let forward = Arc::clone(&forward);
+                connections.spawn(async move {
+                    serve_connection(stream, forward).await;
+                    drop(seat);
+                });
+            }
+            Err(error) => {
+                tracing::debug!(%error, "cannot take a connection of the progress relay");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn serve_connection(stream: TcpStream, forward: Arc<Forward>) {
+    let service = service_fn(move |request| {
+        let forward = Arc::clone(&forward);
+        async move { Ok::<_, std::convert::Infallible>(forward.answer(request).await) }
+    });
+    let served = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(CONNECTION_BUFFER)
+        // One update per connection: an idle one would hold a seat.
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), service)
+        .await;
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection of the progress relay ended badly");
+    }
+}
+
+struct Forward {
+    client: Client,
+    key: ResultKey,
+    /// Held while an update is on its way. Tasks get it in the order in which they asked.
+    turn: Mutex<()>,
+    seats: Arc<Semaphore>,
+}
+
+impl Forward {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        if request.uri().path().trim_end_matches('/') != "/progress" {
+            return text(StatusCode::NOT_FOUND, "not found: progress updates go to `/progress`".to_owned());
+        }
+        let too_large = || {
+            let message = format!("the update has more than {MAX_PROGRESS_BYTES} bytes");
+            text(StatusCode::PAYLOAD_TOO_LARGE, message)
+        };
+        if request.body().size_hint().lower() > MAX_PROGRESS_BYTES as u64 {
+            return too_large();
+        }
+        let body = Limited::new(request.into_body(), MAX_PROGRESS_BYTES).collect();
+        let body = match tokio::time::timeout(BODY_TIMEOUT, body).await {
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => return too_large(),
+            Ok(Err(error)) => return text(StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}")),
+            Err(_) => return text(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time".to_owned()),
+        };
+
+        let _turn = self.turn.lock().await;
+        match tokio::time::timeout(FORWARD_TIMEOUT, self.client.post_progress(&self.key, body)).await {
+            Ok(Ok(answer)) => {
+                tracing::debug!(status = answer.status.as_u16(), "progress update passed on");
+                plain(answer.status, answer.body)
+            }
+            Ok(Err(error)) => {
+                let error = chain(&error);
+                tracing::warn!(%error, "cannot pass a progress update on");
+                text(StatusCode::INTERNAL_SERVER_ERROR, format!("cannot pass the update on: {error}"))
+            }
+            Err(_) => {
+                tracing::warn!("cannot pass a progress update on: no answer within {FORWARD_TIMEOUT:?}");
+                let message = format!("cannot pass the update on: no answer within {FORWARD_TIMEOUT:?}");
+                text(StatusCode::INTERNAL_SERVER_ERROR, message)
+            }
+        }
+    }
+}
+
+fn text(status: StatusCode, mut message: String) -> Response<Full<Bytes>> {
+    message.push('\n');
+    plain(status, Bytes::from(message))
+}
+
+fn plain(status: StatusCode, body: Bytes) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
+    let content_type = header::HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, header::HeaderValue::from_static("nosniff"));
+    response
+}

@@ -1,0 +1,285 @@
+//! The life of a worker: hello, wait for the done file, gather, send, and perhaps stay.
+
+use std::time::Duration;
+
+use plumbline_core::{ReceiveLimits, ResultKey};
+use plumbline_phonehome::{Client, ClientConfig, Hello, Outcome, Phase, RetryPolicy, Timestamp, Upload};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Mode, WorkerConfig};
+use crate::done::{Timing, wait_for_done};
+use crate::error::{WorkerError, chain};
+use crate::gather::{GatherError, Gathered, gather};
+use crate::heartbeat::{Doing, Peer, Rhythm, SignsOfLife};
+use crate::relay::Relay;
+use crate::shutdown::Shutdown;
+
+/// How a worker ended well. The process exits with 0 then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The result is home.
+    Sent(Outcome),
+    /// The worker was told to end, and the plugin had not finished at the end of the drain period.
+    GaveUp,
+}
+
+/// What about a worker is not told by its environment. Each has a default.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Between two looks for the done file. Default 1 s.
+    pub poll: Duration,
+    /// How often an empty done file is looked at again before it counts as a mistake. Default 10.
+    pub empty_looks: u32,
+    /// How long a worker that is told to end goes on: waits for the done file, and then for the upload. Default 60 s, what a pod
+    /// is given by custom.
+    pub drain: Duration,
+    /// When hellos and heartbeats are sent.
+    pub rhythm: Rhythm,
+    /// How the upload is retried. Default: for 10 min with growing pauses, which is longer than other workers try (3 attempts within
+    /// seconds), because an aggregator that is moved to another node is back after minutes.
+    pub retry: RetryPolicy,
+    /// The largest archive that a directory may become, in bytes. It lies beside what it was made of until the worker ends, so the
+    /// volume must have room for both. Default 4 GiB, what aggregators take.
+    pub archive_bytes: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let timing = Timing::with_settle(Duration::ZERO);
+        Self {
+            poll: timing.poll,
+            empty_looks: timing.empty_looks,
+            drain: Duration::from_secs(60),
+            rhythm: Rhythm::default(),
+            retry: RetryPolicy::default(),
+            archive_bytes: ReceiveLimits::default().body_bytes,
+        }
+    }
+}
+
+/// A worker, ready to run.
+pub struct Worker {
+    config: WorkerConfig,
+    mode: Mode,
+    settings: Settings,
+    client: Client,
+    relay: Option<Relay>,
+}
+
+impl Worker {
+    /// A worker with this configuration.
+    ///
+    /// # Errors
+    /// [`WorkerError::Client`]: the address, a certificate or the key cannot be used.
+    pub fn new(config: WorkerConfig, mode: Mode, settings: Settings) -> Result<Self, WorkerError> {
+        let client = Client::new(&ClientConfig {
+            aggregator_url: config.aggregator_url.clone(),
+            ca_cert: config.ca_cert.clone(),
+            client_cert: config.client_cert.clone(),
+            client_key: config.client_key.clone(),
+        })
+        .map_err(WorkerError::Client)?;
+        Ok(Self { config, mode, settings, client, relay: None })
+    }
+
+    /// Uses a relay that listens already, for a caller who must tell the plugin its port before the worker runs.
+    #[must_use]
+    pub fn with_relay(mut self, relay: Relay) -> Self {
+        self.relay = Some(relay);
+        self
+    }
+
+    /// Runs until the result is home (and, for [`Mode::SingleNode`], its sleep is over), or `shutdown` says otherwise: then the worker
+    /// waits for the done file for the drain period, gives an upload the drain period to end, and does not sleep.
+    ///
+    /// # Errors
+    /// [`WorkerError`]: there is a done file, and the aggregator has no result.
+    pub async fn run(mut self, shutdown: Shutdown) -> Result<Ended, WorkerError> {
+        let key = self.config.key();
+        tracing::info!(%key, results_dir = %self.config.results_dir.display(), aggregator = %self.config.aggregator_url, "worker started");
+        let stop = CancellationToken::new();
+        let quiet = stop.clone();
+        let mut helpers = JoinSet::new();
+        if let Some(relay) = self.listen().await {
+            helpers.spawn(relay.serve(self.client.clone(), key.clone(), stop.clone()));
+        }
+        let (doing, doing_seen) = watch::channel(Doing::from_now(Phase::Waiting));
+        let (peer, peer_seen) = watch::channel(Peer::Unknown);
+        let signs = SignsOfLife {
+            client: self.client.clone(),
+            key: key.clone(),
+            hello: self.hello(),
+            rhythm: self.settings.rhythm,
+            doing: doing_seen,
+            peer,
+        };
+        helpers.spawn(async move {
+            // Hellos may go on for ever, to an aggregator that is gone.
+            tokio::select! {
+                () = signs.send() => {}
+                () = quiet.cancelled() => {}
+            }
+        });
+
+        let result = self.work(&key, &doing, &peer_seen, &shutdown).await;
+        if let Ok(Ended::Sent(_)) = result {
+            doing.send_replace(Doing::from_now(Phase::Done));
+            self.stay(&shutdown).await;
+        }
+        stop.cancel();
+        while helpers.join_next().await.is_some() {}
+        result
+    }
+
+    async fn listen(&mut self) -> Option<Relay> {
+        if let Some(relay) = self.relay.take() {
+            return Some(relay);
+        }
+        match Relay::bind(&self.config.progress_bind, self.config.progress_port).await {
+            Ok(relay) => Some(relay),
+            Err(error) => {
+                // Never fatal: a result without progress is still a result. Two workers in one network name space collide here.
+                tracing::warn!(error = chain(&error), "no progress relay: progress of this plugin will not be seen");
+                None
+            }
+        }
+    }
+
+    fn hello(&self) -> Hello {
+        Hello {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: Some(std::process::id()),
+            started: Timestamp::now(),
+            results_dir: self.config.results_dir.to_string_lossy().into_owned(),
+        }
+    }
+
+    async fn work(
+        &self,
+        key: &ResultKey,
+        doing: &watch::Sender<Doing>,
+        peer: &watch::Receiver<Peer>,
+        shutdown: &Shutdown,
+    ) -> Result<Ended, WorkerError> {
+        let timing = Timing {
+            poll: self.settings.poll,
+            settle: self.config.done_file_delay,
+            empty_looks: self.settings.empty_looks,
+        };
+        let named = tokio::select! {
+            named = wait_for_done(&self.config.results_dir, timing) => named,
+            () = self.drained(shutdown) => {
+                tracing::warn!(%key, "told to end, and the plugin has not finished: nothing is sent");
+                return Ok(Ended::GaveUp);
+            }
+        };
+        doing.send_replace(Doing::from_now(Phase::Uploading));
+        tokio::select! {
+            result = self.deliver(key, named.map_err(GatherError::Done), peer) => result,
+            () = self.drained(shutdown) => Err(WorkerError::CutOff { key: key.clone() }),
+        }
+    }
+
+    /// Over at the end of the drain period, which begins now or when somebody asks to end, whichever is later; or at once if that is
+    /// what was asked for.
+    async fn drained(&self, shutdown: &Shutdown) {
+        let drain = async {
+            shutdown.draining().await;
+            tokio::time::sleep(self.settings.drain).await;
+        };
+        tokio::select! {
+            () = drain => {}
+            () = shutdown.ending() => {}
+        }
+    }
+
+    async fn deliver(
+        &self,
+        key: &ResultKey,
+        named: Result<String, GatherError>,
+        peer: &watch::Receiver<Peer>,
+    ) -> Result<Ended, WorkerError> {
+        let gathered = match named {
+            Ok(named) => gather(&self.config.results_dir, &named, self.settings.archive_bytes).await,
+            Err(error) => Err(error),
+        };
+        match gathered {
+            Ok(gathered) => self.upload(key, &gathered).await,
+            Err(source) => {
+                let peer = *peer.borrow();
+                self.tell_failure(key, &source, peer).await;
+                Err(WorkerError::Gather { key: key.clone(), source })
+            }
+        }
+    }
+
+    async fn upload(&self, key: &ResultKey, gathered: &Gathered) -> Result<Ended, WorkerError> {
+        let path = &gathered.path;
+        tracing::info!(%key, file = %path.display(), "sending the result");
+        match self.client.put_result(key, &gathered.upload, &self.settings.retry).await {
+            Ok(outcome) => {
+                match outcome {
+                    Outcome::Stored => tracing::info!(%key, "the aggregator has the result"),
+                    Outcome::AlreadyReceived => {
+                        tracing::warn!(%key, "the aggregator already had a result, or an error, and keeps that");
+                    }
+                }
+                Ok(Ended::Sent(outcome))
+            }
+            Err(source) => Err(WorkerError::Upload { key: key.clone(), path: path.clone(), source: Box::new(source) }),
+        }
+    }
+
+    /// Tells the aggregator why there will be no result, so that it need not wait for one.
+    ///
+    /// Not a Sonobuoy, though: that one would keep the message as an ordinary result, which then passes. Without a word it notices
+    /// that the worker failed.
+    async fn tell_failure(&self, key: &ResultKey, error: &GatherError, peer: Peer) {
+        let reason = chain(error);
+        tracing::error!(%key, error = %reason, "there is nothing to send");
+        if peer == Peer::Plain {
+            return;
+        }
+        if let Err(error) = self.client.put_result(key, &Upload::failure(&reason), &self.settings.retry).await {
+            tracing::error!(%key, error = chain(&error), "cannot tell the aggregator that there is no result");
+        }
+    }
+
+    /// Stays as long as the mode wants, or until told to end.
+    async fn stay(&self, shutdown: &Shutdown) {
+        let Mode::SingleNode { sleep } = self.mode else { return };
+        let sleep = async {
+            match u64::try_from(sleep) {
+                Ok(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
+                Err(_) => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = sleep => {}
+            () = shutdown.draining() => {}
+        }
+    }
+}
+
+/// Runs a worker with default settings. See [`Worker::run`].
+///
+/// # Errors
+/// [`WorkerError`].
+pub async fn run_worker(config: WorkerConfig, mode: Mode, shutdown: Shutdown) -> Result<Ended, WorkerError> {
+    Worker::new(config, mode, Settings::default())?.run(shutdown).await
+}
+
+/// Runs a worker as what this process is for: with default settings, and following SIGTERM and SIGINT. Wants a runtime with one
+/// thread; a worker has nothing to do for more.
+///
+/// # Errors
+/// [`WorkerError`].
+pub async fn run_worker_process(config: WorkerConfig, mode: Mode) -> Result<Ended, WorkerError> {
+    let shutdown = Shutdown::new();
+    tokio::select! {
+        result = run_worker(config, mode, shutdown.clone()) => result,
+        error = shutdown.follow_signals() => Err(WorkerError::Signals(error)),
+    }
+}

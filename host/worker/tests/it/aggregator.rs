@@ -1,0 +1,243 @@
+//! An aggregator made of real TLS and real HTTP that keeps what it hears and answers as it is told.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use plumbline_phonehome::{Issued, NodeName, PluginName, RetryPolicy, RunCa, RunId, Timestamp, server_config};
+use plumbline_worker::{Mode, Rhythm, Settings, Worker, WorkerConfig};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+/// Of larger bodies only the beginning is kept, so that the aggregator's memory is no part of what is measured.
+const KEPT_BYTES: usize = 8 << 20;
+
+/// One request as it arrived.
+#[derive(Debug, Clone)]
+pub(crate) struct Heard {
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    /// The first 8 MiB of the body.
+    pub(crate) body: Bytes,
+    /// All of the body.
+    pub(crate) bytes: u64,
+}
+
+impl Heard {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// `results`, `progress`, `hello` or `heartbeat`.
+    fn kind(&self) -> &str {
+        self.path.split('/').nth(3).unwrap_or_default()
+    }
+
+    /// One value of a body that is a JSON object.
+    pub(crate) fn json(&self, key: &str) -> serde_json::Value {
+        serde_json::from_slice::<serde_json::Value>(&self.body).unwrap()[key].take()
+    }
+}
+
+type Answers = Arc<Mutex<dyn FnMut(&Heard) -> (StatusCode, String) + Send>>;
+
+/// The certificates of a run.
+pub(crate) struct Run {
+    pub(crate) ca: RunCa,
+    pub(crate) server: Issued,
+    pub(crate) client: Issued,
+}
+
+pub(crate) const PLUGIN: &str = "node-check";
+
+/// An address that no other test takes ports of.
+pub(crate) const ELSEWHERE: &str = "127.0.0.77";
+
+impl Run {
+    pub(crate) fn new() -> Self {
+        let ca = RunCa::generate(&RunId::random(), Duration::from_secs(3600), Timestamp::now()).unwrap();
+        let server = ca.issue_server(&["127.0.0.1".to_owned(), ELSEWHERE.to_owned()]).unwrap();
+        let client = ca.issue_client(&plugin()).unwrap();
+        Self { ca, server, client }
+    }
+
+    /// What a worker of this run is configured with.
+    pub(crate) fn config(&self, address: SocketAddr, results_dir: &Path) -> WorkerConfig {
+        WorkerConfig {
+            aggregator_url: format!("https://{address}"),
+            plugin: plugin(),
+            node: None,
+            results_dir: results_dir.to_owned(),
+            progress_port: 0,
+            progress_bind: vec!["127.0.0.1".parse().unwrap()],
+            done_file_delay: Duration::from_millis(20),
+            ca_cert: self.ca.certificate_pem().to_owned(),
+            client_cert: self.client.certificate_pem.clone(),
+            client_key: self.client.key_pem.clone(),
+        }
+    }
+
+    /// A worker of this run with quick times.
+    pub(crate) fn worker(&self, address: SocketAddr, results_dir: &Path) -> Worker {
+        Worker::new(self.config(address, results_dir), Mode::Global, quick()).unwrap()
+    }
+}
+
+pub(crate) fn plugin() -> PluginName {
+    PLUGIN.parse().unwrap()
+}
+
+pub(crate) fn node() -> NodeName {
+    "node-7".parse().unwrap()
+}
+
+/// Times that make tests quick; none of them is asserted on.
+pub(crate) fn quick() -> Settings {
+    Settings {
+        poll: Duration::from_millis(5),
+        rhythm: Rhythm {
+            first_retry: Duration::from_millis(5),
+            longest_retry: Duration::from_millis(20),
+            heartbeat: Duration::from_millis(20),
+        },
+        retry: RetryPolicy {
+            deadline: Duration::from_secs(60),
+            first: Duration::from_millis(5),
+            max: Duration::from_millis(20),
+        },
+        ..Settings::default()
+    }
+}
+
+/// Waits for what must happen, and fails instead of hanging where it does not.
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(Duration::from_secs(60), future).await {
+        Ok(value) => value,
+        Err(_) => panic!("waited for a minute, in vain: {what}"),
+    }
+}
+
+pub(crate) struct Aggregator {
+    pub(crate) address: SocketAddr,
+    heard: mpsc::UnboundedReceiver<Heard>,
+    _tasks: JoinSet<()>,
+}
+
+impl Aggregator {
+    /// Answers everything with 200.
+    pub(crate) async fn start(run: &Run) -> Self {
+        Self::answering(run, |_| (StatusCode::OK, String::new())).await
+    }
+
+    /// Answers results with these codes, one after the other, and the last one from then on; everything else with 200.
+    pub(crate) async fn of_results(run: &Run, codes: &[u16]) -> Self {
+        let mut codes = codes.to_vec();
+        Self::answering(run, move |heard| {
+            if heard.kind() != "results" {
+                return (StatusCode::OK, String::new());
+            }
+            let code = if codes.len() > 1 { codes.remove(0) } else { codes[0] };
+            (StatusCode::from_u16(code).unwrap(), format!("because of {code}\n"))
+        })
+        .await
+    }
+
+    /// One that knows results and progress, and no signs of life.
+    pub(crate) async fn plain(run: &Run) -> Self {
+        Self::answering(run, |heard| match heard.kind() {
+            "results" | "progress" => (StatusCode::OK, String::new()),
+            _ => (StatusCode::NOT_FOUND, "404 page not found\n".to_owned()),
+        })
+        .await
+    }
+
+    pub(crate) async fn answering(
+        run: &Run,
+        answers: impl FnMut(&Heard) -> (StatusCode, String) + Send + 'static,
+    ) -> Self {
+        Self::on(TcpListener::bind("127.0.0.1:0").await.unwrap(), run, answers)
+    }
+
+    pub(crate) fn on(
+        listener: TcpListener,
+        run: &Run,
+        answers: impl FnMut(&Heard) -> (StatusCode, String) + Send + 'static,
+    ) -> Self {
+        let answers: Answers = Arc::new(Mutex::new(answers));
+        let acceptor = TlsAcceptor::from(Arc::new(server_config(&run.ca, &run.server).unwrap()));
+        let address = listener.local_addr().unwrap();
+        let (tell, heard) = mpsc::unbounded_channel();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let (acceptor, tell, answers) = (acceptor.clone(), tell.clone(), Arc::clone(&answers));
+                connections.spawn(async move {
+                    let Ok(stream) = acceptor.accept(stream).await else { return };
+                    let service = service_fn(move |request| answer(request, tell.clone(), Arc::clone(&answers)));
+                    let _ = hyper::server::conn::http1::Builder::new()
+                        .serve_connection(TokioIo::new(stream), service)
+                        .await;
+                });
+            }
+        });
+        Self { address, heard, _tasks: tasks }
+    }
+
+    /// The next request of this kind; others before it are forgotten.
+    pub(crate) async fn next(&mut self, kind: &str) -> Heard {
+        soon(kind, async {
+            loop {
+                let heard = self.heard.recv().await.unwrap();
+                if heard.kind() == kind {
+                    return heard;
+                }
+            }
+        })
+        .await
+    }
+
+    /// All that was heard and not asked for yet, of this kind.
+    pub(crate) fn rest(&mut self, kind: &str) -> Vec<Heard> {
+        let mut rest = Vec::new();
+        while let Ok(heard) = self.heard.try_recv() {
+            rest.push(heard);
+        }
+        rest.retain(|heard| heard.kind() == kind);
+        rest
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    tell: mpsc::UnboundedSender<Heard>,
+    answers: Answers,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (parts, mut incoming) = request.into_parts();
+    let (mut body, mut bytes) = (BytesMut::new(), 0);
+    while let Some(frame) = incoming.frame().await {
+        // What breaks off was not heard.
+        let Ok(frame) = frame else { return Ok(Response::new(Full::default())) };
+        let Some(data) = frame.data_ref() else { continue };
+        bytes += data.len() as u64;
+        body.extend_from_slice(&data[..data.len().min(KEPT_BYTES - body.len())]);
+    }
+    let heard = Heard { path: parts.uri.path().to_owned(), headers: parts.headers, body: body.freeze(), bytes };
+    let (status, text) = (*answers.lock().unwrap())(&heard);
+    let _ = tell.send(heard);
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    Ok(response)
+}

@@ -1,0 +1,185 @@
+//! What a worker's configuration may look like, and what is said when it is wrong.
+
+use std::collections::BTreeMap;
+use std::env::VarError;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use plumbline_worker::{ConfigError, Key, Mode, Problem, WorkerConfig};
+
+const CERT: &str = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
+const KEY: &str = "-----BEGIN EC PRIVATE KEY-----\nMIIB\n-----END EC PRIVATE KEY-----\n";
+const NODE: Mode = Mode::SingleNode { sleep: -1 };
+
+type Env = BTreeMap<&'static str, String>;
+
+fn complete() -> Env {
+    [
+        ("AGGREGATOR_URL", "https://10.0.0.1:8080"),
+        ("RESULT_TYPE", "systemd-logs"),
+        ("NODE_NAME", "worker-1.example"),
+        ("CA_CERT", CERT),
+        ("CLIENT_CERT", CERT),
+        ("CLIENT_KEY", KEY),
+    ]
+    .map(|(name, value)| (name, value.to_owned()))
+    .into()
+}
+
+fn load(mode: Mode, file: Option<&Path>, env: &Env) -> Result<WorkerConfig, ConfigError> {
+    WorkerConfig::from_sources(mode, file, &|name| env.get(name).cloned().ok_or(VarError::NotPresent))
+}
+
+fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("worker.json");
+    std::fs::write(&path, text).unwrap();
+    (dir, path)
+}
+
+fn without(mut env: Env, names: &[&str]) -> Env {
+    env.retain(|name, _| !names.contains(name));
+    env
+}
+
+fn with(mut env: Env, name: &'static str, value: &str) -> Env {
+    env.insert(name, value.to_owned());
+    env
+}
+
+#[test]
+fn the_environment_is_enough() {
+    let config = load(NODE, None, &complete()).unwrap();
+    assert_eq!(config.aggregator_url, "https://10.0.0.1:8080");
+    assert_eq!(config.key().to_string(), "systemd-logs/worker-1.example");
+    assert_eq!(config.results_dir, Path::new("/tmp/sonobuoy/results"));
+    assert_eq!(config.progress_port, 8099);
+    assert_eq!(config.done_file_delay, Duration::from_secs(5));
+    assert!(config.progress_bind.iter().all(|address| address.is_loopback()));
+}
+
+#[test]
+fn a_global_worker_needs_no_node() {
+    let config = load(Mode::Global, None, &without(complete(), &["NODE_NAME"])).unwrap();
+    assert_eq!(config.key().to_string(), "systemd-logs/global");
+    // And ignores one, since variables are set for both kinds alike.
+    let config = load(Mode::Global, None, &with(complete(), "NODE_NAME", "Not A Node")).unwrap();
+    assert_eq!(config.key().to_string(), "systemd-logs/global");
+}
+
+#[test]
+fn both_names_of_the_results_directory_are_read() {
+    let short = with(complete(), "RESULTS_DIR", "/tmp/results");
+    assert_eq!(load(NODE, None, &short).unwrap().results_dir, Path::new("/tmp/results"));
+    let both = with(short, "SONOBUOY_RESULTS_DIR", "/a");
+    assert_eq!(load(NODE, None, &both).unwrap().results_dir, Path::new("/a"));
+    let empty = with(both, "SONOBUOY_RESULTS_DIR", "");
+    assert_eq!(load(NODE, None, &empty).unwrap().results_dir, Path::new("/tmp/results"));
+}
+
+#[test]
+fn a_file_fills_in_what_the_environment_does_not_say() {
+    let (_dir, path) = file(
+        &serde_json::json!({
+            "aggregatorurl": "https://from-file:1", "NodeName": "node-of-file", "resultsdir": "/from/file",
+            "RESULTTYPE": "e2e", "progressport": "9000", "cacert": CERT, "clientcert": CERT, "clientkey": KEY,
+            "unknown": [1, 2], "cacertfile": null
+        })
+        .to_string(),
+    );
+    let config = load(NODE, Some(&path), &Env::new()).unwrap();
+    assert_eq!(config.aggregator_url, "https://from-file:1");
+    assert_eq!(config.key().to_string(), "e2e/node-of-file");
+    assert_eq!(config.results_dir, Path::new("/from/file"));
+    assert_eq!(config.progress_port, 9000);
+
+    let env = BTreeMap::from([("NODE_NAME", "mine".to_owned()), ("SONOBUOY_PROGRESS_PORT", "0".to_owned())]);
+    let config = load(NODE, Some(&path), &env).unwrap();
+    assert_eq!((config.key().to_string().as_str(), config.progress_port), ("e2e/mine", 0));
+}
+
+#[test]
+fn a_port_in_a_file_may_be_a_number() {
+    let (_dir, path) = file(r#"{"progressport": 9001}"#);
+    assert_eq!(load(NODE, Some(&path), &complete()).unwrap().progress_port, 9001);
+}
+
+#[test]
+fn everything_that_is_missing_is_told_at_once() {
+    let error = load(NODE, None, &Env::new()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the worker's configuration is not complete and valid: \
+         `AGGREGATOR_URL` (in the file: `aggregatorurl`) is not set; \
+         `RESULT_TYPE` (in the file: `resulttype`) is not set; \
+         `NODE_NAME` (in the file: `nodename`) is not set; \
+         `CA_CERT` (in the file: `cacert`) is not set; \
+         `CLIENT_CERT` (in the file: `clientcert`) is not set; \
+         `CLIENT_KEY` (in the file: `clientkey`) is not set"
+    );
+    assert!(error.hint().unwrap().contains("--config"));
+}
+
+#[test]
+fn the_old_name_of_the_address_is_not_read_but_hinted_at() {
+    let env = with(without(complete(), &["AGGREGATOR_URL"]), "MASTER_URL", "https://10.0.0.1:8080");
+    let error = load(NODE, None, &env).unwrap_err();
+    assert_eq!(error.hint(), Some("`MASTER_URL` is set, but that name is no longer read: set `AGGREGATOR_URL`"));
+    // No hint where the new name is set as well.
+    assert!(load(NODE, None, &with(complete(), "MASTER_URL", "x")).is_ok());
+}
+
+#[test]
+fn wrong_values_are_told_with_their_place() {
+    let env = with(complete(), "AGGREGATOR_URL", "http://10.0.0.1:8080");
+    let env = with(env, "RESULT_TYPE", "Not/AName");
+    let env = with(env, "NODE_NAME", "../..");
+    let env = with(env, "CA_CERT", "/etc/ca.crt");
+    let env = with(env, "CLIENT_KEY", CERT);
+    let env = with(env, "SONOBUOY_PROGRESS_PORT", "99999");
+    let env = with(env, "SONOBUOY_DONE_FILE_DELAY", "5 minutes");
+    let error = load(NODE, None, &env).unwrap_err().to_string();
+    for part in [
+        "`AGGREGATOR_URL`: `http://10.0.0.1:8080` has the scheme `http`, and aggregators speak only https: write it as `https://HOST:PORT`",
+        "`RESULT_TYPE`: plugin name `Not/AName` is not a valid name",
+        "`NODE_NAME`: node name `../..` is not a valid name",
+        "`CA_CERT`: is not a PEM text with a block `CERTIFICATE`",
+        "`CLIENT_KEY`: is not a PEM text with a block `EC PRIVATE KEY` or `PRIVATE KEY`",
+        "`SONOBUOY_PROGRESS_PORT`: `99999` is not a port",
+        "`SONOBUOY_DONE_FILE_DELAY`: `5 minutes` is not a duration",
+    ] {
+        assert!(error.contains(part), "{part}\n{error}");
+    }
+    for address in ["10.0.0.1:8080", "/path", "", "https://", "ftp://x"] {
+        assert!(load(NODE, None, &with(complete(), "AGGREGATOR_URL", address)).is_err(), "{address}");
+    }
+    assert!(load(NODE, None, &with(complete(), "SONOBUOY_DONE_FILE_DELAY", "25h")).is_err());
+}
+
+#[test]
+fn files_that_cannot_be_used_are_refused() {
+    let error = load(NODE, Some(Path::new("/no/such/file")), &complete()).unwrap_err();
+    assert!(matches!(error, ConfigError::Read { .. }), "{error}");
+    for text in ["", "{", "[]", "\"x\""] {
+        let (_dir, path) = file(text);
+        let error = load(NODE, Some(&path), &complete()).unwrap_err();
+        assert!(matches!(error, ConfigError::NotAnObject { .. }), "{error}");
+    }
+    let (_dir, path) = file(&" ".repeat((1 << 20) + 1));
+    assert!(matches!(load(NODE, Some(&path), &complete()), Err(ConfigError::TooLarge { .. })));
+
+    let (_dir, path) = file(r#"{"nodename": "a", "NODENAME": "b", "resulttype": 5}"#);
+    let Err(ConfigError::Invalid { problems, .. }) = load(NODE, Some(&path), &Env::new()) else { panic!("was taken") };
+    let wrong: Vec<_> = problems.iter().filter(|p| matches!(p, Problem::Wrong { .. })).collect();
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    assert!(wrong.iter().any(|p| matches!(p, Problem::Wrong { key: Key::NodeName, why, .. } if why.contains("twice"))));
+}
+
+#[test]
+fn the_key_is_never_printed() {
+    let secret = KEY.replace("MIIB", "SECRETSECRET");
+    let config = load(NODE, None, &with(complete(), "CLIENT_KEY", &secret)).unwrap();
+    assert!(!format!("{config:?}").contains("SECRET"));
+    let error = load(NODE, None, &with(complete(), "CLIENT_KEY", "SECRETSECRET")).unwrap_err();
+    assert!(!format!("{error} {error:?}").contains("SECRET"));
+}

@@ -1,0 +1,93 @@
+//! When a done file is believed, with a clock that runs by itself.
+
+use std::path::Path;
+use std::time::Duration;
+
+use plumbline_worker::{DoneError, Timing, wait_for_done};
+use tokio::time::Instant;
+
+const SETTLE: Duration = Duration::from_secs(5);
+
+fn waiting(dir: &Path) -> tokio::task::JoinHandle<(Result<String, DoneError>, Duration)> {
+    let (dir, start) = (dir.to_owned(), Instant::now());
+    tokio::spawn(async move { (wait_for_done(&dir, Timing::with_settle(SETTLE)).await, start.elapsed()) })
+}
+
+async fn seconds(seconds: f32) {
+    tokio::time::sleep(Duration::from_secs_f32(seconds)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_done_file_that_is_there_already_is_seen_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("done"), "/tmp/results/x\n").unwrap();
+    let (named, after) = waiting(dir.path()).await.unwrap();
+    assert_eq!(named.unwrap(), "/tmp/results/x");
+    assert_eq!(after.as_secs(), SETTLE.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_late_done_file_is_seen_within_a_second() {
+    let dir = tempfile::tempdir().unwrap();
+    let task = waiting(dir.path());
+    seconds(3600.5).await;
+    std::fs::write(dir.path().join("done"), "x").unwrap();
+    let (named, after) = task.await.unwrap();
+    assert_eq!(named.unwrap(), "x");
+    assert!((3605..=3607).contains(&after.as_secs()), "{after:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sidecar_may_take_the_file_and_write_it_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let done = dir.path().join("done");
+    let task = waiting(dir.path());
+    std::fs::write(&done, "unfinished").unwrap();
+    seconds(3.5).await;
+    std::fs::remove_file(&done).unwrap();
+    seconds(600.0).await;
+    assert!(!task.is_finished());
+    std::fs::write(&done, "finished").unwrap();
+    let (named, after) = task.await.unwrap();
+    assert_eq!(named.unwrap(), "finished");
+    // The delay counts from when the file came back.
+    assert!(after >= Duration::from_secs(603) + SETTLE, "{after:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_written_during_the_delay_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let done = dir.path().join("done");
+    let task = waiting(dir.path());
+    std::fs::write(&done, "first").unwrap();
+    seconds(4.0).await;
+    std::fs::write(&done, "second").unwrap();
+    assert_eq!(task.await.unwrap().0.unwrap(), "second");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_results_directory_may_come_later() {
+    let outer = tempfile::tempdir().unwrap();
+    let dir = outer.path().join("results");
+    let task = waiting(&dir);
+    seconds(10.0).await;
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::write(dir.join("done"), "x").unwrap();
+    assert_eq!(task.await.unwrap().0.unwrap(), "x");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_empty_done_file_gets_time_to_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let done = dir.path().join("done");
+    let task = waiting(dir.path());
+    std::fs::write(&done, "").unwrap();
+    seconds(10.0).await;
+    std::fs::write(&done, "x").unwrap();
+    assert_eq!(task.await.unwrap().0.unwrap(), "x");
+
+    std::fs::write(&done, "\n").unwrap();
+    let (error, after) = waiting(dir.path()).await.unwrap();
+    assert!(matches!(error, Err(DoneError::Empty { .. })), "{error:?}");
+    assert_eq!(after.as_secs(), 15);
+}

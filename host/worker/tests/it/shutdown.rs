@@ -1,0 +1,97 @@
+//! Being told to end, with and without a done file.
+
+use std::fs;
+use std::time::Duration;
+
+use http::StatusCode;
+use plumbline_phonehome::Outcome;
+use plumbline_worker::{Ended, Mode, Settings, Shutdown, Worker, WorkerError};
+use tokio::time::Instant;
+
+use crate::aggregator::{Aggregator, Run, quick, soon};
+use crate::delivery::say_done;
+
+/// A port of loopback where nobody listens.
+fn nowhere() -> std::net::SocketAddr {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_waits_a_minute_for_the_done_file_and_then_gives_up() {
+    let run = Run::new();
+    let dir = tempfile::tempdir().unwrap();
+    let worker = Worker::new(run.config(nowhere(), dir.path()), Mode::Global, Settings::default()).unwrap();
+    let shutdown = Shutdown::new();
+    let task = tokio::spawn(worker.run(shutdown.clone()));
+    tokio::time::sleep(Duration::from_secs(7200)).await;
+    assert!(!task.is_finished());
+    let told = Instant::now();
+    shutdown.drain();
+    assert_eq!(task.await.unwrap().unwrap(), Ended::GaveUp);
+    let after = told.elapsed();
+    assert!((Duration::from_secs(60)..Duration::from_secs(62)).contains(&after), "{after:?}");
+}
+
+#[tokio::test]
+async fn a_result_that_is_finished_in_that_time_is_sent() {
+    let run = Run::new();
+    let mut aggregator = Aggregator::start(&run).await;
+    let dir = tempfile::tempdir().unwrap();
+    let shutdown = Shutdown::new();
+    let worker = tokio::spawn(run.worker(aggregator.address, dir.path()).run(shutdown.clone()));
+    aggregator.next("heartbeat").await;
+    shutdown.drain();
+    // Still alive, and still waiting.
+    for _ in 0..3 {
+        assert_eq!(aggregator.next("heartbeat").await.json("phase"), "waiting");
+    }
+    fs::write(dir.path().join("partial.json"), "{}").unwrap();
+    say_done(dir.path(), "partial.json");
+    assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
+    assert_eq!(&aggregator.next("results").await.body[..], b"{}");
+}
+
+#[tokio::test]
+async fn an_upload_gets_the_drain_period_and_no_more() {
+    let run = Run::new();
+    let (tell, mut refused) = tokio::sync::mpsc::unbounded_channel();
+    let aggregator = Aggregator::answering(&run, move |heard| {
+        if heard.path.contains("/results/") {
+            let _ = tell.send(());
+            return (StatusCode::SERVICE_UNAVAILABLE, "busy\n".to_owned());
+        }
+        (StatusCode::OK, String::new())
+    })
+    .await;
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("x"), "x").unwrap();
+    say_done(dir.path(), "x");
+    let settings = Settings { drain: Duration::from_millis(100), ..quick() };
+    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global, settings).unwrap();
+    let shutdown = Shutdown::new();
+    let worker = tokio::spawn(worker.run(shutdown.clone()));
+    for _ in 0..2 {
+        soon("an attempt", refused.recv()).await.unwrap();
+    }
+    shutdown.drain();
+    let error = soon("the end", worker).await.unwrap().unwrap_err();
+    assert!(matches!(error, WorkerError::CutOff { .. }), "{error:?}");
+    assert_eq!(error.to_string(), "told to end before the result of node-check/global was sent");
+}
+
+#[tokio::test]
+async fn at_once_means_at_once() {
+    let run = Run::new();
+    let mut aggregator = Aggregator::start(&run).await;
+    let dir = tempfile::tempdir().unwrap();
+    let settings = Settings { drain: Duration::from_secs(24 * 3600), ..quick() };
+    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global, settings).unwrap();
+    let shutdown = Shutdown::new();
+    let worker = tokio::spawn(worker.run(shutdown.clone()));
+    aggregator.next("hello").await;
+    shutdown.drain();
+    aggregator.next("heartbeat").await;
+    assert!(!worker.is_finished());
+    shutdown.now();
+    assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::GaveUp);
+}
