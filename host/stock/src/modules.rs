@@ -1,0 +1,87 @@
+//! The stock modules.
+
+use plumbline_sandbox::{LoadError, Module, Sandbox};
+
+/// A module inside this program.
+#[derive(Debug, Clone, Copy)]
+pub struct Embedded {
+    /// Its name.
+    pub name: &'static str,
+    /// The component.
+    pub wasm: &'static [u8],
+    /// The component, compiled for the sandbox of this version. A machine that it does not fit compiles anew.
+    pub compiled: &'static [u8],
+}
+
+/// A stock module that cannot be loaded: the program is damaged.
+#[derive(Debug, thiserror::Error)]
+#[error("stock module `{name}` cannot be loaded: {source}")]
+pub struct StockError {
+    /// The module.
+    pub name: &'static str,
+    /// The cause.
+    pub source: LoadError,
+}
+
+static MODULES: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
+
+/// The stock modules as bytes.
+#[must_use]
+pub fn embedded() -> &'static [Embedded] {
+    MODULES
+}
+
+/// The stock modules, loaded into `sandbox`.
+///
+/// # Errors
+/// [`StockError`] when the program is damaged.
+pub fn load(sandbox: &Sandbox) -> Result<Vec<Module>, StockError> {
+    MODULES
+        .iter()
+        .map(|module| {
+            sandbox
+                .load_precompiled(module.name, module.wasm, module.compiled)
+                .map_err(|source| StockError { name: module.name, source })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumbline_sandbox::SandboxConfig;
+
+    #[test]
+    fn every_stock_module_loads_without_being_compiled_and_says_what_it_is() {
+        let sandbox = Sandbox::new(SandboxConfig::default()).unwrap();
+        let modules = load(&sandbox).unwrap();
+        assert_eq!(sandbox.stats().compiled, 0, "embedded machine code fits the sandbox of the same build");
+        let roles: Vec<_> = modules
+            .iter()
+            .map(|module| {
+                let info = module.info();
+                (info.name.clone().unwrap(), info.roles.post_processor, info.roles.expectations, info.imports.len())
+            })
+            .collect();
+        let names: Vec<_> = roles.iter().map(|role| (role.0.as_str(), role.1, role.2)).collect();
+        assert_eq!(
+            names,
+            [
+                ("junit", true, false),
+                ("gojson", true, false),
+                ("raw", true, false),
+                ("manual", true, false),
+                ("job", false, true),
+                ("daemonset", false, true)
+            ]
+        );
+        for module in &modules {
+            assert!(
+                module.info().imports.iter().all(|import| !import.starts_with("wasi:")),
+                "{:?}",
+                module.info().imports
+            );
+        }
+        assert!(modules[0].info().formats.contains(&"e2e".to_owned()));
+    }
+}
