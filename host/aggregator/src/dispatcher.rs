@@ -1,0 +1,102 @@
+//! What the aggregator asks of whoever executes plugins: Kubernetes, this machine, or a test.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use plumbline_core::definition::Definition;
+use plumbline_core::ledger::ErrorRecord;
+use plumbline_core::{Node, PluginName, ResultKey, RunId};
+use tokio::sync::mpsc;
+
+/// A future in a box: the trait is used behind `dyn`.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Why something could not be dispatched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct DispatchError {
+    /// What failed, in which object, and why.
+    pub message: String,
+}
+
+impl DispatchError {
+    /// An error with that sentence.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+/// What a worker needs to phone home. Certificates and keys as PEM texts.
+#[derive(Clone)]
+pub struct WorkerAccess {
+    /// `https://HOST:PORT`.
+    pub aggregator_url: String,
+    /// The certificate of the run's authority.
+    pub ca_cert: String,
+    /// The plugin's client certificate.
+    pub client_cert: String,
+    /// Its private key (SEC1).
+    pub client_key: String,
+}
+
+impl std::fmt::Debug for WorkerAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Keys do not belong into logs.
+        f.debug_struct("WorkerAccess").field("aggregator_url", &self.aggregator_url).finish_non_exhaustive()
+    }
+}
+
+/// A plugin that is to be put to work.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    /// The run.
+    pub run: RunId,
+    /// The plugin.
+    pub definition: Arc<Definition>,
+    /// The directory that the definition came with, if it came with one.
+    pub bundle: Option<PathBuf>,
+    /// The results that are still missing: all of them at first, fewer after a restart of the aggregator.
+    pub missing: Vec<ResultKey>,
+    /// How its workers phone home.
+    pub access: WorkerAccess,
+}
+
+/// What a dispatcher sees of plugins at work.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    /// A result will not arrive, and why.
+    Failed {
+        /// The result.
+        key: ResultKey,
+        /// The reason, with what helps to understand it.
+        error: ErrorRecord,
+    },
+}
+
+/// How an execution ended that also sent its results.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exit {
+    /// Whose.
+    pub key: ResultKey,
+    /// A sentence such as `exited with code 3`.
+    pub text: String,
+}
+
+/// Puts drivers to work somewhere. One per run.
+pub trait Dispatcher: Send + Sync + 'static {
+    /// The nodes that plugins may be expected on.
+    fn nodes(&self) -> BoxFuture<'_, Result<Vec<Node>, DispatchError>>;
+
+    /// Puts a plugin to work and returns once that is done; what becomes of it is told through `reports` until its cleanup. An error
+    /// means that nothing runs: every missing result of the plugin fails with it.
+    fn launch(&self, launch: Launch, reports: mpsc::Sender<Report>) -> BoxFuture<'_, Result<(), DispatchError>>;
+
+    /// Called once all results of a plugin are in, before they are read: ends what still runs, after the grace that the dispatcher
+    /// gives it, and tells which executions ended badly although their results arrived.
+    fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>>;
+
+    /// Removes what is left of every plugin. Called once, at the end of the run, however it ends.
+    fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>>;
+}

@@ -1,0 +1,38 @@
+//! The aggregator: one run from its plugins to its archive.
+//!
+//! ```text
+//! Source ─▶ plan ─▶ Dispatcher ─▶ Server ─▶ State (ledger + journal) ─▶ post_process ─▶ archive ─▶ Finished
+//! ```
+//!
+//! * [`Run::begin`] plans a run in a [`WorkDir`], or goes on with the one that was begun there; [`Run::execute`] brings it to its end.
+//! * The ledger (in `plumbline-core`) is the one owner of what is expected and what arrived; [`State`] applies events to it one at a
+//!   time, writes them to the journal in that order, and hands its effects to the run loop.
+//! * Who executes plugins is behind the trait [`Dispatcher`]: nothing here knows of Kubernetes or processes.
+//! * What results mean, and which are expected, is asked of modules in the sandbox: nothing here knows a format.
+#![forbid(unsafe_code)]
+
+mod dispatcher;
+pub mod journal;
+mod modules;
+mod plan;
+mod postprocess;
+mod publish;
+mod run;
+mod runlog;
+mod server;
+mod state;
+mod workdir;
+
+pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, WorkerAccess};
+pub use modules::{FALLBACK_FORMAT, ModuleError, Modules, PostProcessor};
+pub use plan::{LimitPolicy, PlanError, PlannedPlugin, Source, prepare};
+pub use postprocess::{
+    ERROR_FILE, EXIT_FILE, Failure, MAX_FAILURES, NodeOutcome, Outcome, PostProcessError, Subject, TREE_FILE,
+    post_process,
+};
+pub use publish::{HEARTBEAT, Published};
+pub use run::{Begun, Finished, PluginOutcome, Run, RunError, Settings};
+pub use runlog::RunLogLayer;
+pub use server::{Server, ServerError, Store};
+pub use state::{ApplyError, State};
+pub use workdir::{PluginRecord, RunRecord, STATUS_FILE, WorkDir, WorkDirError};

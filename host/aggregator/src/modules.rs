@@ -1,0 +1,207 @@
+//! Which module stands behind a name: the plugin's own bundle first, then the stock.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use plumbline_core::limits::MAX_COMPONENT_BYTES;
+use plumbline_sandbox::{LoadError, Module, Sandbox, inspect};
+
+/// The format that a definition without one, or with one that nobody knows, is read as.
+pub const FALLBACK_FORMAT: &str = "raw";
+/// Modules that a bundle may carry.
+const MAX_BUNDLE_MODULES: usize = 64;
+/// Bytes of a format's or module's name.
+const MAX_NAME: usize = 128;
+
+/// Why a module cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ModuleError {
+    /// The file cannot be read.
+    #[error("module `{path}` cannot be read: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The file is no module that this host takes.
+    #[error("module `{path}` cannot be used: {source}")]
+    Load {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: LoadError,
+    },
+    /// Nobody has a module of this name in this role.
+    #[error("{role} `{name}` is not known: it is neither in the plugin's bundle nor one of the stock ({})", known.join(", "))]
+    Unknown {
+        /// `expectations` or `result-format`.
+        role: &'static str,
+        /// The name asked for.
+        name: String,
+        /// The names that the stock has.
+        known: Vec<String>,
+    },
+    /// A module that says who must answer, where one that reads results is needed.
+    #[error("module `{0}` is no post-processor: it does not read results")]
+    Role(PathBuf),
+    /// A bundle with too many modules.
+    #[error("bundle `{0}` holds more than {MAX_BUNDLE_MODULES} modules")]
+    TooMany(PathBuf),
+}
+
+/// A post-processor that was found.
+#[derive(Clone)]
+pub struct PostProcessor {
+    /// The module.
+    pub module: Module,
+    /// What a reader of the results must know: that the format was not known, and what was done.
+    pub warning: Option<String>,
+}
+
+/// The modules that a run can use. Cheap to clone; modules of bundles are loaded once.
+#[derive(Clone)]
+pub struct Modules {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    sandbox: Sandbox,
+    stock: Vec<Module>,
+    bundles: Mutex<BTreeMap<PathBuf, Module>>,
+}
+
+impl Modules {
+    /// The modules of `stock`, and those that bundles bring along, run in `sandbox`.
+    #[must_use]
+    pub fn new(sandbox: Sandbox, stock: Vec<Module>) -> Self {
+        Self { inner: Arc::new(Inner { sandbox, stock, bundles: Mutex::default() }) }
+    }
+
+    /// The post-processor for `format` (empty: [`FALLBACK_FORMAT`]). `bundle` is the directory that the definition came with. A
+    /// format that nobody knows falls back to [`FALLBACK_FORMAT`], with a warning.
+    ///
+    /// # Errors
+    /// When the bundle's module of that name cannot be used, or the stock has no fallback.
+    pub fn post_processor(&self, bundle: Option<&Path>, format: &str) -> Result<PostProcessor, ModuleError> {
+        let wanted = if format.is_empty() { FALLBACK_FORMAT } else { format };
+        if let Some(module) = self.find(bundle, wanted, |module| module.info().roles.post_processor)? {
+            return Ok(PostProcessor { module, warning: None });
+        }
+        let module = self
+            .find(None, FALLBACK_FORMAT, |module| module.info().roles.post_processor)?
+            .ok_or_else(|| self.unknown("result-format", wanted))?;
+        let known = self.names().join(", ");
+        let shown: String = wanted.chars().take(MAX_NAME).collect();
+        let warning = format!(
+            "result format `{shown}` is not known (known: {known}): the files were listed as `{FALLBACK_FORMAT}`, not read"
+        );
+        Ok(PostProcessor { module, warning: Some(warning) })
+    }
+
+    /// The module in the file at `path`, as a post-processor for whatever format.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is no module, or plays another role.
+    pub fn post_processor_in(&self, path: &Path) -> Result<PostProcessor, ModuleError> {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let failed = |source| ModuleError::Load { path: path.to_owned(), source };
+        let module = self.inner.sandbox.load(stem, &read(path)?).map_err(failed)?;
+        if !module.info().roles.post_processor {
+            return Err(ModuleError::Role(path.to_owned()));
+        }
+        Ok(PostProcessor { module, warning: None })
+    }
+
+    /// The expectations of that name.
+    ///
+    /// # Errors
+    /// When nobody has them, or the bundle's module of that name cannot be used. There is no fallback: to expect the wrong
+    /// results is worse than not to start.
+    pub fn expectations(&self, bundle: Option<&Path>, name: &str) -> Result<Module, ModuleError> {
+        self.find(bundle, name, |module| module.info().roles.expectations)?
+            .ok_or_else(|| self.unknown("expectations", name))
+    }
+
+    fn unknown(&self, role: &'static str, name: &str) -> ModuleError {
+        ModuleError::Unknown { role, name: name.chars().take(MAX_NAME).collect(), known: self.names() }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.inner.stock.iter().flat_map(|module| module.info().formats.clone()).collect()
+    }
+
+    fn find(
+        &self,
+        bundle: Option<&Path>,
+        name: &str,
+        plays: impl Fn(&Module) -> bool,
+    ) -> Result<Option<Module>, ModuleError> {
+        if let Some(directory) = bundle {
+            for path in module_files(directory)? {
+                if let Some(module) = self.bundled(&path, name)?
+                    && plays(&module)
+                {
+                    return Ok(Some(module));
+                }
+            }
+        }
+        Ok(self.inner.stock.iter().find(|module| plays(module) && answers_to(module.info(), name)).cloned())
+    }
+
+    /// The module at `path` if it answers to `name`: by its file's stem, or by the formats that it says it reads.
+    fn bundled(&self, path: &Path, name: &str) -> Result<Option<Module>, ModuleError> {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let loaded = self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        if let Some(module) = loaded {
+            return Ok((stem == name || answers_to(module.info(), name)).then_some(module));
+        }
+        let bytes = read(path)?;
+        if stem != name {
+            // A neighbour that cannot even be inspected is no reason to refuse another module of the same bundle.
+            match inspect(&bytes) {
+                Ok(info) if answers_to(&info, name) => {}
+                _ => return Ok(None),
+            }
+        }
+        let module = self
+            .inner
+            .sandbox
+            .load(stem, &bytes)
+            .map_err(|source| ModuleError::Load { path: path.to_owned(), source })?;
+        self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), module.clone());
+        Ok(Some(module))
+    }
+}
+
+fn answers_to(info: &plumbline_sandbox::ModuleInfo, name: &str) -> bool {
+    info.name.as_deref() == Some(name) || info.formats.iter().any(|format| format == name)
+}
+
+/// `*.wasm` directly in `directory`, in lexical order.
+fn module_files(directory: &Path) -> Result<Vec<PathBuf>, ModuleError> {
+    let failed = |source| ModuleError::Read { path: directory.to_owned(), source };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "wasm") {
+            files.push(path);
+        }
+        if files.len() > MAX_BUNDLE_MODULES {
+            return Err(ModuleError::TooMany(directory.to_owned()));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// At most one byte more than the sandbox takes: it says by itself that this is too much.
+fn read(path: &Path) -> Result<Vec<u8>, ModuleError> {
+    let failed = |source| ModuleError::Read { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    File::open(path).map_err(failed)?.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}

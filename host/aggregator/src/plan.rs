@@ -1,0 +1,151 @@
+//! From definitions to what must arrive: modules are found, limits settled, and expectations asked, before anything runs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use plumbline_core::definition::{Definition, LimitError, effective_limits};
+use plumbline_core::{ModuleLimits, Node, NodeName, PluginName, ResultKey};
+use plumbline_sandbox::{Expect, ModuleFailure, PluginInfo};
+
+use crate::modules::{ModuleError, Modules, PostProcessor};
+use crate::postprocess::{RunLog, Subject};
+
+/// A definition, and where it came from.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The definition.
+    pub definition: Arc<Definition>,
+    /// The directory that holds it and its modules, if it came as a directory.
+    pub bundle: Option<PathBuf>,
+}
+
+/// A plugin of the run, ready.
+#[derive(Clone)]
+pub struct PlannedPlugin {
+    /// Definition and directory.
+    pub source: Source,
+    /// Who reads its results.
+    pub post_processor: PostProcessor,
+    /// What one call of its modules may use.
+    pub limits: ModuleLimits,
+    /// What must arrive.
+    pub expected: Vec<ResultKey>,
+}
+
+/// Why a run cannot be planned.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// A module cannot be had.
+    #[error("plugin `{plugin}`: {source}")]
+    Module {
+        /// The plugin.
+        plugin: PluginName,
+        /// The cause.
+        source: ModuleError,
+    },
+    /// A limit over the operator's cap.
+    #[error("plugin `{plugin}`: {source}")]
+    Limit {
+        /// The plugin.
+        plugin: PluginName,
+        /// The cause.
+        source: LimitError,
+    },
+    /// The expectations could not say who must answer.
+    #[error("plugin `{plugin}`: its expectations (module `{module}`) failed: {source}")]
+    Expectations {
+        /// The plugin.
+        plugin: PluginName,
+        /// The module.
+        module: String,
+        /// The cause.
+        source: Box<ModuleFailure>,
+    },
+}
+
+/// What modules may use when a definition asks for nothing, and at most.
+#[derive(Debug, Clone)]
+pub struct LimitPolicy {
+    /// Without a request.
+    pub default: ModuleLimits,
+    /// The operator's cap.
+    pub cap: ModuleLimits,
+}
+
+impl Default for LimitPolicy {
+    fn default() -> Self {
+        Self { default: ModuleLimits::default(), cap: ModuleLimits::cap() }
+    }
+}
+
+/// Finds the modules of `source` and settles its limits.
+///
+/// # Errors
+/// When a module cannot be used or a limit is over the cap.
+pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Result<PlannedPlugin, PlanError> {
+    let definition = &source.definition;
+    let plugin = definition.name.clone();
+    let post_processor = modules
+        .post_processor(source.bundle.as_deref(), definition.result_format.as_deref().unwrap_or_default())
+        .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
+    // The definition's author knows the results, the module's author only the module.
+    let request = definition.plumbline.limits.clone().or(&post_processor.module.info().limits);
+    let limits = effective_limits(&request, &policy.default, &policy.cap)
+        .map_err(|source| PlanError::Limit { plugin, source })?;
+    Ok(PlannedPlugin { source, post_processor, limits, expected: Vec::new() })
+}
+
+impl PlannedPlugin {
+    /// The plugin's name.
+    #[must_use]
+    pub fn name(&self) -> &PluginName {
+        &self.source.definition.name
+    }
+
+    /// What its modules are told.
+    #[must_use]
+    pub fn info(&self) -> PluginInfo {
+        let definition = &self.source.definition;
+        PluginInfo {
+            name: definition.name.to_string(),
+            driver: definition.driver.as_str().to_owned(),
+            format: definition.result_format.clone().unwrap_or_default(),
+            expected_results: u32::try_from(self.expected.len()).unwrap_or(u32::MAX),
+            options: serde_json::Value::Object(definition.plumbline.options.clone()),
+        }
+    }
+
+    /// How its results are read.
+    #[must_use]
+    pub fn subject(&self) -> Subject<'_> {
+        let definition = &self.source.definition;
+        Subject {
+            plugin: self.info(),
+            per_node: definition.driver.is_per_node(),
+            result_files: &definition.result_files,
+            limits: self.limits.clone(),
+            warnings: self.post_processor.warning.iter().cloned().collect(),
+        }
+    }
+
+    /// Asks its expectations which results must arrive. Blocking.
+    ///
+    /// # Errors
+    /// When there is no such module, or it fails: a run that waits for the wrong results is not begun.
+    pub fn expect(&mut self, modules: &Modules, nodes: &[Node]) -> Result<(), PlanError> {
+        let definition = Arc::clone(&self.source.definition);
+        let plugin = definition.name.clone();
+        let name = definition.expectations_module();
+        let module = modules
+            .expectations(self.source.bundle.as_deref(), name)
+            .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
+        let info = self.info();
+        let call = Expect { plugin: &info, pod_spec: definition.pod_spec.as_ref(), nodes, limits: &self.limits };
+        let mut log = RunLog { plugin: plugin.as_str(), module: name };
+        let expected: Vec<NodeName> = module.expected_results(call, &mut log).map_err(|source| {
+            PlanError::Expectations { plugin: plugin.clone(), module: name.to_owned(), source: Box::new(source) }
+        })?;
+        self.expected = expected.into_iter().map(|node| ResultKey::new(plugin.clone(), node)).collect();
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! The host's own items: errors that stand in for results, and exit codes.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use plumbline_core::{FlatItem, Status};
+use serde_json::{Map, Value};
+
+use super::select::SetFile;
+
+/// Name of the document that stands in for a result that did not arrive.
+pub const ERROR_FILE: &str = "error.json";
+/// Name of the document that tells how an execution ended which did send results.
+pub const EXIT_FILE: &str = "exit.json";
+/// An error document carries at most a pod with its events; more is not read.
+const MAX_DOCUMENT: u64 = 16 << 20;
+
+/// The item of a file below `errors/`; `None` for files that mean nothing there.
+pub(super) fn error_item(file: &SetFile, depth: u32) -> io::Result<Option<FlatItem>> {
+    let base = file.path.rsplit('/').next().unwrap_or(&file.path);
+    let item = match base {
+        ERROR_FILE => error(read(file)?),
+        EXIT_FILE => exit(&read(file)?),
+        _ => return Ok(None),
+    };
+    Ok(Some(FlatItem { depth, meta: [("file".to_owned(), file.path.clone())].into(), ..item }))
+}
+
+/// The document, or `None` when it is no JSON object.
+fn read(file: &SetFile) -> io::Result<Option<Map<String, Value>>> {
+    let mut bytes = Vec::new();
+    File::open(&file.absolute)?.take(MAX_DOCUMENT + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_DOCUMENT {
+        return Ok(None);
+    }
+    Ok(serde_json::from_slice(&bytes).ok())
+}
+
+/// Named after its `error`, which also tells a timeout from a failure. Every top-level key becomes a detail: text as text, the
+/// rest as structure.
+fn error(document: Option<Map<String, Value>>) -> FlatItem {
+    let Some(document) = document else {
+        return FlatItem { name: ERROR_FILE.into(), status: Some(Status::Failed), ..FlatItem::default() };
+    };
+    let text = match document.get("error") {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    };
+    let status = if text.contains("timeout") { Status::Timeout } else { Status::Failed };
+    let name = if text.is_empty() { ERROR_FILE.to_owned() } else { text };
+    FlatItem { name, status: Some(status), details: document, ..FlatItem::default() }
+}
+
+fn exit(document: &Option<Map<String, Value>>) -> FlatItem {
+    let text = document.as_ref().and_then(|d| d.get("exit")).and_then(Value::as_str);
+    FlatItem { name: text.unwrap_or(EXIT_FILE).to_owned(), status: Some(Status::Failed), ..FlatItem::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(name: &str, text: &str) -> Option<FlatItem> {
+        let dir = tempfile::tempdir().unwrap();
+        let absolute = dir.path().join(name);
+        std::fs::write(&absolute, text).unwrap();
+        error_item(&SetFile { path: format!("errors/global/{name}"), absolute, size: 0 }, 1).unwrap()
+    }
+
+    #[test]
+    fn an_error_is_named_after_its_cause() {
+        let item = item("error.json", r#"{"error":"pod gone","pod":{"kind":"Pod"}}"#).unwrap();
+        assert_eq!((item.name.as_str(), item.status, item.depth), ("pod gone", Some(Status::Failed), 1));
+        assert_eq!(item.details["pod"]["kind"], "Pod");
+        assert_eq!(item.meta["file"], "errors/global/error.json");
+    }
+
+    #[test]
+    fn a_timeout_is_told_by_its_text() {
+        assert_eq!(
+            item("error.json", r#"{"error":"timeout waiting for results"}"#).unwrap().status,
+            Some(Status::Timeout)
+        );
+    }
+
+    #[test]
+    fn rubbish_fails_under_the_file_s_name() {
+        let item = item("error.json", "not json").unwrap();
+        assert_eq!((item.name.as_str(), item.status), ("error.json", Some(Status::Failed)));
+    }
+
+    #[test]
+    fn other_files_mean_nothing() {
+        assert!(item("pod.log", "x").is_none());
+    }
+}

@@ -1,0 +1,14 @@
+//! From the files of a plugin to its result tree: a module reads each result set in the sandbox, the host rolls up and writes.
+
+mod errors;
+mod failure;
+mod process;
+mod select;
+mod sink;
+mod spool;
+mod yaml;
+
+pub use errors::{ERROR_FILE, EXIT_FILE};
+pub use failure::{Failure, MAX_FAILURES};
+pub use process::{NodeOutcome, Outcome, PostProcessError, Subject, TREE_FILE, post_process};
+pub(crate) use sink::RunLog;

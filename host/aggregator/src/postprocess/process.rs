@@ -1,0 +1,305 @@
+//! One plugin's results, whole: every result set through the module, errors beside them, roll-up, and the tree on disk.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use plumbline_core::rollup::{NO_RESULTS_REASON, REASON, Tally};
+use plumbline_core::{FlatItem, ModuleLimits, Status};
+use plumbline_sandbox::{InputFile, Module, ModuleFailure, PluginInfo, PostProcess};
+
+use super::errors::error_item;
+use super::failure::{Failure, MAX_FAILURES};
+use super::select::{ResultSet, Selection, SetFile, result_sets};
+use super::sink::{RunLog, SetSink};
+use super::spool::{RootOutcome, Spool, SpoolWriter};
+use super::yaml;
+
+/// Name of the tree in a plugin's directory. Other tools read it under this name.
+pub const TREE_FILE: &str = "sonobuoy_results.yaml";
+
+/// Result sets are worked on in at most this many pieces per thread: enough to balance them, few enough files open at once.
+const PIECES_PER_THREAD: usize = 4;
+
+/// What is post-processed, and how.
+pub struct Subject<'a> {
+    /// What the module is told.
+    pub plugin: PluginInfo,
+    /// Results are per node: each directory below `results/` is a node's.
+    pub per_node: bool,
+    /// The definition's `result-files`; empty: the module's default patterns.
+    pub result_files: &'a [String],
+    /// What one call of the module may use.
+    pub limits: ModuleLimits,
+    /// Sentences that a reader of the tree must see, such as an unknown result format. They stand in the root's meta.
+    pub warnings: Vec<String>,
+}
+
+/// How a node, or the whole plugin, came out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NodeOutcome {
+    /// Rolled-up status.
+    pub status: Status,
+    /// Leaves by status.
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// What became of a plugin.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// The root.
+    pub total: NodeOutcome,
+    /// Per node, for a plugin that is per node. A node with results and an error has one entry: the worse of both.
+    pub nodes: BTreeMap<String, NodeOutcome>,
+    /// Items of the tree without its root.
+    pub items: u64,
+    /// The first leaves that failed, at most [`MAX_FAILURES`].
+    pub failures: Vec<Failure>,
+}
+
+/// Why no tree could be made. What is wrong with results or a module is no error: it stands in the tree.
+#[derive(Debug, thiserror::Error)]
+pub enum PostProcessError {
+    /// Reading results or writing the tree failed.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was being done.
+        what: String,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A default pattern of the module is not a glob.
+    #[error("module `{module}` has a default pattern that is not a glob: {source}")]
+    Pattern {
+        /// The module.
+        module: String,
+        /// The cause.
+        source: globset::Error,
+    },
+}
+
+fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> PostProcessError {
+    move |source| PostProcessError::Io { what: what.into(), source }
+}
+
+/// Post-processes the plugin's directory `dir` (`results/`, `errors/` below it) with `module` and writes the tree to the file `tree`
+/// (in an archive: [`TREE_FILE`] in `dir`), atomically. Blocking: result sets run in parallel on as many threads as there are cores. `scratch` is a directory for
+/// temporary files, which take about as much room as the tree.
+///
+/// # Errors
+/// Only for failures of this machine, such as a full disk.
+pub fn post_process(
+    subject: &Subject<'_>,
+    dir: &Path,
+    module: &Module,
+    scratch: &Path,
+    tree: &Path,
+) -> Result<Outcome, PostProcessError> {
+    let name = &subject.plugin.name;
+    let reading = || io_error(format!("failed to list the results of plugin `{name}`"));
+    let selection = Selection::new(subject.result_files, &module.info().default_files)
+        .map_err(|source| PostProcessError::Pattern { module: module_name(module), source })?;
+    let mut sets: Vec<(Kind, ResultSet)> = Vec::new();
+    sets.extend(
+        result_sets(dir, "results", subject.per_node).map_err(reading())?.into_iter().map(|s| (Kind::Results, s)),
+    );
+    sets.extend(
+        result_sets(dir, "errors", subject.per_node).map_err(reading())?.into_iter().map(|s| (Kind::Errors, s)),
+    );
+
+    let work = Work { subject, module, selection: &selection, scratch };
+    let mut spools = run_all(&work, &sets).map_err(io_error(format!("failed to post-process plugin `{name}`")))?;
+    spools.retain(|spool| !spool.is_empty());
+    write_tree(subject, tree, spools).map_err(io_error(format!("failed to write the result tree of plugin `{name}`")))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Results,
+    Errors,
+}
+
+struct Work<'a> {
+    subject: &'a Subject<'a>,
+    module: &'a Module,
+    selection: &'a Selection,
+    scratch: &'a Path,
+}
+
+/// Runs every set; neighbouring sets share a spool, and spools come back in the order of their sets.
+fn run_all(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Vec<Spool>> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(sets.len()).max(1);
+    let per_piece = sets.len().div_ceil(threads * PIECES_PER_THREAD).max(1);
+    let pieces: Vec<&[(Kind, ResultSet)]> = sets.chunks(per_piece).collect();
+    let done: Mutex<Vec<Option<io::Result<Spool>>>> = Mutex::new(pieces.iter().map(|_| None).collect());
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((at, piece)) = {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    pieces.get(at).map(|piece| (at, piece))
+                } {
+                    let spool = run_piece(work, piece);
+                    if let Some(slot) = done.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
+                        *slot = Some(spool);
+                    }
+                }
+            });
+        }
+    });
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.into_iter()
+        .map(|slot| slot.unwrap_or_else(|| Err(io::Error::other("a result set was not processed"))))
+        .collect()
+}
+
+fn run_piece(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Spool> {
+    let mut spool = SpoolWriter::create(work.scratch, work.subject.per_node)?;
+    for (kind, set) in sets {
+        let mut shift = 0;
+        if let Some(node) = &set.node {
+            let meta = [("type".to_owned(), "node".to_owned())].into();
+            spool.push(&FlatItem { name: node.clone(), meta, ..FlatItem::default() })?;
+            shift = 1;
+        }
+        match kind {
+            Kind::Results => run_module(work, set, shift, &mut spool)?,
+            Kind::Errors => {
+                for file in &set.files {
+                    if let Some(item) = error_item(file, shift)? {
+                        spool.push(&item)?;
+                    }
+                }
+            }
+        }
+    }
+    spool.finish()
+}
+
+fn run_module(work: &Work<'_>, set: &ResultSet, shift: u32, spool: &mut SpoolWriter) -> io::Result<()> {
+    let files: Vec<InputFile> = set.files.iter().filter(|file| work.selection.takes(file)).map(input_file).collect();
+    if files.is_empty() {
+        return Ok(());
+    }
+    let name = module_name(work.module);
+    let mut log = RunLog { plugin: &work.subject.plugin.name, module: &name };
+    let call = PostProcess { plugin: &work.subject.plugin, files, limits: &work.subject.limits };
+    match work.module.post_process(call, &mut SetSink { spool, shift }, &mut log) {
+        Ok(_) => Ok(()),
+        Err(ModuleFailure::Host(error)) => Err(error),
+        Err(failure) => {
+            let node = set.node.as_deref().unwrap_or("global");
+            tracing::warn!(plugin = work.subject.plugin.name, node, "{failure}");
+            spool.push(&failure_item(&failure, shift))
+        }
+    }
+}
+
+/// What the module could not tell, nobody knows: the status is `unknown`, and what it emitted before stays.
+fn failure_item(failure: &ModuleFailure, depth: u32) -> FlatItem {
+    let text = failure.to_string();
+    let mut details = serde_json::Map::new();
+    if let Some(hint) = failure.hint() {
+        details.insert("hint".into(), hint.into());
+    }
+    FlatItem {
+        depth,
+        name: text.clone(),
+        status: Some(Status::Unknown),
+        meta: [("error".to_owned(), text)].into(),
+        details,
+    }
+}
+
+fn input_file(file: &SetFile) -> InputFile {
+    let absolute: PathBuf = file.absolute.clone();
+    InputFile {
+        path: file.path.clone(),
+        size: file.size,
+        open: Box::new(move || File::open(absolute).map(|file| Box::new(file) as Box<dyn Read + Send>)),
+    }
+}
+
+fn module_name(module: &Module) -> String {
+    module.info().name.clone().unwrap_or_else(|| "module".to_owned())
+}
+
+fn write_tree(subject: &Subject<'_>, tree: &Path, mut spools: Vec<Spool>) -> io::Result<Outcome> {
+    let custom_mode = spools.iter().any(Spool::has_custom_leaf);
+    let mut roots = Tally::default();
+    let mut outcome = Outcome::default();
+    for spool in &mut spools {
+        let resolved = spool.resolve(custom_mode, subject.per_node)?;
+        outcome.items += spool.items();
+        outcome.failures.extend(spool.failures());
+        outcome.failures.truncate(MAX_FAILURES);
+        for (status, n) in &resolved.roots {
+            roots.add_many(status, *n);
+        }
+        for (status, n) in resolved.counts {
+            *outcome.total.counts.entry(status).or_default() += n;
+        }
+        for RootOutcome { name, status, counts } in resolved.per_root {
+            merge(outcome.nodes.entry(name), status, counts, custom_mode);
+        }
+    }
+    outcome.total.status = if outcome.items == 0 { Status::Unknown } else { roots.result(custom_mode) };
+
+    let mut meta: BTreeMap<String, String> = [("type".to_owned(), "summary".to_owned())].into();
+    if outcome.items == 0 {
+        // A plugin that says nothing has not passed.
+        meta.insert(REASON.into(), NO_RESULTS_REASON.into());
+    }
+    if !subject.warnings.is_empty() {
+        meta.insert("warning".into(), subject.warnings.join("; "));
+    }
+    let mut temporary =
+        tempfile::Builder::new().prefix(".tree-").tempfile_in(tree.parent().unwrap_or(Path::new(".")))?;
+    let mut out = BufWriter::with_capacity(256 << 10, temporary.as_file_mut());
+    let mut head = String::new();
+    yaml::root(&mut head, &subject.plugin.name, outcome.total.status.as_str(), &meta, !spools.is_empty());
+    out.write_all(head.as_bytes())?;
+    for spool in &mut spools {
+        spool.write(&mut out)?;
+    }
+    out.flush()?;
+    drop(out);
+    temporary.as_file().sync_all()?;
+    fs::set_permissions(temporary.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+    temporary.persist(tree).map_err(|error| error.error)?;
+    Ok(outcome)
+}
+
+/// A node may stand below `results` and below `errors`: its status is rolled up from both.
+fn merge(
+    entry: std::collections::btree_map::Entry<'_, String, NodeOutcome>,
+    status: Status,
+    counts: BTreeMap<String, u64>,
+    custom_mode: bool,
+) {
+    use std::collections::btree_map::Entry;
+    match entry {
+        Entry::Vacant(slot) => {
+            slot.insert(NodeOutcome { status, counts });
+        }
+        Entry::Occupied(mut slot) => {
+            let both = slot.get_mut();
+            let mut tally = Tally::default();
+            tally.add(&both.status);
+            tally.add(&status);
+            both.status = tally.result(custom_mode);
+            for (status, n) in counts {
+                *both.counts.entry(status).or_default() += n;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "process_tests.rs"]
+mod tests;

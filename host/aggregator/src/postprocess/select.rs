@@ -1,0 +1,172 @@
+//! Which files belong to which result set, and which of them a module gets to see.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// Directories below a result set that are followed. Deeper ones are an error: nobody nests results like this by accident.
+const MAX_DEPTH: usize = 64;
+/// Files of one result set. The receiver's own limit on archive members is lower.
+const MAX_FILES: usize = 1_000_000;
+
+/// A file of a result set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct SetFile {
+    /// Path relative to the plugin's directory, `/`-separated: `results/global/junit_01.xml`.
+    pub(super) path: String,
+    /// Where it is.
+    pub(super) absolute: PathBuf,
+    /// Bytes.
+    pub(super) size: u64,
+}
+
+/// The files of one node, or of the whole cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ResultSet {
+    /// The node's directory; `None` for the one set of a plugin that is not per node.
+    pub(super) node: Option<String>,
+    /// In lexical order of their paths.
+    pub(super) files: Vec<SetFile>,
+}
+
+/// The result sets below `plugin_dir/top` (`results` or `errors`): one per subdirectory for a plugin that is per node (files beside
+/// them are not looked at), otherwise one of everything. A missing directory has no sets.
+pub(super) fn result_sets(plugin_dir: &Path, top: &str, per_node: bool) -> io::Result<Vec<ResultSet>> {
+    let root = plugin_dir.join(top);
+    if !root.is_dir() {
+        return Ok(Vec::new());
+    }
+    if !per_node {
+        let mut files = Vec::new();
+        walk(&root, top, 0, &mut files)?;
+        return Ok(vec![ResultSet { node: None, files }]);
+    }
+    let mut sets = Vec::new();
+    for (name, path) in entries(&root)? {
+        if fs::symlink_metadata(&path)?.is_dir() {
+            let mut files = Vec::new();
+            walk(&path, &format!("{top}/{name}"), 0, &mut files)?;
+            sets.push(ResultSet { node: Some(name), files });
+        }
+    }
+    Ok(sets)
+}
+
+/// Entries in lexical order. Names that are not UTF-8 cannot have come through the receiver; they are skipped.
+fn entries(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if let Ok(name) = entry.file_name().into_string() {
+            entries.push((name, entry.path()));
+        }
+    }
+    entries.sort();
+    Ok(entries)
+}
+
+/// Appends the regular files below `dir`; links are not followed.
+fn walk(dir: &Path, relative: &str, depth: usize, files: &mut Vec<SetFile>) -> io::Result<()> {
+    if depth > MAX_DEPTH {
+        return Err(io::Error::other(format!("`{relative}` is nested deeper than {MAX_DEPTH} directories")));
+    }
+    for (name, absolute) in entries(dir)? {
+        let metadata = fs::symlink_metadata(&absolute)?;
+        let path = format!("{relative}/{name}");
+        if metadata.is_dir() {
+            walk(&absolute, &path, depth + 1, files)?;
+        } else if metadata.is_file() {
+            if files.len() >= MAX_FILES {
+                return Err(io::Error::other(format!("`{relative}` holds more than {MAX_FILES} files")));
+            }
+            files.push(SetFile { path, absolute, size: metadata.len() });
+        }
+    }
+    Ok(())
+}
+
+/// Which files a module gets.
+pub(super) enum Selection {
+    /// The definition's `result-files`: base names, compared exactly.
+    Names(Vec<String>),
+    /// The module's default patterns, matched against the path below the result directory.
+    Patterns(GlobSet),
+}
+
+impl Selection {
+    /// `names` where there are any, else `patterns`.
+    pub(super) fn new(names: &[String], patterns: &[String]) -> Result<Self, globset::Error> {
+        if !names.is_empty() {
+            return Ok(Self::Names(names.to_vec()));
+        }
+        let mut set = GlobSetBuilder::new();
+        for pattern in patterns {
+            set.add(GlobBuilder::new(pattern).literal_separator(true).build()?);
+        }
+        Ok(Self::Patterns(set.build()?))
+    }
+
+    /// Whether `file` is for the module.
+    pub(super) fn takes(&self, file: &SetFile) -> bool {
+        match self {
+            Self::Names(names) => {
+                let base = file.path.rsplit('/').next().unwrap_or(&file.path);
+                names.iter().any(|name| name == base)
+            }
+            Self::Patterns(set) => {
+                let below = file.path.split_once('/').map_or(file.path.as_str(), |(_, below)| below);
+                set.is_match(below)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str) -> SetFile {
+        SetFile { path: path.into(), absolute: PathBuf::new(), size: 0 }
+    }
+
+    #[test]
+    fn names_are_compared_with_the_base_name_only() {
+        let selection = Selection::new(&["a.xml".into()], &["**".into()]).unwrap();
+        assert!(selection.takes(&file("results/global/deep/a.xml")));
+        assert!(!selection.takes(&file("results/global/aa.xml")));
+        assert!(!selection.takes(&file("results/global/a.xml/b")));
+    }
+
+    #[test]
+    fn patterns_take_files_at_any_depth() {
+        let selection = Selection::new(&[], &["**/*.xml".into()]).unwrap();
+        assert!(selection.takes(&file("results/global/a.xml")));
+        assert!(selection.takes(&file("results/global/x/y/a.xml")));
+        assert!(!selection.takes(&file("results/global/a.json")));
+        let all = Selection::new(&[], &["**".into()]).unwrap();
+        assert!(all.takes(&file("results/global/.hidden")));
+    }
+
+    #[test]
+    fn sets_follow_the_driver_and_links_are_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        for path in ["results/n1/a", "results/n2/x/b"] {
+            fs::create_dir_all(dir.path().join(path).parent().unwrap()).unwrap();
+            fs::write(dir.path().join(path), "1").unwrap();
+        }
+        fs::write(dir.path().join("results/stray"), "1").unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", dir.path().join("results/n1/link")).unwrap();
+        let sets = result_sets(dir.path(), "results", true).unwrap();
+        let seen: Vec<_> = sets
+            .iter()
+            .map(|s| (s.node.as_deref().unwrap(), s.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>()))
+            .collect();
+        assert_eq!(seen, [("n1", vec!["results/n1/a"]), ("n2", vec!["results/n2/x/b"])]);
+        let sets = result_sets(dir.path(), "results", false).unwrap();
+        assert_eq!(sets.len(), 1);
+        assert_eq!(sets[0].files.len(), 3);
+        assert!(result_sets(dir.path(), "errors", true).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,358 @@
+//! Items of one result set on their way to the tree: rendered at once, spooled to disk, rolled up from back to front.
+//!
+//! A module emits items in pre-order, and the status of an item with children is known only when the last of them is in. So a spool
+//! is two files: the *body* holds each item rendered as YAML without its status, the *index* a record of fixed size for each item. One pass
+//! over the index from its end resolves every status with a tally per level; one pass from its beginning copies the body and puts
+//! the statuses in. Memory depends on the depth of the tree and on the number of different statuses, never on the number of items.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use plumbline_core::rollup::Tally;
+use plumbline_core::{FlatItem, Status};
+
+use super::failure::{Failure, Failures};
+use super::yaml;
+
+/// Bytes of one index record: depth, status, head length, tail length, each a little-endian u32.
+const RECORD: usize = 16;
+/// Records that the backward pass holds at once.
+const CHUNK: usize = 4096;
+/// Different statuses of a plugin's own that the leaves of one result set may use. Their number bounds memory; real formats use a handful.
+const MAX_CUSTOM: usize = 10_000;
+/// Different statuses in all: with statuses of a plugin's own, an item with children has a list of counts for a status.
+const MAX_STATUSES: usize = 1_000_000;
+/// The five standard statuses, in the order of their codes. Code 0 says that the item leaves its status to the host.
+const STANDARD: [Status; 5] = [Status::Passed, Status::Failed, Status::Skipped, Status::Timeout, Status::Unknown];
+
+#[derive(Clone, Copy)]
+struct Record {
+    depth: u32,
+    status: u32,
+    head: u32,
+    tail: u32,
+}
+
+impl Record {
+    fn to_bytes(self) -> [u8; RECORD] {
+        let mut bytes = [0; RECORD];
+        for (to, from) in bytes.chunks_exact_mut(4).zip([self.depth, self.status, self.head, self.tail]) {
+            to.copy_from_slice(&from.to_le_bytes());
+        }
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; RECORD]) -> Self {
+        let mut words = bytes.chunks_exact(4).map(|word| word.try_into().map_or(0, u32::from_le_bytes));
+        let mut next = || words.next().unwrap_or(0);
+        Self { depth: next(), status: next(), head: next(), tail: next() }
+    }
+}
+
+/// Statuses as codes: small numbers for the standard ones, a table for a plugin's own.
+#[derive(Default)]
+struct Codes {
+    custom: Vec<String>,
+    by_text: BTreeMap<String, u32>,
+}
+
+impl Codes {
+    fn code(&mut self, status: &Status, max: usize) -> io::Result<u32> {
+        if let Some(at) = STANDARD.iter().position(|s| s == status) {
+            return Ok(at as u32 + 1);
+        }
+        let text = status.as_str();
+        if let Some(&code) = self.by_text.get(text) {
+            return Ok(code);
+        }
+        if self.custom.len() >= max {
+            return Err(io::Error::other(format!("more than {max} different statuses in one result set")));
+        }
+        self.custom.push(text.to_owned());
+        let code = (STANDARD.len() + self.custom.len()) as u32;
+        self.by_text.insert(text.to_owned(), code);
+        Ok(code)
+    }
+
+    fn status(&self, code: u32) -> Status {
+        let Some(at) = (code as usize).checked_sub(1) else { return Status::Unknown };
+        if let Some(status) = STANDARD.get(at) {
+            return status.clone();
+        }
+        self.custom.get(at - STANDARD.len()).map_or(Status::Unknown, |text| Status::Custom(text.clone()))
+    }
+}
+
+/// Takes the items of one result set.
+pub(super) struct SpoolWriter {
+    index: BufWriter<File>,
+    body: BufWriter<File>,
+    codes: Codes,
+    keep_names: bool,
+    root_names: Vec<String>,
+    items: u64,
+    last: Option<(u32, bool)>,
+    custom_leaf: bool,
+    failures: Failures,
+    text: String,
+}
+
+impl SpoolWriter {
+    /// A spool in two unnamed files below `dir`. Its items of depth 0 are children of the plugin's root;
+    /// their names are kept if `keep_names`.
+    pub(super) fn create(dir: &Path, keep_names: bool) -> io::Result<Self> {
+        Ok(Self {
+            index: BufWriter::with_capacity(64 << 10, tempfile::tempfile_in(dir)?),
+            body: BufWriter::with_capacity(256 << 10, tempfile::tempfile_in(dir)?),
+            codes: Codes::default(),
+            keep_names,
+            root_names: Vec::new(),
+            items: 0,
+            last: None,
+            custom_leaf: false,
+            failures: Failures::default(),
+            text: String::new(),
+        })
+    }
+
+    /// Appends an item. Its depth is at most one more than that of the item before it: the sandbox and the host's own items see to that.
+    pub(super) fn push(&mut self, item: &FlatItem) -> io::Result<()> {
+        self.close_leaf(item.depth);
+        let status = match &item.status {
+            Some(status) => self.codes.code(status, MAX_CUSTOM)?,
+            None => 0,
+        };
+        self.text.clear();
+        yaml::item_head(&mut self.text, item.depth, &item.name);
+        let head = self.text.len();
+        yaml::item_tail(&mut self.text, item.depth, item);
+        let tail = self.text.len() - head;
+        let too_long = |_| {
+            io::Error::other(format!("item `{}` is longer than 4 GiB", item.name.chars().take(80).collect::<String>()))
+        };
+        let record = Record {
+            depth: item.depth,
+            status,
+            head: u32::try_from(head).map_err(too_long)?,
+            tail: u32::try_from(tail).map_err(too_long)?,
+        };
+        self.body.write_all(self.text.as_bytes())?;
+        self.index.write_all(&record.to_bytes())?;
+        if item.depth == 0 && self.keep_names {
+            self.root_names.push(item.name.clone());
+        }
+        self.items += 1;
+        self.last = Some((item.depth, item.status.as_ref().is_some_and(Status::is_custom)));
+        self.failures.consider(item);
+        // One huge item must not hold its memory for the rest of the set.
+        self.text.shrink_to(1 << 20);
+        Ok(())
+    }
+
+    /// The item before the one at `depth` is a leaf unless that one is its child.
+    fn close_leaf(&mut self, depth: u32) {
+        if let Some((last, custom)) = self.last
+            && depth <= last
+        {
+            self.custom_leaf |= custom;
+            self.failures.accept();
+        } else {
+            self.failures.reject();
+        }
+    }
+
+    /// The spool, ready to be resolved.
+    pub(super) fn finish(mut self) -> io::Result<Spool> {
+        self.close_leaf(0);
+        let index = self.index.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let body = self.body.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok(Spool {
+            index,
+            body,
+            root_names: self.root_names,
+            codes: self.codes,
+            items: self.items,
+            custom_leaf: self.custom_leaf,
+            failures: self.failures.found,
+        })
+    }
+}
+
+/// The items of one result set, all of them.
+pub(super) struct Spool {
+    index: File,
+    body: File,
+    root_names: Vec<String>,
+    codes: Codes,
+    items: u64,
+    custom_leaf: bool,
+    failures: Vec<Failure>,
+}
+
+/// What the backward pass found.
+#[derive(Default)]
+pub(super) struct Resolved {
+    /// The statuses of the items at depth 0, with their number.
+    pub(super) roots: Vec<(Status, u64)>,
+    /// Leaves by status.
+    pub(super) counts: BTreeMap<String, u64>,
+    /// The items at depth 0 one by one, if asked for.
+    pub(super) per_root: Vec<RootOutcome>,
+}
+
+/// How an item at depth 0 came out.
+pub(super) struct RootOutcome {
+    /// Its name.
+    pub(super) name: String,
+    /// Its status, rolled up.
+    pub(super) status: Status,
+    /// The leaves below it by status.
+    pub(super) counts: BTreeMap<String, u64>,
+}
+
+impl Spool {
+    /// Whether a leaf has a status of the plugin's own: then the whole tree of the plugin is in custom mode.
+    pub(super) fn has_custom_leaf(&self) -> bool {
+        self.custom_leaf
+    }
+
+    /// Whether there is no item at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.items == 0
+    }
+
+    /// The first leaves that failed.
+    pub(super) fn failures(&mut self) -> Vec<Failure> {
+        std::mem::take(&mut self.failures)
+    }
+
+    /// Items.
+    pub(super) fn items(&self) -> u64 {
+        self.items
+    }
+
+    /// Resolves every status, in place, from the last item to the first. `per_root` asks for the items at depth 0 one by one, where
+    /// their number is known to be small (one per node).
+    pub(super) fn resolve(&mut self, custom_mode: bool, per_root: bool) -> io::Result<Resolved> {
+        let mut resolved = Resolved::default();
+        let mut total: BTreeMap<u32, u64> = BTreeMap::new();
+        // Leaves seen since the last item at depth 0.
+        let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+        // tallies[d]: the statuses seen so far of the children of the next item at depth d - 1.
+        let mut tallies: Vec<BTreeMap<u32, u64>> = Vec::new();
+        let mut buffer = vec![0_u8; CHUNK * RECORD];
+        let mut end = self.items;
+        while end > 0 {
+            let start = end.saturating_sub(CHUNK as u64);
+            let bytes = usize::try_from((end - start) * RECORD as u64).unwrap_or(buffer.len());
+            let chunk = buffer.get_mut(..bytes).ok_or_else(|| io::Error::other("index chunk out of range"))?;
+            self.index.seek(SeekFrom::Start(start * RECORD as u64))?;
+            self.index.read_exact(chunk)?;
+            let (records, _) = chunk.as_chunks_mut::<RECORD>();
+            for bytes in records.iter_mut().rev() {
+                let mut record = Record::from_bytes(bytes);
+                let depth = record.depth as usize;
+                if tallies.len() < depth + 2 {
+                    tallies.resize_with(depth + 2, BTreeMap::new);
+                }
+                let children = tallies.get_mut(depth + 1).map(std::mem::take).unwrap_or_default();
+                if children.is_empty() {
+                    if record.status == 0 {
+                        record.status = self.codes.code(&Status::Unknown, MAX_STATUSES)?;
+                    }
+                    *counts.entry(record.status).or_default() += 1;
+                } else {
+                    let status = self.tally(&children).result(custom_mode);
+                    record.status = self.codes.code(&status, MAX_STATUSES)?;
+                }
+                if let Some(level) = tallies.get_mut(depth) {
+                    *level.entry(record.status).or_default() += 1;
+                }
+                if depth == 0 {
+                    if per_root {
+                        let name = self.root_names.pop().unwrap_or_default();
+                        let status = self.codes.status(record.status);
+                        resolved.per_root.push(RootOutcome { name, status, counts: self.by_text(&counts) });
+                    }
+                    for (code, n) in std::mem::take(&mut counts) {
+                        *total.entry(code).or_default() += n;
+                    }
+                }
+                *bytes = record.to_bytes();
+            }
+            self.index.seek(SeekFrom::Start(start * RECORD as u64))?;
+            self.index.write_all(chunk)?;
+            end = start;
+        }
+        let roots = tallies.first().into_iter().flatten();
+        resolved.roots = roots.map(|(&code, &n)| (self.codes.status(code), n)).collect();
+        resolved.counts = self.by_text(&total);
+        Ok(resolved)
+    }
+
+    fn by_text(&self, counts: &BTreeMap<u32, u64>) -> BTreeMap<String, u64> {
+        counts.iter().map(|(&code, &n)| (self.codes.status(code).to_string(), n)).collect()
+    }
+
+    fn tally(&self, counts: &BTreeMap<u32, u64>) -> Tally {
+        let mut tally = Tally::default();
+        for (&code, &n) in counts {
+            tally.add_many(&self.codes.status(code), n);
+        }
+        tally
+    }
+
+    /// Writes the items as YAML. Call [`Spool::resolve`] first.
+    pub(super) fn write(&mut self, out: &mut impl Write) -> io::Result<()> {
+        self.index.seek(SeekFrom::Start(0))?;
+        self.body.seek(SeekFrom::Start(0))?;
+        let mut index = BufReader::with_capacity(64 << 10, &self.index);
+        let mut body = BufReader::with_capacity(256 << 10, &self.body);
+        let mut text = String::new();
+        let mut next = read_record(&mut index)?;
+        while let Some(record) = next {
+            next = read_record(&mut index)?;
+            let level = record.depth;
+            copy(&mut body, out, record.head)?;
+            text.clear();
+            yaml::item_status(&mut text, level, self.codes.status(record.status).as_str());
+            out.write_all(text.as_bytes())?;
+            copy(&mut body, out, record.tail)?;
+            if next.is_some_and(|n| n.depth > record.depth) {
+                text.clear();
+                yaml::item_items(&mut text, level);
+                out.write_all(text.as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_record(index: &mut impl Read) -> io::Result<Option<Record>> {
+    let mut bytes = [0; RECORD];
+    match index.read_exact(&mut bytes) {
+        Ok(()) => Ok(Some(Record::from_bytes(&bytes))),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Through the readers' and writers' buffers. `io::copy` would ask the kernel to copy from file to file, which costs several system
+/// calls for each of these pieces of some hundred bytes.
+fn copy(from: &mut impl BufRead, to: &mut impl Write, bytes: u32) -> io::Result<()> {
+    let mut left = bytes as usize;
+    while left > 0 {
+        let buffered = from.fill_buf()?;
+        let piece = buffered.get(..left.min(buffered.len())).unwrap_or(buffered);
+        if piece.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        to.write_all(piece)?;
+        let done = piece.len();
+        from.consume(done);
+        left -= done;
+    }
+    Ok(())
+}

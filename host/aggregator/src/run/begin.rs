@@ -1,0 +1,258 @@
+//! The beginning: a new run in an empty directory, or one that goes on where it was broken off.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use plumbline_core::definition::Definition;
+use plumbline_core::ledger::{Effect, Event, Ledger};
+use plumbline_core::{Node, PluginName, ReceiveLimits, RunId};
+use plumbline_phonehome::{RunCa, server_config};
+use tokio::sync::mpsc;
+
+use super::error::RunError;
+use super::finished::PluginOutcome;
+use crate::dispatcher::{Dispatcher, WorkerAccess};
+use crate::journal::Journal;
+use crate::modules::Modules;
+use crate::plan::{LimitPolicy, PlanError, PlannedPlugin, Source, prepare};
+use crate::server::{Server, Store};
+use crate::state::State;
+use crate::workdir::{PluginRecord, RunRecord, WorkDir};
+
+/// What a run is to do.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where the server listens; port 0 for any free one.
+    pub listen: SocketAddr,
+    /// The host that workers dial; `None` for the address that the server listens on.
+    pub advertise: Option<String>,
+    /// What each plugin has from its launch to its last result, unless its definition says otherwise. `None`: no limit.
+    pub timeout: Option<Duration>,
+    /// What uploads may use.
+    pub receive: ReceiveLimits,
+    /// What modules may use.
+    pub limits: LimitPolicy,
+    /// Directory for the archive.
+    pub output: PathBuf,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            advertise: None,
+            timeout: Some(Duration::from_secs(21_600)),
+            receive: ReceiveLimits::default(),
+            limits: LimitPolicy::default(),
+            output: PathBuf::from("."),
+        }
+    }
+}
+
+/// What a run has once it has begun.
+pub struct Run {
+    pub(super) record: RunRecord,
+    pub(super) settings: Settings,
+    pub(super) work: WorkDir,
+    pub(super) plugins: Vec<PlannedPlugin>,
+    pub(super) state: State,
+    pub(super) effects: mpsc::UnboundedReceiver<Effect>,
+    pub(super) server: Server,
+    pub(super) authority: RunCa,
+    pub(super) url: String,
+    pub(super) dispatcher: Arc<dyn Dispatcher>,
+    pub(super) outcomes: BTreeMap<PluginName, PluginOutcome>,
+}
+
+/// Whether a run is new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begun {
+    /// It is.
+    New,
+    /// It was begun before, and goes on.
+    Continued,
+}
+
+impl Run {
+    /// Begins a run of `sources` in `work`, or goes on with the one that was begun there: then `sources` is not looked at. When
+    /// this returns, the server accepts results and nothing has been launched.
+    ///
+    /// # Errors
+    /// [`RunError`]: nothing of the run has happened then, and what a continued one had stays as it is.
+    pub async fn begin(
+        work: WorkDir,
+        sources: Vec<Source>,
+        settings: Settings,
+        modules: &Modules,
+        dispatcher: Arc<dyn Dispatcher>,
+    ) -> Result<(Self, Begun), RunError> {
+        let (record, begun) = match work.record()? {
+            Some(record) => (record, Begun::Continued),
+            None => (new_record(&sources, &settings), Begun::New),
+        };
+        let sources = if begun == Begun::Continued { recorded_sources(&record)? } else { sources };
+        if sources.is_empty() {
+            return Err(RunError::NoPlugins);
+        }
+        let mut plugins = sources
+            .into_iter()
+            .map(|source| prepare(modules, &settings.limits, source))
+            .collect::<Result<Vec<_>, _>>()?;
+        let nodes = dispatcher.nodes().await.map_err(RunError::Nodes)?;
+
+        let authority = authority(&work, &record)?;
+        let (journal, records) = Journal::open(&work.journal())?;
+        let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
+        let (state, effects) = State::new(ledger, journal);
+        plan(&state, &mut plugins, modules.clone(), nodes).await?;
+        if begun == Begun::New {
+            // From here on a restart goes on instead of beginning anew: everything that it needs is there.
+            work.begin(&record)?;
+        } else {
+            state.apply(Event::Restarted)?;
+        }
+
+        let store = Store::create(work.incoming(), work.tree(), &settings.receive)
+            .map_err(|source| RunError::Io { what: "prepare the directories for results".into(), source })?;
+        let host = settings.advertise.clone().unwrap_or_else(|| settings.listen.ip().to_string());
+        let certificate = authority.issue_server(std::slice::from_ref(&host))?;
+        let tls = Arc::new(server_config(&authority, &certificate)?);
+        let server = Server::start(settings.listen, tls, state.clone(), store, settings.receive.clone()).await?;
+        let url = url(&host, server.address().port());
+        Ok((
+            Self {
+                record,
+                settings,
+                work,
+                plugins,
+                state,
+                effects,
+                server,
+                authority,
+                url,
+                dispatcher,
+                outcomes: BTreeMap::new(),
+            },
+            begun,
+        ))
+    }
+
+    /// The run's id.
+    #[must_use]
+    pub fn id(&self) -> &RunId {
+        &self.record.run
+    }
+
+    /// When it began.
+    #[must_use]
+    pub fn started(&self) -> Timestamp {
+        self.record.started
+    }
+
+    /// The ledger, to look at.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.state.clone()
+    }
+
+    /// What results arrive at.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The plugins, in the order of the command line.
+    #[must_use]
+    pub fn plugins(&self) -> &[PlannedPlugin] {
+        &self.plugins
+    }
+
+    pub(super) fn access(&self, plugin: &PlannedPlugin) -> Result<WorkerAccess, RunError> {
+        let client = self.authority.issue_client(plugin.name())?;
+        Ok(WorkerAccess {
+            aggregator_url: self.url.clone(),
+            ca_cert: self.authority.certificate_pem().to_owned(),
+            client_cert: client.certificate_pem,
+            client_key: client.key_pem,
+        })
+    }
+}
+
+fn url(host: &str, port: u16) -> String {
+    match host.parse() {
+        Ok(IpAddr::V6(address)) => format!("https://[{address}]:{port}"),
+        _ => format!("https://{host}:{port}"),
+    }
+}
+
+fn new_record(sources: &[Source], settings: &Settings) -> RunRecord {
+    let plugins = sources
+        .iter()
+        .map(|source| PluginRecord { definition: source.definition.to_json(), bundle: source.bundle.clone() })
+        .collect();
+    RunRecord {
+        run: RunId::random(),
+        started: Timestamp::now(),
+        plugins,
+        timeout_seconds: settings.timeout.map_or(0, |timeout| timeout.as_secs()),
+    }
+}
+
+fn recorded_sources(record: &RunRecord) -> Result<Vec<Source>, RunError> {
+    record
+        .plugins
+        .iter()
+        .map(|plugin| {
+            let parsed = Definition::from_json(plugin.definition.clone())
+                .map_err(|error| RunError::Definition(error.to_string()))?;
+            Ok(Source { definition: Arc::new(parsed.definition), bundle: plugin.bundle.clone() })
+        })
+        .collect()
+}
+
+/// The authority of a continued run is the one that its workers know. A new one is kept before anything is signed with it.
+fn authority(work: &WorkDir, record: &RunRecord) -> Result<RunCa, RunError> {
+    if let Some(pem) = work.authority()? {
+        return Ok(RunCa::from_pem(&pem)?);
+    }
+    // Groups of plugins run one after the other, each with the time of the run.
+    let timeout = (record.timeout_seconds > 0)
+        .then(|| Duration::from_secs(record.timeout_seconds.saturating_mul(record.plugins.len().max(1) as u64)));
+    let authority = RunCa::generate(&record.run, RunCa::validity_for(timeout), Timestamp::now())?;
+    work.keep_authority(&authority.to_pem())?;
+    Ok(authority)
+}
+
+/// Asks the expectations of every plugin that the ledger does not know yet; those of a continued run stay what they were.
+async fn plan(
+    state: &State,
+    plugins: &mut Vec<PlannedPlugin>,
+    modules: Modules,
+    nodes: Vec<Node>,
+) -> Result<(), RunError> {
+    let known: Vec<_> = state.read(|ledger| ledger.plugins().cloned().collect());
+    let mut all = std::mem::take(plugins);
+    let asked = tokio::task::spawn_blocking(move || {
+        for plugin in all.iter_mut().filter(|plugin| !known.contains(plugin.name())) {
+            plugin.expect(&modules, &nodes)?;
+        }
+        Ok::<_, PlanError>((all, known))
+    });
+    let (all, known) =
+        asked.await.map_err(|error| RunError::Io { what: "ask the expectations".into(), source: error.into() })??;
+    *plugins = all;
+    for plugin in plugins.iter_mut() {
+        if known.contains(plugin.name()) {
+            plugin.expected = state.read(|ledger| ledger.keys_of(plugin.name()).cloned().collect());
+        } else {
+            state
+                .apply_durable(Event::Planned { plugin: plugin.name().clone(), keys: plugin.expected.clone() })
+                .await?;
+        }
+    }
+    Ok(())
+}

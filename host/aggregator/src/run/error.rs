@@ -1,0 +1,63 @@
+//! What ends a run that is no result: this machine failed, or the run cannot be what it was asked to be.
+
+use plumbline_core::ledger::ReplayError;
+use plumbline_phonehome::{CaError, TlsConfigError};
+
+use crate::dispatcher::DispatchError;
+use crate::journal::JournalError;
+use crate::plan::PlanError;
+use crate::server::ServerError;
+use crate::state::ApplyError;
+use crate::workdir::WorkDirError;
+
+/// Why a run cannot begin, go on or be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The working directory.
+    #[error(transparent)]
+    WorkDir(#[from] WorkDirError),
+    /// The journal.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The journal's events do not follow from each other.
+    #[error("the run cannot be continued: {0}")]
+    Replay(#[from] ReplayError),
+    /// The plan.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The definition of a run that goes on.
+    #[error("the run cannot be continued: the definition of one of its plugins cannot be read: {0}")]
+    Definition(String),
+    /// No plugin was named.
+    #[error("there is no plugin to run")]
+    NoPlugins,
+    /// Where plugins are to be executed.
+    #[error("failed to list the nodes: {0}")]
+    Nodes(#[source] DispatchError),
+    /// The server.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The authority.
+    #[error("failed to set up the run's certificates: {0}")]
+    Authority(#[from] CaError),
+    /// TLS.
+    #[error("failed to set up TLS: {0}")]
+    Tls(#[from] TlsConfigError),
+    /// The ledger.
+    #[error(transparent)]
+    Ledger(#[from] ApplyError),
+    /// A file of the run.
+    #[error("failed to {what}: {source}")]
+    Io {
+        /// What was being done.
+        what: String,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// Post-processing.
+    #[error(transparent)]
+    PostProcess(#[from] crate::postprocess::PostProcessError),
+    /// The archive.
+    #[error("failed to write the archive: {0}")]
+    Archive(#[source] plumbline_archive::pack::PackError),
+}

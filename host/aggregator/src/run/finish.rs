@@ -1,0 +1,100 @@
+//! The end: what a reader of the archive needs besides results, the archive itself, and nothing left behind.
+
+use jiff::Timestamp;
+use plumbline_archive::layout;
+use plumbline_archive::pack::{PackOptions, Packed, write_archive};
+use plumbline_core::RunId;
+use plumbline_core::ledger::Event;
+use plumbline_core::run_status::TarInfo;
+use serde_json::{Value, json};
+
+use super::begin::Run;
+use super::error::RunError;
+use super::finished::Finished;
+use crate::plan::PlannedPlugin;
+use crate::publish;
+use crate::workdir::replace;
+
+/// What `Version` says in `meta/config.json`. Readers of these archives tell the layout by it: this is the version of the tool that
+/// defined the layout, from which on it is the one that is written here.
+const LAYOUT_VERSION: &str = "v0.57.0";
+
+impl Run {
+    /// Writes the archive and removes the working directory.
+    pub(super) async fn finish(self) -> Result<Finished, RunError> {
+        let Self { record, settings, work, plugins, state, server, url, mut outcomes, .. } = self;
+        server.stop().await;
+
+        let tree = work.tree();
+        let config = json!({
+            "UUID": record.run,
+            "Version": LAYOUT_VERSION,
+            "PlumblineVersion": env!("CARGO_PKG_VERSION"),
+            "Server": {
+                "advertiseaddress": url.trim_start_matches("https://"),
+                "timeoutseconds": record.timeout_seconds,
+            },
+        });
+        let mut names: Vec<&str> = plugins.iter().map(|plugin| plugin.name().as_str()).collect();
+        names.sort_unstable();
+        let mut documents =
+            vec![(layout::META_CONFIG.to_owned(), config), (layout::META_INFO.to_owned(), json!({"plugins": names}))];
+        for plugin in &plugins {
+            documents.push((layout::definition_file(plugin.name()), definition(plugin, &record.run)));
+        }
+        let output = settings.output.join(layout::archive_name(record.started, &record.run));
+        let packed = tokio::task::spawn_blocking(move || {
+            for (path, document) in documents {
+                let path = tree.join(path);
+                let failed = |source| RunError::Io { what: format!("write `{}`", path.display()), source };
+                if let Some(parent) = path.parent() {
+                    std::fs::create_dir_all(parent).map_err(failed)?;
+                }
+                replace(&path, document.to_string().as_bytes(), 0o644).map_err(failed)?;
+            }
+            write_archive(&tree, &output, &PackOptions::default()).map_err(RunError::Archive)
+        });
+        let packed: Packed =
+            packed.await.map_err(|error| RunError::Io { what: "write the archive".into(), source: error.into() })??;
+        for skipped in &packed.skipped {
+            tracing::warn!("not in the archive: {skipped}");
+        }
+
+        let name = packed.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let tar = TarInfo { name, created: Timestamp::now(), sha256: packed.sha256.clone(), size: packed.bytes };
+        state.apply_durable(Event::Archived { tar }).await?;
+        publish::write(&state, &work.status()).await;
+        let (status, verdict) = (state.status(), state.read(|ledger| ledger.verdict(Timestamp::now())));
+        // The run is safe in its archive: what cannot be removed is a nuisance, not a failure.
+        let removed = tokio::task::spawn_blocking(move || work.remove()).await;
+        match removed {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!("{error}"),
+            Err(error) => tracing::warn!("failed to remove the working directory: {error}"),
+        }
+        Ok(Finished {
+            run: record.run,
+            started: record.started,
+            plugins: plugins.iter().filter_map(|plugin| outcomes.remove(plugin.name())).collect(),
+            status,
+            verdict,
+            archive: packed.path,
+            bytes: packed.bytes,
+            sha256: packed.sha256,
+        })
+    }
+}
+
+/// `definition.json` of a plugin, with the keys that readers of the archive know.
+fn definition(plugin: &PlannedPlugin, run: &RunId) -> Value {
+    json!({
+        "Definition": plugin.source.definition.to_json(),
+        "SessionID": run.short(),
+        "Namespace": "",
+        "SonobuoyImage": "",
+        "CleanedUp": true,
+        "ImagePullPolicy": "",
+        "ImagePullSecrets": "",
+        "CustomAnnotations": null,
+    })
+}

@@ -1,0 +1,12 @@
+//! One run, from its plugins to its archive.
+
+mod begin;
+mod drive;
+mod error;
+mod finish;
+mod finished;
+mod steer;
+
+pub use begin::{Begun, Run, Settings};
+pub use error::RunError;
+pub use finished::{Finished, PluginOutcome};

@@ -1,0 +1,216 @@
+//! The loop of a run: what the ledger says is done, here and nowhere else.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use plumbline_archive::layout;
+use plumbline_core::ledger::{Effect, ErrorRecord, Event};
+use plumbline_core::{PluginName, ResultKey};
+use serde_json::json;
+use tokio::sync::mpsc;
+use tokio::task::{JoinError, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::begin::Run;
+use super::drive::{Ready, drive, record};
+use super::error::RunError;
+use super::finished::{Finished, PluginOutcome};
+use crate::dispatcher::{Dispatcher, Exit, Launch, Report};
+use crate::postprocess::{EXIT_FILE, Outcome, PostProcessError, TREE_FILE, post_process};
+use crate::publish::publish;
+use crate::workdir::replace;
+
+/// Reports that wait to be looked at. A dispatcher that finds more waits.
+const REPORTS: usize = 1024;
+
+type Processed = (PluginName, Result<Outcome, RunError>);
+
+impl Run {
+    /// Executes the run to its end, whatever happens on the way: a failure of a plugin, a node or a module is a result. `cancel` ends it
+    /// early: what was gathered so far is post-processed and kept.
+    ///
+    /// # Errors
+    /// [`RunError`] when this machine fails, such as a full disk. What was received stays in the working directory, and the run
+    /// can be continued there.
+    pub async fn execute(mut self, cancel: CancellationToken) -> Result<Finished, RunError> {
+        let publisher = tokio::spawn(publish(self.state.clone(), self.work.status()));
+        let result = self.steer(&cancel).await;
+        if let Err(error) = self.dispatcher.cleanup().await {
+            tracing::error!("failed to clean up: {error}");
+        }
+        publisher.abort();
+        // Aborted on purpose; its last state is written by the end of the run.
+        let _ = publisher.await;
+        result?;
+        self.finish().await
+    }
+
+    async fn steer(&mut self, cancel: &CancellationToken) -> Result<(), RunError> {
+        let (reports, mut reported) = mpsc::channel(REPORTS);
+        let ready = self.ready()?;
+        let driver = drive(ready, self.state.clone(), Arc::clone(&self.dispatcher), reports);
+        tokio::pin!(driver);
+        let mut driving = true;
+        let mut cancelled = false;
+        let mut processing: JoinSet<Processed> = JoinSet::new();
+        let mut left: BTreeSet<PluginName> = self.plugins.iter().map(|plugin| plugin.name().clone()).collect();
+
+        // A continued run: errors that were recorded may not have been written, and plugins may wait for their post-processing.
+        for (key, error) in self.recorded_errors() {
+            self.write_error(&key, &error)?;
+        }
+        for plugin in &self.plugins {
+            if self.state.read(|ledger| ledger.is_plugin_complete(plugin.name(), Timestamp::now())) {
+                self.process(plugin.name(), &mut processing);
+            }
+        }
+
+        while !left.is_empty() {
+            let deadline = self.state.read(|ledger| ledger.next_deadline(Timestamp::now()));
+            tokio::select! {
+                // Effects first: an error is written before the plugin that it belongs to is looked at.
+                biased;
+                Some(effect) = self.effects.recv() => match effect {
+                    Effect::ResultFailed { key, error } => self.write_error(&key, &error)?,
+                    Effect::PluginComplete { plugin } => self.process(&plugin, &mut processing),
+                    Effect::ResultReceived { .. } | Effect::RunComplete | Effect::StatusChanged => {}
+                },
+                () = cancel.cancelled(), if !cancelled => {
+                    cancelled = true;
+                    driving = false;
+                    tracing::warn!("interrupted: what was gathered so far is kept");
+                    self.state.apply_durable(Event::Interrupted).await?;
+                }
+                Some(Report::Failed { key, error }) = reported.recv() => {
+                    tracing::warn!(plugin = %key.plugin, node = %key.node, "{}", error.error);
+                    record(&self.state, Event::Failed { key, error });
+                }
+                Some(done) = processing.join_next() => {
+                    let (plugin, outcome) = joined(done)?;
+                    self.processed(&plugin, outcome?).await?;
+                    left.remove(&plugin);
+                }
+                () = &mut driver, if driving => driving = false,
+                () = until(deadline) => self.state.tick(),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is to be launched: everything but the plugins that are complete already.
+    fn ready(&self) -> Result<Vec<Ready>, RunError> {
+        let mut ready = Vec::new();
+        for plugin in &self.plugins {
+            let missing: Vec<ResultKey> =
+                self.state.read(|ledger| ledger.missing(plugin.name()).into_iter().cloned().collect());
+            if missing.is_empty() {
+                continue;
+            }
+            let launch = Launch {
+                run: self.record.run,
+                definition: Arc::clone(&plugin.source.definition),
+                bundle: plugin.source.bundle.clone(),
+                missing,
+                access: self.access(plugin)?,
+            };
+            let timeout = match plugin.source.definition.plumbline.timeout {
+                Some(timeout) => (!timeout.is_zero()).then_some(timeout),
+                None => (self.record.timeout_seconds > 0).then(|| Duration::from_secs(self.record.timeout_seconds)),
+            };
+            ready.push(Ready { launch, timeout });
+        }
+        Ok(ready)
+    }
+
+    fn recorded_errors(&self) -> Vec<(ResultKey, ErrorRecord)> {
+        self.state.read(|ledger| {
+            let keys = ledger.keys();
+            keys.filter_map(|key| Some((key.clone(), ledger.error(key)?.clone()))).collect()
+        })
+    }
+
+    fn write_error(&self, key: &ResultKey, error: &ErrorRecord) -> Result<(), RunError> {
+        let path = self.work.tree().join(layout::error_file(&key.plugin, &key.node));
+        write(path, &error.to_error_json(), &format!("write the error of result `{key}`"))
+    }
+
+    /// Starts the post-processing of a plugin whose results are all in.
+    fn process(&self, plugin: &PluginName, processing: &mut JoinSet<Processed>) {
+        let Some(planned) = self.plugins.iter().find(|planned| planned.name() == plugin).cloned() else { return };
+        let dispatcher = Arc::clone(&self.dispatcher);
+        let tree = self.work.tree();
+        let scratch = self.work.scratch();
+        processing.spawn(async move {
+            let plugin = planned.name().clone();
+            let exits = settle(dispatcher.as_ref(), &plugin).await;
+            let work = tokio::task::spawn_blocking(move || {
+                for exit in exits {
+                    let path = tree.join(layout::errors_dir(&exit.key.plugin, &exit.key.node)).join(EXIT_FILE);
+                    write(path, &json!({"exit": exit.text}), &format!("write how `{}` ended", exit.key))?;
+                }
+                let dir = tree.join(layout::plugin_dir(planned.name()));
+                std::fs::create_dir_all(&dir)
+                    .map_err(|source| RunError::Io { what: format!("create `{}`", dir.display()), source })?;
+                let outcome = post_process(
+                    &planned.subject(),
+                    &dir,
+                    &planned.post_processor.module,
+                    &scratch,
+                    &dir.join(TREE_FILE),
+                );
+                outcome.map_err(|error: PostProcessError| RunError::from(error))
+            });
+            let outcome = work
+                .await
+                .unwrap_or_else(|error| Err(RunError::Io { what: "post-process".into(), source: error.into() }));
+            (plugin, outcome)
+        });
+    }
+
+    async fn processed(&mut self, plugin: &PluginName, outcome: Outcome) -> Result<(), RunError> {
+        tracing::info!(%plugin, status = %outcome.total.status, items = outcome.items, "post-processed");
+        let keys: Vec<ResultKey> = self.state.read(|ledger| ledger.keys_of(plugin).cloned().collect());
+        for key in keys {
+            if let Some(node) = outcome.nodes.get(key.node.as_str()) {
+                let event = Event::PostProcessed { key, status: node.status.clone(), counts: node.counts.clone() };
+                self.state.apply(event)?;
+            }
+        }
+        let launched = self.state.read(|ledger| ledger.launched(plugin));
+        let elapsed = launched.and_then(|at| Duration::try_from(Timestamp::now().duration_since(at)).ok());
+        let total = outcome.total.clone();
+        self.outcomes.insert(plugin.clone(), PluginOutcome { plugin: plugin.clone(), outcome, elapsed });
+        let event = Event::PluginPostProcessed { plugin: plugin.clone(), status: total.status, counts: total.counts };
+        Ok(self.state.apply_durable(event).await?)
+    }
+}
+
+async fn settle(dispatcher: &dyn Dispatcher, plugin: &PluginName) -> Vec<Exit> {
+    dispatcher.settle(plugin).await
+}
+
+fn joined(done: Result<Processed, JoinError>) -> Result<Processed, RunError> {
+    done.map_err(|error| RunError::Io { what: "post-process".into(), source: error.into() })
+}
+
+async fn until(deadline: Option<Timestamp>) {
+    match deadline {
+        // A window that ended in between is over at once.
+        Some(deadline) => {
+            let wait = deadline.duration_since(Timestamp::now());
+            tokio::time::sleep(Duration::try_from(wait).unwrap_or_default()).await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+fn write(path: PathBuf, document: &serde_json::Value, what: &str) -> Result<(), RunError> {
+    let failed = |source| RunError::Io { what: what.to_owned(), source };
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).map_err(failed)?;
+    }
+    replace(&path, document.to_string().as_bytes(), 0o644).map_err(failed)
+}

@@ -1,0 +1,65 @@
+//! Answers: workers look at the status code, people at the one line of text.
+
+use axum::body::Body;
+use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderValue, Method, Response, StatusCode};
+use plumbline_core::ResultKey;
+use plumbline_core::ledger::Refusal;
+
+/// Seconds after which a worker whose upload is turned away for now may try again.
+const RETRY_SECONDS: u32 = 5;
+
+/// A status without a body.
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// The route is right and the method is not.
+pub(super) fn wrong_method(allowed: &Method) -> Response<Body> {
+    let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
+    if let Ok(allowed) = HeaderValue::from_str(allowed.as_str()) {
+        response.headers_mut().insert(ALLOW, allowed);
+    }
+    response
+}
+
+/// A status with one line of text.
+pub(super) fn line(status: StatusCode, text: &str) -> Response<Body> {
+    let mut response = Response::new(Body::from(format!("{text}\n")));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// To the canonical form of a path.
+pub(super) fn moved(location: &str) -> Response<Body> {
+    let mut response = empty(StatusCode::MOVED_PERMANENTLY);
+    match HeaderValue::from_str(location) {
+        Ok(location) => {
+            response.headers_mut().insert(LOCATION, location);
+            response
+        }
+        Err(_) => line(StatusCode::NOT_FOUND, "no such route"),
+    }
+}
+
+/// What the ledger does not allow.
+pub(super) fn refused(key: &ResultKey, refusal: &Refusal) -> Response<Body> {
+    match refusal {
+        Refusal::Unexpected(_) => line(StatusCode::FORBIDDEN, &format!("result {key} is not expected in this run")),
+        Refusal::AlreadyReceived(_) => line(StatusCode::CONFLICT, &format!("result {key} was already received")),
+        Refusal::Busy(_) => {
+            let mut response = line(
+                StatusCode::SERVICE_UNAVAILABLE,
+                &format!("another upload of result {key} is under way: try again"),
+            );
+            response.headers_mut().insert(RETRY_AFTER, RETRY_SECONDS.into());
+            response
+        }
+        other => line(StatusCode::INTERNAL_SERVER_ERROR, &format!("result {key}: {other}")),
+    }
+}

@@ -1,0 +1,179 @@
+//! Connections: accepted up to a limit, each with its own TLS handshake and deadlines, all of them ended together.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use plumbline_core::ReceiveLimits;
+use plumbline_phonehome::PeerIdentity;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower_service::Service;
+
+use super::files;
+use super::receive::Receiver;
+use super::router::router;
+use super::store::Store;
+use crate::state::State;
+
+/// How long requests that are under way may take to end once the run is over.
+const GRACE: Duration = Duration::from_secs(10);
+/// Pause after a failure to accept, such as too many open files: a loop without one would only burn the core.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Why the server cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The address cannot be listened on.
+    #[error("failed to listen on `{address}`: {source}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// The cause.
+        source: io::Error,
+    },
+}
+
+/// The server of a run. Dropping it ends it too, without waiting for the requests under way.
+pub struct Server {
+    address: SocketAddr,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Server {
+    /// Listens on `address` (port 0: any free one) and serves until [`Server::stop`].
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    pub async fn start(
+        address: SocketAddr,
+        tls: Arc<rustls::ServerConfig>,
+        state: State,
+        store: Store,
+        limits: ReceiveLimits,
+    ) -> Result<Self, ServerError> {
+        let failed = |source| ServerError::Bind { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let bound = listener.local_addr().map_err(failed)?;
+        files::raise_limit();
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let connection = Connection {
+            acceptor: TlsAcceptor::from(tls),
+            router: router(Arc::new(Receiver::new(state, store, limits.clone()))),
+            head: Duration::from_secs(limits.head_seconds),
+            stop: stop.clone(),
+        };
+        tasks.spawn(accept(listener, connection, limits.connections, tasks.clone()));
+        Ok(Self { address: bound, stop, tasks })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Accepts nothing more, lets requests under way end for a moment, and returns when all connections are gone.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        if timeout(GRACE, self.tasks.wait()).await.is_err() {
+            tracing::warn!("{} connections did not end within {} s", self.tasks.len(), GRACE.as_secs());
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Its tasks would go on to accept results for a run that nobody carries on with, and keep its journal open.
+        self.stop.cancel();
+    }
+}
+
+#[derive(Clone)]
+struct Connection {
+    acceptor: TlsAcceptor,
+    router: Router,
+    head: Duration,
+    stop: CancellationToken,
+}
+
+async fn accept(listener: TcpListener, connection: Connection, connections: usize, tasks: TaskTracker) {
+    let slots = Arc::new(Semaphore::new(connections));
+    loop {
+        let slot = tokio::select! {
+            () = connection.stop.cancelled() => return,
+            // Over the limit nobody is turned away: the kernel's queue holds newcomers until a connection ends.
+            slot = Arc::clone(&slots).acquire_owned() => slot,
+        };
+        let accepted = tokio::select! {
+            () = connection.stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let connection = connection.clone();
+                tasks.spawn(async move {
+                    let _slot = slot;
+                    connection.serve(stream, peer).await;
+                });
+            }
+            Err(error) => {
+                tracing::warn!("failed to accept a connection: {error}");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+impl Connection {
+    async fn serve(self, stream: TcpStream, peer: SocketAddr) {
+        // Small answers must not wait for more to send. Without it they are slower, not wrong.
+        let _ = stream.set_nodelay(true);
+        let tls = match timeout(self.head, self.acceptor.accept(stream)).await {
+            Ok(Ok(tls)) => tls,
+            Ok(Err(error)) => return tracing::debug!("TLS handshake with {peer} failed: {error}"),
+            Err(_) => return tracing::debug!("TLS handshake with {peer} took longer than {} s", self.head.as_secs()),
+        };
+        let identity =
+            tls.get_ref().1.peer_certificates().and_then(<[_]>::first).map(|c| PeerIdentity::from_certificate(c));
+        let identity = match identity {
+            Some(Ok(identity)) => Arc::new(identity),
+            Some(Err(error)) => return tracing::warn!("certificate of {peer} names no plugin: {error}"),
+            None => return tracing::warn!("{peer} came without a certificate"),
+        };
+        let router = self.router;
+        let service = hyper::service::service_fn(move |request: Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(Arc::clone(&identity));
+            request.extensions_mut().insert(peer);
+            router.clone().call(request)
+        });
+        let connection = hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.head)
+            .serve_connection(TokioIo::new(tls), service);
+        tokio::pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = self.stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!("connection of {peer}: {error}");
+        }
+    }
+}

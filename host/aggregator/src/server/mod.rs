@@ -1,0 +1,11 @@
+//! The receiving end: mutual TLS, routes, and uploads side by side.
+
+mod answer;
+mod files;
+mod listener;
+mod receive;
+mod router;
+mod store;
+
+pub use listener::{Server, ServerError};
+pub use store::Store;

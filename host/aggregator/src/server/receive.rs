@@ -1,0 +1,316 @@
+//! One upload: admitted, streamed to disk under limits, kept, recorded.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream};
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use plumbline_archive::extract::Blame;
+use plumbline_core::ledger::{ErrorRecord, Event};
+use plumbline_core::{ReceiveLimits, ResultKey};
+use plumbline_phonehome::{BodyKind, HEADER_ERROR, disposition_file_name};
+use sha2::{Digest, Sha256};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::answer;
+use super::store::{Shape, Slot, Store, StoreError};
+use crate::state::{ApplyError, State};
+
+/// Bytes gathered before they are written: one write per frame would cost more than the bytes.
+const GATHER: usize = 64 << 10;
+/// What is read of a body that was refused, so that the answer reaches a client that is still sending.
+const DRAIN_BYTES: usize = 256 << 10;
+/// How long that may take.
+const DRAIN_TIME: Duration = Duration::from_secs(2);
+
+/// Why a body did not become a result.
+#[derive(Debug, thiserror::Error)]
+enum ReceiveError {
+    #[error("the body has more than {0} bytes")]
+    TooLarge(u64),
+    #[error("nothing arrived for {0} s")]
+    Idle(u64),
+    #[error("it took longer than {0} s")]
+    TooSlow(u64),
+    #[error("the body broke off: {0}")]
+    Broken(axum::Error),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("failed to store it: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl ReceiveError {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::Idle(_) | Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
+            Self::Store(StoreError::Archive(error)) => match error.blame() {
+                Blame::Archive => StatusCode::BAD_REQUEST,
+                Blame::Size => StatusCode::PAYLOAD_TOO_LARGE,
+                Blame::Transport | Blame::Host => StatusCode::INTERNAL_SERVER_ERROR,
+            },
+            Self::Broken(_) | Self::Store(StoreError::Io(_)) | Self::Io(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+}
+
+/// Receives results.
+pub(super) struct Receiver {
+    pub(super) state: State,
+    pub(super) store: Store,
+    pub(super) limits: ReceiveLimits,
+    next: AtomicU64,
+}
+
+impl Receiver {
+    pub(super) fn new(state: State, store: Store, limits: ReceiveLimits) -> Self {
+        // Ids tell two uploads of one key apart; those of an earlier life of this run must not come again.
+        let first = u64::try_from(jiff::Timestamp::now().as_microsecond()).unwrap_or_default();
+        Self { state, store, limits, next: AtomicU64::new(first) }
+    }
+
+    /// The answer to `PUT` of `key`.
+    pub(super) async fn put(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response<Body> {
+        match self.admit(&key, headers) {
+            Ok(admitted) => self.receive(key, admitted, body).await,
+            Err(answer) => {
+                refuse(headers, body).await;
+                *answer
+            }
+        }
+    }
+
+    /// Everything that can be said before the first byte of the body.
+    fn admit(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Admitted, Box<Response<Body>>> {
+        self.state.read(|ledger| ledger.admit(key)).map_err(|refusal| Box::new(answer::refused(key, &refusal)))?;
+        let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        if length.is_some_and(|length| length > self.limits.body_bytes) {
+            let text = format!("result {key}: {}", ReceiveError::TooLarge(self.limits.body_bytes));
+            return Err(Box::new(answer::line(StatusCode::PAYLOAD_TOO_LARGE, &text)));
+        }
+        if headers.contains_key(HEADER_ERROR) {
+            return Ok(Admitted::Error);
+        }
+        match BodyKind::from_content_type(headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes)) {
+            BodyKind::Archive => Ok(Admitted::Result(Shape::Archive)),
+            BodyKind::File => {
+                match disposition_file_name(headers.get(CONTENT_DISPOSITION).map(HeaderValue::as_bytes)) {
+                    Ok(name) => Ok(Admitted::Result(Shape::File(name.as_str().to_owned()))),
+                    Err(error) => {
+                        Err(Box::new(answer::line(StatusCode::BAD_REQUEST, &format!("result {key}: {error}"))))
+                    }
+                }
+            }
+        }
+    }
+
+    async fn receive(&self, key: ResultKey, admitted: Admitted, body: Body) -> Response<Body> {
+        match admitted {
+            Admitted::Result(shape) => self.receive_result(key, shape, body).await,
+            Admitted::Error => self.receive_error(key, body).await,
+        }
+    }
+
+    async fn receive_result(&self, key: ResultKey, shape: Shape, body: Body) -> Response<Body> {
+        let upload = self.next.fetch_add(1, Ordering::Relaxed);
+        if let Err(error) = self.state.apply(Event::UploadStarted { key: key.clone(), upload }) {
+            return apply_error(&key, &error);
+        }
+        // From here on the ledger hears how it ends, even if the connection breaks and this future is dropped.
+        let mut guard = UploadGuard { state: &self.state, key: &key, upload, armed: true };
+        let mut stream = body.into_data_stream();
+        let result = async {
+            let slot = self.store.slot()?;
+            let sha256 = stream_to_disk(&slot, &mut stream, &self.limits).await?;
+            Ok::<_, ReceiveError>(self.store.keep(slot, &key, shape, sha256).await?)
+        }
+        .await;
+        guard.armed = false;
+        match result {
+            Ok(stored) => {
+                let bytes = stored.bytes;
+                let event = Event::UploadStored { key: key.clone(), upload, stored };
+                match self.state.apply_durable(event).await {
+                    Ok(()) => {
+                        tracing::info!(plugin = %key.plugin, node = %key.node, bytes, "result received");
+                        answer::empty(StatusCode::OK)
+                    }
+                    Err(error) => apply_error(&key, &error),
+                }
+            }
+            Err(error) => {
+                tracing::warn!(plugin = %key.plugin, node = %key.node, "upload failed: {error}");
+                if matches!(error, ReceiveError::TooLarge(_)) {
+                    drain(&mut stream).await;
+                }
+                let event = Event::UploadFailed { key: key.clone(), upload, reason: error.to_string() };
+                if let Err(error) = self.state.apply_durable(event).await {
+                    tracing::error!("{error}");
+                }
+                answer::line(error.status(), &format!("result {key}: {error}"))
+            }
+        }
+    }
+
+    /// The worker says that there is no result, and why.
+    async fn receive_error(&self, key: ResultKey, body: Body) -> Response<Body> {
+        let limit = self.limits.message_bytes;
+        let bytes = match read_message(body, limit, self.limits.idle()).await {
+            Ok(bytes) => bytes,
+            Err(error) => return answer::line(error.status(), &format!("result {key}: {error}")),
+        };
+        let error = match ErrorRecord::from_json(&bytes) {
+            Ok(error) => error,
+            Err(error) => {
+                return answer::line(StatusCode::BAD_REQUEST, &format!("result {key}: not an error document: {error}"));
+            }
+        };
+        match self.state.apply_durable(Event::Failed { key: key.clone(), error }).await {
+            Ok(()) => answer::empty(StatusCode::OK),
+            Err(error) => apply_error(&key, &error),
+        }
+    }
+}
+
+/// What an admitted body is.
+enum Admitted {
+    Result(Shape),
+    Error,
+}
+
+/// Tells the ledger of an upload whose connection went away in the middle.
+struct UploadGuard<'a> {
+    state: &'a State,
+    key: &'a ResultKey,
+    upload: u64,
+    armed: bool,
+}
+
+impl Drop for UploadGuard<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            let reason = "the connection was closed before the result was complete".to_owned();
+            tracing::warn!(plugin = %self.key.plugin, node = %self.key.node, "upload failed: {reason}");
+            let event = Event::UploadFailed { key: self.key.clone(), upload: self.upload, reason };
+            if let Err(error) = self.state.apply(event) {
+                tracing::error!("{error}");
+            }
+        }
+    }
+}
+
+fn apply_error(key: &ResultKey, error: &ApplyError) -> Response<Body> {
+    match error {
+        ApplyError::Refused(refusal) => answer::refused(key, refusal),
+        other => answer::line(StatusCode::INTERNAL_SERVER_ERROR, &format!("result {key}: {other}")),
+    }
+}
+
+/// Streams `body` into the slot's file; its digest in hexadecimal. Memory is one gathered piece, whatever the size; no thread
+/// waits for a slow client.
+async fn stream_to_disk(
+    slot: &Slot,
+    stream: &mut BodyDataStream,
+    limits: &ReceiveLimits,
+) -> Result<String, ReceiveError> {
+    let path = slot.body.clone();
+    let mut sink = Sink {
+        file: tokio::task::spawn_blocking(move || File::create_new(path)).await.map_err(io::Error::other)??,
+        hash: Sha256::new(),
+    };
+    let deadline = Instant::now() + Duration::from_secs(limits.upload_seconds);
+    let mut total = 0_u64;
+    let mut gathered: Vec<Bytes> = Vec::new();
+    let mut size = 0;
+    loop {
+        let frame = next(stream, limits, deadline).await?;
+        let ended = frame.is_none();
+        if let Some(frame) = frame {
+            total += frame.len() as u64;
+            if total > limits.body_bytes {
+                return Err(ReceiveError::TooLarge(limits.body_bytes));
+            }
+            size += frame.len();
+            gathered.push(frame);
+        }
+        if size >= GATHER || (ended && size > 0) {
+            let piece = std::mem::take(&mut gathered);
+            size = 0;
+            sink = tokio::task::spawn_blocking(move || sink.write(&piece)).await.map_err(io::Error::other)??;
+        }
+        if ended {
+            return Ok(hex::encode(sink.hash.finalize()));
+        }
+    }
+}
+
+async fn next(
+    stream: &mut BodyDataStream,
+    limits: &ReceiveLimits,
+    deadline: Instant,
+) -> Result<Option<Bytes>, ReceiveError> {
+    let frame = timeout_at(deadline, timeout(limits.idle(), stream.next())).await;
+    let frame = frame.map_err(|_| ReceiveError::TooSlow(limits.upload_seconds))?;
+    frame.map_err(|_| ReceiveError::Idle(limits.idle_seconds))?.transpose().map_err(ReceiveError::Broken)
+}
+
+struct Sink {
+    file: File,
+    hash: Sha256,
+}
+
+impl Sink {
+    fn write(mut self, pieces: &[Bytes]) -> io::Result<Self> {
+        for piece in pieces {
+            self.hash.update(piece);
+            self.file.write_all(piece)?;
+        }
+        Ok(self)
+    }
+}
+
+/// A small body, whole.
+pub(super) async fn read_small(body: Body, limits: &ReceiveLimits) -> Result<Bytes, Response<Body>> {
+    read_message(body, limits.message_bytes, limits.idle())
+        .await
+        .map_err(|error| answer::line(error.status(), &error.to_string()))
+}
+
+async fn read_message(body: Body, limit: u64, time: Duration) -> Result<Bytes, ReceiveError> {
+    let limited = http_body_util::Limited::new(body, usize::try_from(limit).unwrap_or(usize::MAX));
+    match timeout(time, http_body_util::BodyExt::collect(limited)).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(ReceiveError::TooLarge(limit)),
+        Ok(Err(error)) => Err(ReceiveError::Broken(axum::Error::new(error))),
+        Err(_) => Err(ReceiveError::Idle(time.as_secs())),
+    }
+}
+
+/// Lets a client that is already sending come to the point where it reads the answer; one that waits for permission sends nothing.
+pub(super) async fn refuse(headers: &HeaderMap, body: Body) {
+    if headers.contains_key(EXPECT) {
+        return;
+    }
+    drain(&mut body.into_data_stream()).await;
+}
+
+/// A client that is still sending when the connection ends would see a reset in place of the answer.
+async fn drain(stream: &mut BodyDataStream) {
+    let drain = async {
+        let mut drained = 0;
+        while let Some(Ok(frame)) = stream.next().await {
+            drained += frame.len();
+            if drained > DRAIN_BYTES {
+                break;
+            }
+        }
+    };
+    // Whether all of it came does not matter.
+    let _ = timeout(DRAIN_TIME, drain).await;
+}

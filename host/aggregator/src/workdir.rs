@@ -1,0 +1,265 @@
+//! The directory of a run while it runs: everything that a restart needs to go on.
+//!
+//! ```text
+//! run.json      what the run is: id, start, plugins (written once, atomically)
+//! ca.pem        the run's authority: certificate and key, readable by the owner only
+//! journal       the ledger's events
+//! status.json   the status, for people and other programs
+//! incoming/     uploads under way
+//! scratch/      temporary files of post-processing
+//! tree/         what becomes the archive
+//! ```
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use plumbline_core::RunId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Bytes of a file that a restart reads whole.
+const MAX_FILE: u64 = 64 << 20;
+
+/// What a run is, as written when it began.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The run.
+    pub run: RunId,
+    /// When it began.
+    pub started: Timestamp,
+    /// Its plugins, in the order of the command line.
+    pub plugins: Vec<PluginRecord>,
+    /// Seconds that each plugin has, 0 for no limit.
+    pub timeout_seconds: u64,
+}
+
+/// A plugin of the run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PluginRecord {
+    /// The definition, as JSON.
+    pub definition: Value,
+    /// The directory that it came with.
+    pub bundle: Option<PathBuf>,
+}
+
+/// Why the directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkDirError {
+    /// Reading or writing failed.
+    #[error("failed to {what} `{path}`: {source}")]
+    Io {
+        /// `read`, `write`, `create`.
+        what: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// `run.json` does not say what a run is.
+    #[error("`{path}` does not describe a run: {source}")]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: serde_json::Error,
+    },
+    /// Another process has the run.
+    #[error("the run in `{0}` is being worked on by another process: end that one first")]
+    Locked(PathBuf),
+}
+
+/// The directory of a run. Held by one process at a time.
+#[derive(Debug)]
+pub struct WorkDir {
+    root: PathBuf,
+    // The lock goes with the open file.
+    _lock: File,
+}
+
+impl WorkDir {
+    /// Creates or opens the directory, and takes it for this process.
+    ///
+    /// # Errors
+    /// When it cannot be made, or another process has it.
+    pub fn open(root: PathBuf) -> Result<Self, WorkDirError> {
+        let failed = |what, path: &Path| {
+            let path = path.to_owned();
+            move |source| WorkDirError::Io { what, path, source }
+        };
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&root).map_err(failed("create", &root))?;
+        let path = root.join("lock");
+        let lock =
+            OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed("create", &path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(fs::TryLockError::WouldBlock) => return Err(WorkDirError::Locked(root)),
+            Err(fs::TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
+        }
+        for dir in ["scratch", "tree"] {
+            let path = root.join(dir);
+            fs::create_dir_all(&path).map_err(failed("create", &path))?;
+        }
+        Ok(Self { root, _lock: lock })
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// What becomes the archive.
+    #[must_use]
+    pub fn tree(&self) -> PathBuf {
+        self.root.join("tree")
+    }
+
+    /// Temporary files of post-processing.
+    #[must_use]
+    pub fn scratch(&self) -> PathBuf {
+        self.root.join("scratch")
+    }
+
+    /// Uploads under way.
+    #[must_use]
+    pub fn incoming(&self) -> PathBuf {
+        self.root.join("incoming")
+    }
+
+    /// The ledger's events.
+    #[must_use]
+    pub fn journal(&self) -> PathBuf {
+        self.root.join("journal")
+    }
+
+    /// The status, for people and other programs.
+    #[must_use]
+    pub fn status(&self) -> PathBuf {
+        self.root.join(STATUS_FILE)
+    }
+
+    /// The run that was begun here, if one was.
+    ///
+    /// # Errors
+    /// When there is one and it cannot be read.
+    pub fn record(&self) -> Result<Option<RunRecord>, WorkDirError> {
+        let Some(bytes) = self.read("run.json")? else { return Ok(None) };
+        serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|source| WorkDirError::Record { path: self.root.join("run.json"), source })
+    }
+
+    /// Writes down what the run is. From here on it can be continued.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn begin(&self, record: &RunRecord) -> Result<(), WorkDirError> {
+        let bytes = serde_json::to_vec_pretty(record)
+            .map_err(|source| WorkDirError::Record { path: self.root.join("run.json"), source })?;
+        self.write("run.json", &bytes, 0o600)
+    }
+
+    /// The run's authority, if it was made.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read.
+    pub fn authority(&self) -> Result<Option<String>, WorkDirError> {
+        Ok(self.read("ca.pem")?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// Keeps the run's authority.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn keep_authority(&self, pem: &str) -> Result<(), WorkDirError> {
+        self.write("ca.pem", pem.as_bytes(), 0o600)
+    }
+
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, WorkDirError> {
+        let path = self.root.join(name);
+        let mut bytes = Vec::new();
+        let result = File::open(&path).and_then(|file| file.take(MAX_FILE).read_to_end(&mut bytes));
+        match result {
+            Ok(_) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(WorkDirError::Io { what: "read", path, source }),
+        }
+    }
+
+    fn write(&self, name: &str, bytes: &[u8], mode: u32) -> Result<(), WorkDirError> {
+        let path = self.root.join(name);
+        replace(&path, bytes, mode).map_err(|source| WorkDirError::Io { what: "write", path, source })
+    }
+
+    /// Removes the directory with everything in it.
+    ///
+    /// # Errors
+    /// When something in it cannot be removed.
+    pub fn remove(self) -> Result<(), WorkDirError> {
+        fs::remove_dir_all(&self.root).map_err(|source| WorkDirError::Io {
+            what: "remove",
+            path: self.root.clone(),
+            source,
+        })
+    }
+}
+
+/// Name of the status file in the directory of a run.
+pub const STATUS_FILE: &str = "status.json";
+
+/// Writes `path` so that a reader sees the old bytes or the new, and a crash leaves one of them.
+pub(crate) fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let temporary = path.with_extension("new");
+    // A leftover of a crash may have another mode.
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&temporary, path)?;
+    if let Some(parent) = path.parent() {
+        File::open(parent)?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn one_process_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = WorkDir::open(dir.path().join("run")).unwrap();
+        assert!(matches!(WorkDir::open(dir.path().join("run")), Err(WorkDirError::Locked(_))));
+        drop(first);
+        WorkDir::open(dir.path().join("run")).unwrap();
+    }
+
+    #[test]
+    fn keys_are_for_the_owner_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let work = WorkDir::open(dir.path().join("run")).unwrap();
+        assert!(work.authority().unwrap().is_none());
+        work.keep_authority("secret").unwrap();
+        assert_eq!(work.authority().unwrap().as_deref(), Some("secret"));
+        let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(work.root().join("ca.pem")), 0o600);
+        assert_eq!(mode(work.root().to_owned()), 0o700);
+    }
+
+    #[test]
+    fn a_damaged_record_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let work = WorkDir::open(dir.path().join("run")).unwrap();
+        assert!(work.record().unwrap().is_none());
+        fs::write(work.root().join("run.json"), "{").unwrap();
+        assert!(work.record().unwrap_err().to_string().contains("run.json"));
+    }
+}

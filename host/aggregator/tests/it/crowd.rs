@@ -1,0 +1,105 @@
+//! Many workers at once, some of which never come to an end.
+
+use plumbline_core::{Status, Verdict};
+use tokio::task::JoinSet;
+
+use crate::harness::{Archive, Bed, Raw, file, key, put_head, send, source, until};
+
+const SENDING: usize = 200;
+const STALLED: usize = 20;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_finish_while_twenty_are_stalled() {
+    let bed = Bed::new();
+    let names: Vec<String> =
+        (0..SENDING).map(|n| format!("node-{n}")).chain((0..STALLED).map(|n| format!("stalled-{n}"))).collect();
+    let nodes: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &nodes).await;
+    let access = live.launch().await.access;
+
+    let mut stalled = Vec::new();
+    for n in 0..STALLED {
+        let mut raw = Raw::connect(&access).await;
+        raw.send(put_head(&format!("by-node/stalled-{n}/p"), &["Content-Length: 10"])).await.unwrap();
+        raw.send("half ").await.unwrap();
+        stalled.push(raw);
+    }
+    until(&live.state, |ledger| ledger.uploads().count() == STALLED).await;
+
+    let mut sending = JoinSet::new();
+    for n in 0..SENDING {
+        let access = access.clone();
+        sending.spawn(async move { send(&access, &format!("p/node-{n}"), &file("a.txt", format!("of {n}"))).await });
+    }
+    while let Some(sent) = sending.join_next().await {
+        sent.unwrap().unwrap();
+    }
+    let (missing, under_way) =
+        live.state.read(|ledger| (ledger.missing(&"p".parse().unwrap()).len(), ledger.uploads().count()));
+    assert_eq!((missing, under_way), (STALLED, STALLED), "everybody else is through, and they are still there");
+
+    for mut raw in stalled {
+        raw.send("whole").await.unwrap();
+        assert_eq!(raw.answer().await.status, 200);
+    }
+    let finished = live.finished().await;
+    assert_eq!(finished.verdict, Verdict::Passed);
+    let archive = Archive::of(&finished);
+    for n in 0..SENDING {
+        assert_eq!(archive.text(&format!("plugins/p/results/node-{n}/a.txt")), format!("of {n}"));
+    }
+    for n in 0..STALLED {
+        assert_eq!(archive.text(&format!("plugins/p/results/stalled-{n}/result")), "half whole");
+    }
+    assert_eq!(archive.tree("p").items.len(), SENDING + STALLED);
+}
+
+#[tokio::test]
+async fn stalled_uploads_are_ended_by_the_limit_and_may_be_tried_again() {
+    let mut bed = Bed::new();
+    bed.settings.receive.idle_seconds = 1;
+    let nodes = ["n0", "n1", "n2", "n3", "n4"];
+    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &nodes).await;
+    let access = live.launch().await.access;
+    let mut stalled = Vec::new();
+    for node in nodes {
+        let mut raw = Raw::connect(&access).await;
+        raw.send(put_head(&format!("by-node/{node}/p"), &["Content-Length: 10"])).await.unwrap();
+        stalled.push(raw);
+    }
+    for mut raw in stalled {
+        assert_eq!(raw.answer().await.status, 408);
+    }
+    assert_eq!(live.state.read(|ledger| ledger.uploads().count()), 0);
+    for node in nodes {
+        assert!(live.state.read(|ledger| ledger.error(&key(&format!("p/{node}"))).is_none()), "not an error yet");
+        send(&access, &format!("p/{node}"), &file("a.txt", "a")).await.unwrap();
+    }
+    let finished = live.finished().await;
+    assert_eq!(finished.plugins[0].outcome.total.status, Status::Passed);
+}
+
+#[tokio::test]
+async fn over_the_limit_of_connections_newcomers_wait_and_are_served() {
+    let mut bed = Bed::new();
+    bed.settings.receive.connections = 2;
+    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &["n0", "n1", "n2"]).await;
+    let access = live.launch().await.access;
+    let mut holding = Vec::new();
+    for node in ["n0", "n1"] {
+        let mut raw = Raw::connect(&access).await;
+        raw.send(put_head(&format!("by-node/{node}/p"), &["Content-Length: 10"])).await.unwrap();
+        holding.push(raw);
+    }
+    until(&live.state, |ledger| ledger.uploads().count() == 2).await;
+    let third = {
+        let access = access.clone();
+        tokio::spawn(async move { send(&access, "p/n2", &file("a.txt", "a")).await })
+    };
+    for mut raw in holding {
+        raw.send("0123456789").await.unwrap();
+        assert_eq!(raw.answer().await.status, 200);
+    }
+    third.await.unwrap().unwrap();
+    assert_eq!(live.finished().await.plugins[0].outcome.total.status, Status::Passed);
+}

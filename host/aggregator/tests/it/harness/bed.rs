@@ -1,0 +1,141 @@
+//! A directory for one run, and a run in it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use plumbline_aggregator::{Begun, Finished, Launch, Modules, Run, RunError, Settings, Source, State, WorkDir};
+use plumbline_core::Definition;
+use plumbline_sandbox::{Sandbox, SandboxConfig};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::TestDispatcher;
+use super::dispatcher::Launched;
+
+/// The stock modules in one sandbox for all tests.
+pub(crate) fn modules() -> Modules {
+    static MODULES: OnceLock<Modules> = OnceLock::new();
+    MODULES
+        .get_or_init(|| {
+            let sandbox = Sandbox::new(SandboxConfig::default()).unwrap();
+            let stock = plumbline_stock::load(&sandbox).unwrap();
+            Modules::new(sandbox, stock)
+        })
+        .clone()
+}
+
+/// A plugin. `rest` is further YAML: keys of `sonobuoy-config` indented by two spaces, or sections.
+pub(crate) fn source(name: &str, driver: &str, rest: &str) -> Source {
+    let yaml = format!(
+        "sonobuoy-config:\n  driver: {driver}\n  plugin-name: {name}\n{rest}\nspec:\n  name: plugin\n  image: none\n"
+    );
+    let parsed = Definition::parse(&yaml).unwrap_or_else(|error| panic!("{error}: {yaml}"));
+    Source { definition: Arc::new(parsed.definition), bundle: None }
+}
+
+/// The plugin, come from the directory `bundle`.
+pub(crate) fn with_bundle(source: Source, bundle: &Path) -> Source {
+    Source { bundle: Some(bundle.to_owned()), ..source }
+}
+
+/// A directory of its own for a run and its archive.
+pub(crate) struct Bed {
+    pub(crate) dir: TempDir,
+    pub(crate) settings: Settings,
+}
+
+impl Bed {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let output = dir.path().join("output");
+        std::fs::create_dir(&output).unwrap();
+        Self { dir, settings: Settings { output, ..Settings::default() } }
+    }
+
+    /// The working directory of the run.
+    pub(crate) fn root(&self) -> PathBuf {
+        self.dir.path().join("run")
+    }
+
+    /// What the run has on disk at this moment, as if the machine had lost power now.
+    pub(crate) fn crashed(&self) -> Self {
+        let copy = Self::new();
+        copy_all(&self.root(), &copy.root());
+        copy
+    }
+
+    pub(crate) async fn begin(
+        &self,
+        sources: Vec<Source>,
+        dispatcher: TestDispatcher,
+    ) -> Result<(Run, Begun), RunError> {
+        let work = WorkDir::open(self.root())?;
+        Run::begin(work, sources, self.settings.clone(), &modules(), Arc::new(dispatcher)).await
+    }
+
+    /// Begins a run or goes on with it, and executes it in a task.
+    pub(crate) async fn live(&self, sources: Vec<Source>, nodes: &[&str]) -> Live {
+        let (dispatcher, launched) = TestDispatcher::new(nodes);
+        self.live_with(sources, dispatcher, launched).await
+    }
+
+    pub(crate) async fn live_with(&self, sources: Vec<Source>, dispatcher: TestDispatcher, launched: Launched) -> Live {
+        let (run, begun) = self.begin(sources, dispatcher).await.unwrap_or_else(|error| panic!("{error}"));
+        let (state, cancel) = (run.state(), CancellationToken::new());
+        let task = tokio::spawn(Box::pin(run.execute(cancel.clone())));
+        Live { state, cancel, begun, launched, task }
+    }
+}
+
+/// A run that is being executed.
+pub(crate) struct Live {
+    pub(crate) state: State,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) begun: Begun,
+    pub(crate) launched: Launched,
+    task: JoinHandle<Result<Finished, RunError>>,
+}
+
+impl Live {
+    /// The next plugin that is launched.
+    pub(crate) async fn launch(&mut self) -> Launch {
+        self.launched.next().await.0
+    }
+
+    /// The next `n` plugins that are launched, in the order of their names.
+    pub(crate) async fn launches(&mut self, n: usize) -> Vec<Launch> {
+        let mut all = Vec::new();
+        for _ in 0..n {
+            all.push(self.launch().await);
+        }
+        all.sort_by(|a, b| a.definition.name.cmp(&b.definition.name));
+        all
+    }
+
+    /// Waits for the end of the run.
+    pub(crate) async fn finished(self) -> Finished {
+        let ended = tokio::time::timeout(super::PATIENCE, self.task).await.expect("the run does not end");
+        ended.unwrap().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Ends the run before its time, whatever it has.
+    pub(crate) async fn interrupt(self) -> Finished {
+        self.cancel.cancel();
+        self.finished().await
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_all(&entry.path(), &target);
+        } else if entry.file_name() != "status.json" && entry.file_name() != "status.new" {
+            // The status is replaced while we look, and nothing is read from it.
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

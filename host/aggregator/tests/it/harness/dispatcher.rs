@@ -1,0 +1,111 @@
+//! A dispatcher that launches nothing: it hands launches to the test, which plays the workers.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report};
+use plumbline_core::{Node, PluginName};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{PATIENCE, key};
+
+pub(crate) struct TestDispatcher {
+    nodes: Vec<Node>,
+    launches: mpsc::UnboundedSender<(Launch, mpsc::Sender<Report>)>,
+    refused: BTreeMap<String, String>,
+    exits: Mutex<Vec<Exit>>,
+    settled: mpsc::UnboundedSender<String>,
+    hold: Option<CancellationToken>,
+}
+
+/// What the dispatcher was told to do.
+pub(crate) struct Launched {
+    launches: mpsc::UnboundedReceiver<(Launch, mpsc::Sender<Report>)>,
+    /// Plugins that were settled, and at last an empty text for the cleanup.
+    pub(crate) calls: mpsc::UnboundedReceiver<String>,
+}
+
+impl Launched {
+    pub(crate) async fn next(&mut self) -> (Launch, mpsc::Sender<Report>) {
+        tokio::time::timeout(PATIENCE, self.launches.recv()).await.expect("nothing is launched").unwrap()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.launches.is_empty()
+    }
+
+    /// Everything that was told so far.
+    pub(crate) fn calls(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.calls.try_recv().ok()).collect()
+    }
+}
+
+impl TestDispatcher {
+    pub(crate) fn new(nodes: &[&str]) -> (Self, Launched) {
+        let nodes = nodes.iter().map(|name| node(name)).collect();
+        let (launches, launched) = mpsc::unbounded_channel();
+        let (settled, calls) = mpsc::unbounded_channel();
+        let (refused, exits) = Default::default();
+        (Self { nodes, launches, refused, exits, settled, hold: None }, Launched { launches: launched, calls })
+    }
+
+    /// The launch of `plugin` fails with this sentence.
+    pub(crate) fn refuse(mut self, plugin: &str, sentence: &str) -> Self {
+        self.refused.insert(plugin.to_owned(), sentence.to_owned());
+        self
+    }
+
+    /// No plugin is settled before the token is cancelled.
+    pub(crate) fn hold(mut self, until: CancellationToken) -> Self {
+        self.hold = Some(until);
+        self
+    }
+
+    /// The execution of `result` ended like this after it had sent its results.
+    pub(crate) fn exit(self, result: &str, text: &str) -> Self {
+        self.exits.lock().unwrap().push(Exit { key: key(result), text: text.to_owned() });
+        self
+    }
+}
+
+fn node(name: &str) -> Node {
+    serde_json::from_value(serde_json::json!({
+        "name": name, "labels": {}, "taints": [], "ready": true, "unschedulable": false, "os": "linux", "arch": "amd64"
+    }))
+    .unwrap()
+}
+
+impl Dispatcher for TestDispatcher {
+    fn nodes(&self) -> BoxFuture<'_, Result<Vec<Node>, DispatchError>> {
+        Box::pin(async { Ok(self.nodes.clone()) })
+    }
+
+    fn launch(&self, launch: Launch, reports: mpsc::Sender<Report>) -> BoxFuture<'_, Result<(), DispatchError>> {
+        Box::pin(async move {
+            if let Some(sentence) = self.refused.get(launch.definition.name.as_str()) {
+                return Err(DispatchError::new(sentence.clone()));
+            }
+            // A test that has ended does not look any more.
+            let _ = self.launches.send((launch, reports));
+            Ok(())
+        })
+    }
+
+    fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>> {
+        Box::pin(async move {
+            if let Some(hold) = &self.hold {
+                hold.cancelled().await;
+            }
+            let _ = self.settled.send(plugin.to_string());
+            self.exits.lock().unwrap().extract_if(.., |exit| exit.key.plugin == *plugin).collect()
+        })
+    }
+
+    fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>> {
+        Box::pin(async {
+            let _ = self.settled.send(String::new());
+            Ok(())
+        })
+    }
+}

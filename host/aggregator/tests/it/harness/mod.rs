@@ -1,0 +1,55 @@
+//! What the tests share: a place for runs, a dispatcher that does as it is told, workers, and clients that behave badly.
+
+mod archive;
+mod bed;
+mod dispatcher;
+mod raw;
+
+pub(crate) use archive::Archive;
+pub(crate) use bed::{Bed, Live, modules, source, with_bundle};
+pub(crate) use dispatcher::TestDispatcher;
+pub(crate) use raw::{Answer, Raw, put_head};
+
+use std::time::Duration;
+
+use plumbline_aggregator::{State, WorkerAccess};
+use plumbline_core::{Ledger, ResultKey};
+use plumbline_phonehome::{Bytes, Client, ClientConfig, ClientError, Outcome, RetryPolicy, Source, Upload};
+
+/// How long anything may take before a test gives up. Nothing is expected to come near it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) fn key(text: &str) -> ResultKey {
+    text.parse().unwrap()
+}
+
+pub(crate) fn client(access: &WorkerAccess) -> Client {
+    Client::new(&ClientConfig {
+        aggregator_url: access.aggregator_url.clone(),
+        ca_cert: access.ca_cert.clone(),
+        client_cert: access.client_cert.clone(),
+        client_key: access.client_key.clone(),
+    })
+    .unwrap()
+}
+
+/// A file of that name and content, ready to be sent.
+pub(crate) fn file(name: &str, content: impl Into<Vec<u8>>) -> Upload {
+    Upload::result(Source::Bytes(Bytes::from(content.into())), "text/plain", Some(name.to_owned()))
+}
+
+/// Sends `upload` once as the result of `to`.
+pub(crate) async fn send(access: &WorkerAccess, to: &str, upload: &Upload) -> Result<Outcome, ClientError> {
+    client(access).put_result(&key(to), upload, &RetryPolicy::never()).await
+}
+
+/// Waits until the ledger is as wished.
+pub(crate) async fn until(state: &State, mut wish: impl FnMut(&Ledger) -> bool) {
+    let mut changes = state.changes();
+    let wait = async {
+        while !state.read(&mut wish) {
+            changes.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.expect("the ledger does not become what it should be");
+}

@@ -1,0 +1,11 @@
+//! Whole runs against real workers, real modules and real archives.
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod crowd;
+mod goldens;
+mod harness;
+mod memory;
+mod modules_fail;
+mod restart;
+mod runs;
+mod uploads;

@@ -1,0 +1,188 @@
+//! Runs whose aggregator died, begun again in what it left on disk.
+
+use plumbline_aggregator::journal::JournalError;
+use plumbline_aggregator::{Begun, Report, RunError};
+use plumbline_core::ledger::ErrorRecord;
+use plumbline_core::{Status, Verdict};
+use plumbline_phonehome::Outcome;
+use tokio_util::sync::CancellationToken;
+
+use crate::harness::{Archive, Bed, Live, Raw, TestDispatcher, file, key, put_head, send, source, until};
+
+/// What a worker of the first life holds, pointed at the second: only the port has changed.
+fn moved(
+    old: &plumbline_aggregator::WorkerAccess,
+    new: &plumbline_aggregator::WorkerAccess,
+) -> plumbline_aggregator::WorkerAccess {
+    plumbline_aggregator::WorkerAccess { aggregator_url: new.aggregator_url.clone(), ..old.clone() }
+}
+
+/// The plugin `p` on three nodes, of which the first has sent its result.
+async fn one_of_three() -> (Bed, Live, plumbline_aggregator::WorkerAccess) {
+    let bed = Bed::new();
+    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &["n1", "n2", "n3"]).await;
+    let access = live.launch().await.access;
+    send(&access, "p/n1", &file("a.txt", "first life")).await.unwrap();
+    (bed, live, access)
+}
+
+#[tokio::test]
+async fn a_run_goes_on_where_it_was_broken_off() {
+    let (bed, first, old) = one_of_three().await;
+    // A worker in the middle of its upload.
+    let mut half = Raw::connect(&old).await;
+    half.send(put_head("by-node/n2/p", &["Content-Length: 10"])).await.unwrap();
+    half.send("half ").await.unwrap();
+    until(&first.state, |ledger| ledger.uploads().count() == 1).await;
+    // The acknowledged one behind it brings the journal to the disk.
+    let run = first.state.status();
+    assert!(first.launched.is_empty(), "{run:?}");
+    let crashed = bed.crashed();
+    assert!(std::fs::read_dir(crashed.root().join("incoming")).unwrap().count() > 0);
+
+    // The nodes are others by now: what was expected stays expected. And so do the plugins.
+    let mut second = crashed.live(vec![source("other", "Job", "")], &["n8", "n9"]).await;
+    assert_eq!(second.begun, Begun::Continued);
+    let launch = second.launch().await;
+    assert_eq!(launch.definition.name.as_str(), "p");
+    assert_eq!(launch.missing, ["p/n2", "p/n3"].map(key));
+    assert_eq!(std::fs::read_dir(crashed.root().join("incoming")).unwrap().count(), 0, "the half upload is forgotten");
+    assert_eq!(launch.access.ca_cert, old.ca_cert);
+
+    let old = moved(&old, &launch.access);
+    assert_eq!(
+        send(&old, "p/n1", &file("a.txt", "again")).await.unwrap(),
+        Outcome::AlreadyReceived,
+        "a certificate of the first life, and a result of it"
+    );
+    assert_eq!(send(&old, "p/n2", &file("a.txt", "second life")).await.unwrap(), Outcome::Stored);
+    assert_eq!(send(&launch.access, "p/n3", &file("a.txt", "second life")).await.unwrap(), Outcome::Stored);
+    let finished = second.finished().await;
+    assert_eq!(finished.verdict, Verdict::Passed);
+    let archive = Archive::of(&finished);
+    assert_eq!(archive.text("plugins/p/results/n1/a.txt"), "first life");
+    assert_eq!(archive.text("plugins/p/results/n2/a.txt"), "second life");
+    drop(first);
+}
+
+#[tokio::test]
+async fn errors_are_written_anew_and_finished_plugins_are_not_launched_again() {
+    let bed = Bed::new();
+    let sources = vec![source("done", "Job", ""), source("rest", "DaemonSet", "")];
+    let mut first = bed.live(sources, &["n1", "n2"]).await;
+    let mut reports = None;
+    let mut done = None;
+    for _ in 0..2 {
+        let (launch, to) = first.launched.next().await;
+        if launch.definition.name.as_str() == "done" { done = Some(launch.access) } else { reports = Some(to) }
+    }
+    send(&done.unwrap(), "done/global", &file("a.txt", "a")).await.unwrap();
+    let error = ErrorRecord::new("the pod is gone");
+    reports.unwrap().send(Report::Failed { key: key("rest/n1"), error }).await.unwrap();
+    until(&first.state, |ledger| {
+        ledger.plugin_result(&"done".parse().unwrap()).is_some() && ledger.error(&key("rest/n1")).is_some()
+    })
+    .await;
+    // An acknowledged event behind the report, so that the report is on disk.
+    first
+        .state
+        .apply_durable(plumbline_core::ledger::Event::Launched { plugin: "rest".parse().unwrap() })
+        .await
+        .unwrap();
+    let crashed = bed.crashed();
+    let errors = crashed.root().join("tree/plugins/rest/errors");
+    let _ = std::fs::remove_dir_all(&errors);
+
+    let mut second = crashed.live(Vec::new(), &[]).await;
+    let launch = second.launch().await;
+    assert_eq!(launch.missing, [key("rest/n2")]);
+    until(&second.state, |ledger| ledger.plugin_result(&"done".parse().unwrap()).is_some()).await;
+    assert!(second.launched.is_empty(), "`done` is done");
+    send(&launch.access, "rest/n2", &file("a.txt", "a")).await.unwrap();
+    let finished = second.finished().await;
+    let archive = Archive::of(&finished);
+    assert_eq!(archive.json("plugins/rest/errors/n1/error.json")["error"], "the pod is gone");
+    assert_eq!(archive.tree("done").status, Status::Passed);
+    assert_eq!(finished.plugins.len(), 2);
+    assert_eq!(finished.plugins[0].outcome.total.status, Status::Passed);
+}
+
+#[tokio::test]
+async fn a_run_whose_results_are_all_in_only_has_to_be_read_and_packed() {
+    let bed = Bed::new();
+    let (dispatcher, launched) = TestDispatcher::new(&[]);
+    let hold = CancellationToken::new();
+    let dispatcher = dispatcher.hold(hold.clone());
+    let mut first = bed.live_with(vec![source("p", "Job", "")], dispatcher, launched).await;
+    let access = first.launch().await.access;
+    send(&access, "p/global", &file("a.txt", "a")).await.unwrap();
+    let crashed = bed.crashed();
+    hold.cancel();
+    let first = first.finished().await;
+
+    let second = crashed.live(Vec::new(), &[]).await.finished().await;
+    assert_eq!((second.run, second.started), (first.run, first.started));
+    assert_eq!(second.archive.file_name(), first.archive.file_name(), "the same run, the same name");
+    assert_eq!(second.verdict, Verdict::Passed);
+    let (first, second) = (Archive::of(&first), Archive::of(&second));
+    assert_eq!(second.tree("p"), first.tree("p"));
+    assert_eq!(second.text("plugins/p/results/global/a.txt"), "a");
+}
+
+#[tokio::test]
+async fn a_torn_last_line_of_the_journal_is_what_a_crash_leaves() {
+    let (bed, _first, old) = one_of_three().await;
+    let crashed = bed.crashed();
+    let path = crashed.root().join("journal");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.extend_from_slice(b"0badc0de {\"at\":\"2026-");
+    std::fs::write(&path, bytes).unwrap();
+    let mut second = crashed.live(Vec::new(), &[]).await;
+    let launch = second.launch().await;
+    assert_eq!(launch.missing, ["p/n2", "p/n3"].map(key));
+    let old = moved(&old, &launch.access);
+    for result in ["p/n2", "p/n3"] {
+        send(&old, result, &file("a.txt", "a")).await.unwrap();
+    }
+    assert_eq!(second.finished().await.verdict, Verdict::Passed);
+}
+
+#[tokio::test]
+async fn damage_in_the_middle_of_the_journal_is_named_and_nothing_is_touched() {
+    let (bed, _first, _old) = one_of_three().await;
+    let crashed = bed.crashed();
+    let path = crashed.root().join("journal");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[30] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let (dispatcher, launched) = TestDispatcher::new(&[]);
+    let Err(error) = crashed.begin(Vec::new(), dispatcher).await else { panic!("it went on") };
+    assert!(matches!(error, RunError::Journal(JournalError::Damaged { line: 1, .. })), "{error}");
+    assert!(launched.is_empty());
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    assert!(crashed.root().join("tree/plugins/p/results/n1/a.txt").exists());
+}
+
+#[tokio::test]
+async fn the_directory_of_a_run_is_used_by_one_at_a_time() {
+    let (bed, _first, _old) = one_of_three().await;
+    let (dispatcher, _launched) = TestDispatcher::new(&[]);
+    let Err(error) = bed.begin(Vec::new(), dispatcher).await else { panic!("two at once") };
+    assert!(matches!(error, RunError::WorkDir(plumbline_aggregator::WorkDirError::Locked(_))), "{error}");
+}
+
+#[tokio::test]
+async fn a_run_that_is_dropped_does_not_listen_any_more() {
+    let bed = Bed::new();
+    let (dispatcher, _launched) = TestDispatcher::new(&[]);
+    let (run, _) = bed.begin(vec![source("p", "Job", "")], dispatcher).await.unwrap();
+    let address = run.url().strip_prefix("https://").unwrap().to_owned();
+    tokio::net::TcpStream::connect(&address).await.unwrap();
+    drop(run);
+    let closed = async {
+        while tokio::net::TcpStream::connect(&address).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(crate::harness::PATIENCE, closed).await.expect("it still listens");
+}

@@ -1,0 +1,346 @@
+//! Runs from their plugins to their archive.
+
+use std::path::Path;
+use std::time::Duration;
+
+use plumbline_aggregator::{Begun, ModuleError, PlanError, Report, RunError, RunLogLayer};
+use plumbline_core::ledger::ErrorRecord;
+use plumbline_core::{Item, Status, Verdict};
+use plumbline_phonehome::{Outcome, Upload};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tracing_subscriber::layer::SubscriberExt;
+
+use crate::harness::{Archive, Bed, TestDispatcher, file, key, send, source, until, with_bundle};
+
+const JUNIT: &str = r#"<testsuites><testsuite name="suite"><testcase name="good"/><testcase name="bad"><failure message="no"/></testcase></testsuite></testsuites>"#;
+
+/// The leaves of a tree with their statuses.
+fn leaves(tree: &Item) -> Vec<(String, Status)> {
+    tree.leaves().map(|leaf| (leaf.name.clone(), leaf.status.clone())).collect()
+}
+
+#[tokio::test]
+async fn two_plugins_to_the_archive() {
+    let bed = Bed::new();
+    let log = bed.root().join("tree/meta/run.log");
+    let subscriber = tracing_subscriber::registry().with(RunLogLayer::create(&log).unwrap());
+    // With a single subscriber in the process, places that other tests' threads come by first would be taken for uninteresting.
+    let _second = tracing::Dispatch::new(tracing_subscriber::registry());
+    let _guard = tracing::subscriber::set_default(subscriber);
+
+    let sources = vec![source("zeta", "Job", "  result-format: junit"), source("alpha", "DaemonSet", "")];
+    let mut live = bed.live(sources, &["n1", "n2", "n3"]).await;
+    assert_eq!(live.begun, Begun::New);
+    let [alpha, zeta] = live.launches(2).await.try_into().unwrap();
+    assert_eq!(alpha.missing, ["alpha/n1", "alpha/n2", "alpha/n3"].map(key));
+    assert_eq!(zeta.missing, [key("zeta/global")]);
+    for node in ["n2", "n3", "n1"] {
+        let upload = file("facts.txt", format!("facts of {node}"));
+        assert_eq!(send(&alpha.access, &format!("alpha/{node}"), &upload).await.unwrap(), Outcome::Stored);
+    }
+    send(&zeta.access, "zeta/global", &file("junit.xml", JUNIT)).await.unwrap();
+    let finished = live.finished().await;
+
+    assert_eq!(finished.verdict, Verdict::Failed);
+    let order: Vec<&str> = finished.plugins.iter().map(|plugin| plugin.plugin.as_str()).collect();
+    assert_eq!(order, ["zeta", "alpha"], "the order of the command line");
+    let bytes = std::fs::read(&finished.archive).unwrap();
+    assert_eq!(finished.sha256, hex::encode(Sha256::digest(&bytes)));
+    assert_eq!(finished.bytes, bytes.len() as u64);
+    let name = finished.archive.file_name().unwrap().to_str().unwrap();
+    assert_eq!(name, plumbline_archive::layout::archive_name(finished.started, &finished.run));
+    assert_eq!((finished.status.tar_info.name.as_str(), &finished.status.tar_info.sha256), (name, &finished.sha256));
+    assert!(!bed.root().exists(), "the working directory is gone");
+
+    let archive = Archive::of(&finished);
+    let names: Vec<&str> = archive.0.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "meta/config.json",
+            "meta/info.json",
+            "meta/run.log",
+            "plugins/alpha/definition.json",
+            "plugins/alpha/results/n1/facts.txt",
+            "plugins/alpha/results/n2/facts.txt",
+            "plugins/alpha/results/n3/facts.txt",
+            "plugins/alpha/sonobuoy_results.yaml",
+            "plugins/zeta/definition.json",
+            "plugins/zeta/results/global/junit.xml",
+            "plugins/zeta/sonobuoy_results.yaml",
+        ]
+    );
+    assert_eq!(archive.text("plugins/alpha/results/n2/facts.txt"), "facts of n2");
+    assert_eq!(archive.json("meta/info.json"), json!({"plugins": ["alpha", "zeta"]}));
+    assert_eq!(archive.json("meta/config.json")["UUID"], finished.run.to_string());
+    let definition = archive.json("plugins/zeta/definition.json");
+    assert_eq!(definition["Definition"]["sonobuoy-config"]["plugin-name"], "zeta");
+    assert_eq!(definition["SessionID"], finished.run.short());
+
+    let alpha = archive.tree("alpha");
+    assert_eq!(alpha.status, Status::Passed);
+    let nodes: Vec<(&str, &str)> =
+        alpha.items.iter().map(|node| (node.name.as_str(), node.meta["type"].as_str())).collect();
+    assert_eq!(nodes, [("n1", "node"), ("n2", "node"), ("n3", "node")]);
+    assert_eq!(alpha.items[0].items[0].meta["file"], "results/n1/facts.txt");
+    let zeta = archive.tree("zeta");
+    assert_eq!(leaves(&zeta), [("good".to_owned(), Status::Passed), ("bad".to_owned(), Status::Failed)]);
+
+    let lines: Vec<Value> =
+        archive.text("meta/run.log").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let said = |msg: &str| lines.iter().filter(|line| line["msg"] == msg).count();
+    assert_eq!((said("launched"), said("result received"), said("post-processed")), (2, 4, 2), "{lines:#?}");
+}
+
+#[tokio::test]
+async fn a_plugin_that_nobody_answers_is_unknown_with_a_reason() {
+    let bed = Bed::new();
+    let live = bed.live(vec![source("lonely", "DaemonSet", "")], &[]).await;
+    let finished = live.finished().await;
+    assert_eq!(finished.verdict, Verdict::NothingToJudge);
+    let tree = Archive::of(&finished).tree("lonely");
+    assert_eq!((tree.status, tree.items.len()), (Status::Unknown, 0));
+    assert_eq!(tree.meta["reason"], "the plugin has no results: nothing can be said of it");
+}
+
+#[tokio::test]
+async fn a_launch_that_fails_is_a_failed_result() {
+    let bed = Bed::new();
+    let (dispatcher, launched) = TestDispatcher::new(&["n1", "n2"]);
+    let dispatcher = dispatcher.refuse("broken", "the image is not there");
+    let sources = vec![source("broken", "DaemonSet", ""), source("good", "Job", "")];
+    let mut live = bed.live_with(sources, dispatcher, launched).await;
+    let good = live.launch().await;
+    send(&good.access, "good/global", &file("a.txt", "a")).await.unwrap();
+    let finished = live.finished().await;
+    let archive = Archive::of(&finished);
+    assert_eq!(finished.verdict, Verdict::Incomplete, "an error stands in place of results");
+    for node in ["n1", "n2"] {
+        let error = archive.json(&format!("plugins/broken/errors/{node}/error.json"));
+        assert!(error["error"].as_str().unwrap().contains("the image is not there"), "{error}");
+    }
+    assert_eq!(archive.tree("broken").status, Status::Failed);
+    assert_eq!(archive.tree("good").status, Status::Passed);
+}
+
+#[tokio::test]
+async fn what_the_dispatcher_reports_stands_in_place_of_the_result() {
+    let bed = Bed::new();
+    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &["n1", "n2"]).await;
+    let (launch, reports) = live.launched.next().await;
+    let error = ErrorRecord::new("the pod is gone").with("pod", json!({"kind": "Pod"}));
+    reports.send(Report::Failed { key: key("p/n1"), error }).await.unwrap();
+    until(&live.state, |ledger| ledger.error(&key("p/n1")).is_some()).await;
+    send(&launch.access, "p/n2", &file("a.txt", "a")).await.unwrap();
+    let finished = live.finished().await;
+    let archive = Archive::of(&finished);
+    let error = archive.json("plugins/p/errors/n1/error.json");
+    assert_eq!(error, json!({"error": "the pod is gone", "pod": {"kind": "Pod"}}));
+    let tree = archive.tree("p");
+    assert_eq!(tree.status, Status::Failed);
+    let failed = tree.find("the pod is gone").unwrap();
+    assert_eq!((&failed.status, failed.meta["file"].as_str()), (&Status::Failed, "errors/n1/error.json"));
+    assert_eq!(finished.verdict, Verdict::Incomplete);
+    assert_eq!(finished.plugins[0].outcome.nodes["n1"].status, Status::Failed);
+}
+
+#[tokio::test]
+async fn a_report_about_a_result_that_nobody_expects_changes_nothing() {
+    let bed = Bed::new();
+    let mut live = bed.live(vec![source("p", "Job", "")], &["n1"]).await;
+    let (launch, reports) = live.launched.next().await;
+    for stranger in ["p/n1", "other/global"] {
+        let error = ErrorRecord::new("of no concern");
+        reports.send(Report::Failed { key: key(stranger), error }).await.unwrap();
+    }
+    send(&launch.access, "p/global", &file("a.txt", "a")).await.unwrap();
+    let finished = live.finished().await;
+    assert_eq!(finished.verdict, Verdict::Passed);
+    assert!(Archive::of(&finished).0.keys().all(|name| !name.contains("errors/")));
+}
+
+#[tokio::test]
+async fn a_plugin_whose_time_is_over_has_timed_out() {
+    let bed = Bed::new();
+    let mut live = bed.live(vec![source("slow", "Job", "plumbline:\n  timeout: 1s")], &[]).await;
+    live.launch().await;
+    let finished = live.finished().await;
+    assert_eq!(finished.verdict, Verdict::Incomplete);
+    let tree = Archive::of(&finished).tree("slow");
+    assert_eq!(leaves(&tree), [("timeout waiting for results".to_owned(), Status::Timeout)]);
+    assert_eq!(tree.status, Status::Failed);
+}
+
+#[tokio::test]
+async fn an_exit_after_the_results_is_a_failed_leaf_beside_them() {
+    let bed = Bed::new();
+    let (dispatcher, launched) = TestDispatcher::new(&[]);
+    let dispatcher = dispatcher.exit("p/global", "exited with code 3");
+    let mut live = bed.live_with(vec![source("p", "Job", "")], dispatcher, launched).await;
+    let launch = live.launch().await;
+    send(&launch.access, "p/global", &file("a.txt", "a")).await.unwrap();
+    let finished = live.finished().await;
+    let archive = Archive::of(&finished);
+    assert_eq!(archive.json("plugins/p/errors/global/exit.json"), json!({"exit": "exited with code 3"}));
+    let tree = archive.tree("p");
+    assert_eq!(
+        leaves(&tree),
+        [("a.txt".to_owned(), Status::Passed), ("exited with code 3".to_owned(), Status::Failed)]
+    );
+    assert_eq!((tree.status, finished.verdict), (Status::Failed, Verdict::Failed));
+}
+
+#[tokio::test]
+async fn an_interrupted_run_keeps_what_it_has() {
+    let bed = Bed::new();
+    let sources = vec![source("half", "DaemonSet", ""), source("later", "Job", "  order: 1")];
+    let mut live = bed.live(sources, &["n1", "n2"]).await;
+    let launch = live.launch().await;
+    send(&launch.access, "half/n1", &file("a.txt", "kept")).await.unwrap();
+    let finished = live.interrupt().await;
+    assert_eq!(finished.verdict, Verdict::Interrupted);
+    assert!(finished.status.interrupted);
+    let archive = Archive::of(&finished);
+    assert_eq!(archive.text("plugins/half/results/n1/a.txt"), "kept");
+    assert!(archive.json("plugins/half/errors/n2/error.json")["error"].as_str().unwrap().contains("interrupted"));
+    assert!(archive.has("plugins/later/errors/global/error.json"), "what was never launched is accounted for");
+}
+
+#[tokio::test]
+async fn groups_are_launched_one_after_the_other_and_the_end_is_cleaned_up_once() {
+    let bed = Bed::new();
+    let sources =
+        vec![source("last", "Job", "  order: 7"), source("a", "Job", "  order: -1"), source("b", "Job", "  order: -1")];
+    let mut live = bed.live(sources, &[]).await;
+    let first = live.launches(2).await;
+    assert_eq!(first.iter().map(|launch| launch.definition.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    send(&first[0].access, "a/global", &file("a.txt", "a")).await.unwrap();
+    until(&live.state, |ledger| ledger.plugin_result(&"a".parse().unwrap()).is_some()).await;
+    assert!(live.launched.is_empty(), "`b` is not complete");
+    send(&first[1].access, "b/global", &file("a.txt", "a")).await.unwrap();
+    let last = live.launch().await;
+    assert_eq!(last.definition.name.as_str(), "last");
+    send(&last.access, "last/global", &file("a.txt", "a")).await.unwrap();
+    until(&live.state, |ledger| ledger.plugin_result(&"last".parse().unwrap()).is_some()).await;
+    let mut calls = live.launched.calls();
+    if calls.last().is_none_or(|call| !call.is_empty()) {
+        calls.extend(live.launched.calls.recv().await);
+    }
+    assert_eq!(calls, ["a", "b", "last", ""]);
+    assert!(live.launched.calls().is_empty());
+    assert_eq!(live.finished().await.verdict, Verdict::Passed);
+}
+
+#[tokio::test]
+async fn a_format_that_nobody_knows_is_listed_with_a_warning() {
+    let bed = Bed::new();
+    let mut live = bed.live(vec![source("p", "Job", "  result-format: cobol")], &[]).await;
+    let launch = live.launch().await;
+    send(&launch.access, "p/global", &file("a.txt", "a")).await.unwrap();
+    let finished = live.finished().await;
+    let tree = Archive::of(&finished).tree("p");
+    assert!(tree.meta["warning"].contains("result format `cobol` is not known"), "{}", tree.meta["warning"]);
+    assert_eq!(leaves(&tree), [("a.txt".to_owned(), Status::Passed)]);
+}
+
+#[tokio::test]
+async fn expectations_that_nobody_knows_end_the_run_before_it_begins() {
+    let bed = Bed::new();
+    let (dispatcher, launched) = TestDispatcher::new(&[]);
+    let sources = vec![source("p", "Job", "plumbline:\n  expectations: nobody")];
+    let Err(error) = bed.begin(sources, dispatcher).await else { panic!("it began") };
+    assert!(matches!(error, RunError::Plan(PlanError::Module { source: ModuleError::Unknown { .. }, .. })), "{error}");
+    assert!(error.to_string().starts_with("plugin `p`: expectations `nobody` is not known"), "{error}");
+    assert!(launched.is_empty());
+    assert!(!bed.root().join("run.json").exists(), "nothing was begun");
+}
+
+#[tokio::test]
+async fn a_run_that_could_not_be_planned_can_be_begun_in_the_same_place_with_other_plugins() {
+    let bed = Bed::new();
+    let (dispatcher, _launched) = TestDispatcher::new(&[]);
+    let sources = vec![source("first", "Job", ""), source("second", "Job", "plumbline:\n  expectations: nobody")];
+    assert!(bed.begin(sources, dispatcher).await.is_err());
+    let mut live = bed.live(vec![source("third", "Job", "")], &[]).await;
+    assert_eq!(live.begun, Begun::New);
+    let launch = live.launch().await;
+    send(&launch.access, "third/global", &file("a.txt", "a")).await.unwrap();
+    let finished = live.finished().await;
+    let entries: Vec<_> = finished.status.plugins.unwrap().into_iter().map(|entry| entry.plugin).collect();
+    assert_eq!(entries, ["third"], "nothing is left of the attempt before");
+    assert_eq!(finished.verdict, Verdict::Passed);
+}
+
+#[tokio::test]
+async fn a_run_without_plugins_does_not_begin() {
+    let bed = Bed::new();
+    let (dispatcher, _launched) = TestDispatcher::new(&[]);
+    assert!(matches!(bed.begin(Vec::new(), dispatcher).await, Err(RunError::NoPlugins)));
+}
+
+/// The stock module of that name as a file `file` in `dir`.
+fn bundle(dir: &Path, module: &str, file: &str) {
+    let stock = plumbline_stock::embedded().iter().find(|stock| stock.name == module).unwrap();
+    std::fs::write(dir.join(file), stock.wasm).unwrap();
+}
+
+#[tokio::test]
+async fn a_module_of_the_bundle_is_taken_before_one_of_the_stock() {
+    let bed = Bed::new();
+    let dir = tempfile::tempdir().unwrap();
+    // Under the name of one, the other: it lists files and does not read them.
+    bundle(dir.path(), "raw", "junit.wasm");
+    let sources = vec![
+        with_bundle(source("own", "Job", "  result-format: junit"), dir.path()),
+        source("stock", "Job", "  result-format: junit"),
+    ];
+    let mut live = bed.live(sources, &[]).await;
+    let [own, stock] = live.launches(2).await.try_into().unwrap();
+    assert_eq!(own.bundle.as_deref(), Some(dir.path()));
+    send(&own.access, "own/global", &file("junit.xml", JUNIT)).await.unwrap();
+    send(&stock.access, "stock/global", &file("junit.xml", JUNIT)).await.unwrap();
+    let finished = live.finished().await;
+    let archive = Archive::of(&finished);
+    assert_eq!(leaves(&archive.tree("own")), [("junit.xml".to_owned(), Status::Passed)]);
+    assert_eq!(leaves(&archive.tree("stock")).len(), 2);
+}
+
+#[tokio::test]
+async fn a_module_of_the_bundle_that_is_none_is_named() {
+    let bed = Bed::new();
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("mine.wasm"), "not a component").unwrap();
+    let (dispatcher, _launched) = TestDispatcher::new(&[]);
+    let sources = vec![with_bundle(source("p", "Job", "  result-format: mine"), dir.path())];
+    let Err(error) = bed.begin(sources, dispatcher).await else { panic!("it began") };
+    assert!(matches!(error, RunError::Plan(PlanError::Module { source: ModuleError::Load { .. }, .. })), "{error}");
+    assert!(error.to_string().contains("mine.wasm"), "{error}");
+}
+
+#[tokio::test]
+async fn an_error_document_of_a_worker_stands_in_place_of_the_result() {
+    let bed = Bed::new();
+    let mut live = bed.live(vec![source("p", "Job", "")], &[]).await;
+    let launch = live.launch().await;
+    send(&launch.access, "p/global", &Upload::failure("the disk is full")).await.unwrap();
+    let finished = live.finished().await;
+    let archive = Archive::of(&finished);
+    assert_eq!(archive.json("plugins/p/errors/global/error.json"), json!({"error": "the disk is full"}));
+    assert_eq!(leaves(&archive.tree("p")), [("the disk is full".to_owned(), Status::Failed)]);
+    assert!(!archive.has("plugins/p/results/global/error.json"));
+}
+
+#[tokio::test]
+async fn a_plugin_without_a_limit_of_time_is_not_ended_by_that_of_the_run() {
+    let mut bed = Bed::new();
+    bed.settings.timeout = Some(Duration::from_secs(1));
+    let sources = vec![source("endless", "Job", "plumbline:\n  timeout: 0s"), source("timed", "Job", "")];
+    let mut live = bed.live(sources, &[]).await;
+    let [endless, _timed] = live.launches(2).await.try_into().unwrap();
+    until(&live.state, |ledger| ledger.error(&key("timed/global")).is_some()).await;
+    assert!(live.state.read(|ledger| ledger.error(&key("endless/global")).is_none()));
+    send(&endless.access, "endless/global", &file("a.txt", "a")).await.unwrap();
+    let finished = live.finished().await;
+    assert_eq!(Archive::of(&finished).tree("endless").status, Status::Passed);
+}

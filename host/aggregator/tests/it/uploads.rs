@@ -1,0 +1,170 @@
+//! The server, as workers of every kind see it.
+
+mod archives;
+mod http;
+mod messages;
+mod trust;
+
+use std::path::PathBuf;
+
+use plumbline_aggregator::Launch;
+use plumbline_core::ledger::KeyState;
+
+use crate::harness::{Answer, Bed, Live, Raw, file, key, put_head, send, source, until};
+
+/// A run that expects `p` from three nodes and `q` once.
+struct Ground {
+    bed: Bed,
+    live: Live,
+    p: Launch,
+    q: Launch,
+}
+
+impl Ground {
+    async fn new() -> Self {
+        Self::on(Bed::new()).await
+    }
+
+    async fn on(bed: Bed) -> Self {
+        let sources = vec![source("p", "DaemonSet", ""), source("q", "Job", "")];
+        let mut live = bed.live(sources, &["n1", "n2", "n3"]).await;
+        let [p, q] = live.launches(2).await.try_into().unwrap();
+        Self { bed, live, p, q }
+    }
+
+    /// Sends a body of a known length as the result of `p` on node `n1`.
+    async fn put(&self, headers: &[&str], body: &[u8]) -> Answer {
+        self.put_as("by-node/n1/p", headers, body).await
+    }
+
+    async fn put_as(&self, path: &str, headers: &[&str], body: &[u8]) -> Answer {
+        let length = format!("Content-Length: {}", body.len());
+        let mut all = vec![length.as_str()];
+        all.extend(headers);
+        Raw::exchange(&self.p.access, [put_head(path, &all).as_bytes(), body].concat()).await
+    }
+
+    fn state_of(&self, result: &str) -> KeyState {
+        self.live.state.read(|ledger| ledger.state(&key(result))).unwrap()
+    }
+
+    /// Where the result of `p` on node `n1` is when it is there.
+    fn place(&self) -> PathBuf {
+        self.bed.root().join("tree/plugins/p/results/n1")
+    }
+
+    /// Nothing of an upload is left but what was stored.
+    fn assert_nothing_is_left(&self) {
+        let left: Vec<_> = std::fs::read_dir(self.bed.root().join("incoming")).unwrap().collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+/// The `n`-th upload of `p` on `n1`, half of it sent: the ledger knows of it.
+async fn half_sent(ground: &Ground) -> Raw {
+    let mut raw = Raw::connect(&ground.p.access).await;
+    raw.send(put_head("by-node/n1/p", &["Content-Length: 10"])).await.unwrap();
+    raw.send("half ").await.unwrap();
+    until(&ground.live.state, |ledger| ledger.uploads().any(|(k, _)| *k == key("p/n1"))).await;
+    raw
+}
+
+#[tokio::test]
+async fn a_second_upload_under_way_is_turned_away_and_the_first_counts() {
+    let ground = Ground::new().await;
+    let mut first = half_sent(&ground).await;
+    let second = ground.put(&[], b"second").await;
+    assert_eq!(second.status, 503, "{second:?}");
+    assert!(second.headers["retry-after"].parse::<u32>().unwrap() > 0);
+    assert!(second.body.contains("another upload of result p/n1 is under way"), "{second:?}");
+    first.send("whole").await.unwrap();
+    let answer = first.answer().await;
+    assert_eq!((answer.status, answer.body.as_str()), (200, ""));
+    assert_eq!(std::fs::read_to_string(ground.place().join("result")).unwrap(), "half whole");
+    let third = ground.put(&[], b"third").await;
+    assert_eq!(third.status, 409, "{third:?}");
+    assert!(third.body.contains("p/n1 was already received"), "{third:?}");
+    assert_eq!(std::fs::read_to_string(ground.place().join("result")).unwrap(), "half whole");
+    ground.assert_nothing_is_left();
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_no_result_and_the_next_attempt_counts() {
+    let ground = Ground::new().await;
+    for chunked in [false, true] {
+        let mut raw = Raw::connect(&ground.p.access).await;
+        let head = if chunked { "Transfer-Encoding: chunked" } else { "Content-Length: 100" };
+        raw.send(put_head("by-node/n1/p", &[head])).await.unwrap();
+        raw.send(if chunked { "5\r\nhalf \r\n" } else { "half " }).await.unwrap();
+        until(&ground.live.state, |ledger| ledger.uploads().count() == 1).await;
+        drop(raw);
+        until(&ground.live.state, |ledger| ledger.uploads().count() == 0).await;
+        assert!(matches!(ground.state_of("p/n1"), KeyState::Broken { .. }), "{:?}", ground.state_of("p/n1"));
+        assert!(!ground.place().exists());
+    }
+    send(&ground.p.access, "p/n1", &file("a.txt", "whole")).await.unwrap();
+    assert_eq!(std::fs::read_to_string(ground.place().join("a.txt")).unwrap(), "whole");
+    let KeyState::Received { stored, .. } = ground.state_of("p/n1") else { panic!() };
+    assert_eq!((stored.bytes, stored.files), (5, 1));
+    assert_eq!(stored.sha256, hex::encode(<sha2::Sha256 as sha2::Digest>::digest("whole")));
+    ground.assert_nothing_is_left();
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_refused_with_an_answer_that_arrives() {
+    let mut bed = Bed::new();
+    bed.settings.receive.body_bytes = 1000;
+    let ground = Ground::on(bed).await;
+    let large = vec![b'x'; 200_000];
+    let by_length = ground.put(&[], &large).await;
+    assert_eq!(by_length.status, 413, "{by_length:?}");
+    assert!(by_length.body.contains("result p/n1: the body has more than 1000 bytes"), "{by_length:?}");
+    assert_eq!(ground.state_of("p/n1"), KeyState::Waiting, "nothing began");
+
+    let mut request = put_head("by-node/n1/p", &["Transfer-Encoding: chunked"]).into_bytes();
+    for _ in 0..100 {
+        request.extend_from_slice(b"400\r\n");
+        request.extend_from_slice(&[b'x'; 0x400]);
+        request.extend_from_slice(b"\r\n");
+    }
+    request.extend_from_slice(b"0\r\n\r\n");
+    let when_it_turned_out = Raw::exchange(&ground.p.access, request).await;
+    assert_eq!(when_it_turned_out.status, 413, "{when_it_turned_out:?}");
+    assert!(matches!(ground.state_of("p/n1"), KeyState::Broken { .. }));
+    ground.assert_nothing_is_left();
+    assert_eq!(ground.put(&[], &[b'x'; 1000]).await.status, 200, "exactly the limit");
+}
+
+#[tokio::test]
+async fn names_of_files_stay_names_of_files() {
+    let ground = Ground::new().await;
+    for hostile in [
+        "attachment;filename=\"../../evil\"",
+        "attachment;filename=\"/tmp/evil\"",
+        "attachment;filename=\"a\\\\evil\"",
+        "attachment;filename*=UTF-8''..%2fevil",
+        "attachment;filename=ok;filename*=UTF-8''%2e%2e",
+        "attachment;filename=..",
+        "attachment;filename=.",
+        "attachment;filename*=UTF-8''a%00evil",
+        &format!("attachment;filename={}", "e".repeat(256)),
+    ] {
+        let answer = ground.put(&[&format!("Content-Disposition: {hostile}")], b"evil").await;
+        assert_eq!(answer.status, 400, "{hostile}: {answer:?}");
+        assert!(answer.body.starts_with("result p/n1: "), "{hostile}: {answer:?}");
+        assert_eq!(ground.state_of("p/n1"), KeyState::Waiting, "{hostile}");
+    }
+    assert!(!ground.place().exists());
+    // The last is no token, so there is no name that could be read.
+    for (node, header, name) in [
+        ("n1", "attachment;filename=\"a b.xml\"", "a b.xml"),
+        ("n2", "attachment;filename=x;filename*=UTF-8''gr%C3%BC%C3%9Fe.txt", "grüße.txt"),
+        ("n3", "attachment;filename=../evil", "result"),
+    ] {
+        let answer =
+            ground.put_as(&format!("by-node/{node}/p"), &[&format!("Content-Disposition: {header}")], b"x").await;
+        assert_eq!(answer.status, 200, "{header}: {answer:?}");
+        let place = ground.place().with_file_name(node).join(name);
+        assert_eq!(std::fs::read(place).unwrap(), b"x", "{header}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Progress, signs of life, and errors in place of results.
+
+use plumbline_aggregator::WorkerAccess;
+use plumbline_core::ledger::KeyState;
+use plumbline_core::run_status::PluginStatus;
+use plumbline_phonehome::{Bytes, Heartbeat, Hello, Phase, Timestamp};
+
+use super::Ground;
+use crate::harness::{client, file, key, send};
+
+async fn progress(access: &WorkerAccess, result: &str, body: &'static str) -> u16 {
+    client(access).post_progress(&key(result), Bytes::from_static(body.as_bytes())).await.unwrap().status.as_u16()
+}
+
+fn entry(ground: &Ground, result: &str) -> PluginStatus {
+    let key = key(result);
+    let entries = ground.live.state.status().plugins.unwrap();
+    entries.into_iter().find(|entry| entry.plugin == key.plugin.as_str() && entry.node == key.node.as_str()).unwrap()
+}
+
+#[tokio::test]
+async fn progress_replaces_or_appends_per_result() {
+    let ground = Ground::new().await;
+    let p = &ground.p.access;
+    assert_eq!(
+        progress(p, "p/n1", r#"{"msg":"first","total":10,"completed":2,"failures":["a"],"name":"liar"}"#).await,
+        200
+    );
+    assert_eq!(progress(p, "p/n2", r#"{"msg":"other node"}"#).await, 200);
+    assert_eq!(progress(p, "p/n1", r#"{"msg":"more","appendcompleted":3,"appendfailing":["b"]}"#).await, 200);
+    let now = entry(&ground, "p/n1").progress.unwrap();
+    assert_eq!((now.msg.as_str(), now.total, now.completed), ("more", 10, 5));
+    assert_eq!(now.failures, ["a", "b"]);
+    assert_eq!((now.name.as_str(), now.node.as_str()), ("p", "n1"), "said by the URL, not by the body");
+    assert_eq!(entry(&ground, "p/n2").progress.unwrap().msg, "other node");
+    assert_eq!(progress(p, "p/n1", r#"{"msg":"anew","total":7}"#).await, 200);
+    let now = entry(&ground, "p/n1").progress.unwrap();
+    assert_eq!((now.total, now.completed, now.failures.len()), (7, 0, 0));
+
+    assert_eq!(progress(p, "p/n1", "[1]").await, 400);
+    assert_eq!(progress(p, "p/n1", "not json").await, 400);
+    assert_eq!(progress(p, "p/stranger", "{}").await, 403);
+    assert_eq!(progress(p, "q/global", "{}").await, 403, "another plugin's");
+    assert_eq!(entry(&ground, "p/n1").progress.unwrap().msg, "anew");
+
+    send(p, "p/n1", &file("a.txt", "a")).await.unwrap();
+    assert_eq!(progress(p, "p/n1", r#"{"msg":"afterwards"}"#).await, 200);
+    assert_eq!(entry(&ground, "p/n1").progress.unwrap().msg, "afterwards");
+    assert!(matches!(ground.state_of("p/n1"), KeyState::Received { .. }));
+}
+
+#[tokio::test]
+async fn a_message_over_its_limit_is_too_large() {
+    let mut bed = crate::harness::Bed::new();
+    bed.settings.receive.message_bytes = 100;
+    let ground = Ground::on(bed).await;
+    let long = Bytes::from(format!("{{\"msg\":\"{}\"}}", "x".repeat(100)));
+    let answer = client(&ground.p.access).post_progress(&key("p/n1"), long).await.unwrap();
+    assert_eq!(answer.status.as_u16(), 413);
+}
+
+#[tokio::test]
+async fn signs_of_life_are_seen_in_the_status() {
+    let ground = Ground::new().await;
+    let worker = client(&ground.p.access);
+    let began = Timestamp::now();
+    assert_eq!(entry(&ground, "p/n1").last_heartbeat, None);
+    let hello = Hello { version: "1.2.3".into(), pid: Some(7), started: began, results_dir: "/tmp/results".into() };
+    assert!(worker.hello(&key("p/n1"), &hello).await.unwrap().is_success());
+    let heard = entry(&ground, "p/n1").last_heartbeat.unwrap();
+    assert!(heard >= began);
+    let from = ground.live.state.read(|ledger| ledger.heard_from(&key("p/n1")).map(str::to_owned)).unwrap();
+    assert!(from.starts_with("127.0.0.1:") && from.ends_with("1.2.3"), "{from}");
+    let beat = Heartbeat { phase: Phase::Waiting, since: began };
+    assert!(worker.heartbeat(&key("p/n1"), &beat).await.unwrap().is_success());
+    assert!(entry(&ground, "p/n1").last_heartbeat.unwrap() >= heard);
+    assert_eq!(entry(&ground, "p/n2").last_heartbeat, None);
+    assert_eq!(worker.heartbeat(&key("p/stranger"), &beat).await.unwrap().status.as_u16(), 403);
+}
+
+#[tokio::test]
+async fn an_error_in_place_of_a_result() {
+    let ground = Ground::new().await;
+    let error = &["X-Plumbline-Error: true", "Content-Type: application/json"];
+    for rubbish in ["not json", "[]", "{}", r#"{"error": 7}"#] {
+        let answer = ground.put(error, rubbish.as_bytes()).await;
+        assert_eq!(answer.status, 400, "{rubbish}: {answer:?}");
+        assert_eq!(ground.state_of("p/n1"), KeyState::Waiting);
+    }
+    let answer = ground.put(error, br#"{"error":"no disk","where":{"node":"n1"}}"#).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let KeyState::Failed { error, .. } = ground.state_of("p/n1") else { panic!("{:?}", ground.state_of("p/n1")) };
+    assert_eq!((error.error.as_str(), &error.details["where"]["node"]), ("no disk", &"n1".into()));
+    assert_eq!(ground.put(&[], b"too late").await.status, 409);
+    assert!(!ground.place().exists());
+}
