@@ -1,0 +1,113 @@
+//! The dispatcher: one execution per expected result, all on this machine.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report};
+use plumbline_core::{Node, PluginName};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::execution::{Control, Execution, Ground};
+use crate::leftovers;
+use crate::machine::this_machine;
+
+/// Where a local run keeps its things.
+#[derive(Debug, Clone)]
+pub struct LocalOptions {
+    /// Directory for the executions' own directories; removed with the run.
+    pub work: PathBuf,
+    /// Directory for the output of plugins and workers: `PLUGIN/logs/NODE.txt` below it.
+    pub logs: PathBuf,
+    /// The program that runs as `worker global` and `worker single-node`: this very binary.
+    pub binary: PathBuf,
+}
+
+/// Runs plugins as processes on this machine.
+pub struct LocalDispatcher {
+    ground: Ground,
+    node: Node,
+    running: Mutex<BTreeMap<PluginName, Vec<mpsc::Sender<Control>>>>,
+}
+
+impl LocalDispatcher {
+    /// A dispatcher with its directories in place. Processes that an earlier life of the same run left behind are ended.
+    ///
+    /// # Errors
+    /// When the directories cannot be used.
+    pub fn new(options: LocalOptions) -> std::io::Result<Self> {
+        let leftovers = options.work.join("processes");
+        std::fs::create_dir_all(&options.work)?;
+        leftovers::end_all(&leftovers)?;
+        let ground = Ground { work: options.work, logs: options.logs, binary: options.binary, leftovers };
+        Ok(Self { ground, node: this_machine(), running: Mutex::default() })
+    }
+
+    /// Kills every process at once, without waiting for its end: for a program that is about to exit.
+    pub fn kill_all(&self) {
+        if let Err(error) = leftovers::end_all(&self.ground.leftovers) {
+            tracing::warn!("failed to end the processes of the run: {error}");
+        }
+    }
+
+    fn take(&self, plugin: &PluginName) -> Vec<mpsc::Sender<Control>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).remove(plugin).unwrap_or_default()
+    }
+
+    async fn start(&self, launch: Launch, reports: mpsc::Sender<Report>) -> Result<(), DispatchError> {
+        for key in &launch.missing {
+            let execution = Execution::start(&self.ground, &launch, key, self.node.name.as_str())?;
+            // One message at most: to settle or to end.
+            let (control, told) = mpsc::channel(1);
+            tokio::spawn(execution.watch(told, reports.clone()));
+            self.running
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .entry(key.plugin.clone())
+                .or_default()
+                .push(control);
+        }
+        Ok(())
+    }
+}
+
+impl Dispatcher for LocalDispatcher {
+    fn nodes(&self) -> BoxFuture<'_, Result<Vec<Node>, DispatchError>> {
+        Box::pin(async { Ok(vec![self.node.clone()]) })
+    }
+
+    fn launch(&self, launch: Launch, reports: mpsc::Sender<Report>) -> BoxFuture<'_, Result<(), DispatchError>> {
+        Box::pin(self.start(launch, reports))
+    }
+
+    fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>> {
+        Box::pin(async {
+            let mut exits = Vec::new();
+            for execution in self.take(plugin) {
+                let (answer, exit) = oneshot::channel();
+                if execution.send(Control::Settle(answer)).await.is_ok() {
+                    exits.extend(exit.await.ok().flatten());
+                }
+            }
+            exits
+        })
+    }
+
+    fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>> {
+        Box::pin(async {
+            let all = std::mem::take(&mut *self.running.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut ended = Vec::new();
+            for execution in all.into_values().flatten() {
+                let (answer, done) = oneshot::channel();
+                if execution.send(Control::Kill(answer)).await.is_ok() {
+                    ended.push(done);
+                }
+            }
+            for done in ended {
+                // It ended by itself before the answer.
+                let _ = done.await;
+            }
+            Ok(())
+        })
+    }
+}

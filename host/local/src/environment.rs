@@ -1,0 +1,66 @@
+//! What plugin and worker see in their environment: the same as in a pod (docs/protocol.md, «Environment»).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use plumbline_aggregator::{Launch, WorkerAccess};
+use plumbline_core::ResultKey;
+use plumbline_core::definition::EnvValue;
+
+/// Where things are for one execution.
+pub(crate) struct Places<'a> {
+    pub(crate) results: &'a Path,
+    pub(crate) config: &'a Path,
+    pub(crate) progress_port: u16,
+    pub(crate) binary: &'a Path,
+}
+
+/// The plugin's variables, on top of those of this process. The definition's own come first; the automatic ones win, as in a cluster.
+pub(crate) fn plugin(launch: &Launch, key: &ResultKey, node: &str, places: &Places<'_>) -> BTreeMap<String, String> {
+    let mut variables = BTreeMap::new();
+    for variable in launch.definition.spec.env() {
+        match &variable.value {
+            EnvValue::Text(text) => drop(variables.insert(variable.name.clone(), text.clone())),
+            EnvValue::From(_) => tracing::warn!(
+                plugin = %key.plugin,
+                "variable `{}` is not set: its value comes from the cluster, and this is a local run", variable.name
+            ),
+        }
+    }
+    let results = places.results.display().to_string();
+    let directory = launch.bundle.as_deref().map(|bundle| bundle.display().to_string());
+    let automatic = [
+        ("SONOBUOY", Some("true".to_owned())),
+        ("SONOBUOY_RESULTS_DIR", Some(results.clone())),
+        ("RESULTS_DIR", Some(results)),
+        ("SONOBUOY_PROGRESS_PORT", Some(places.progress_port.to_string())),
+        ("SONOBUOY_CONFIG_DIR", Some(places.config.display().to_string())),
+        ("NODE_NAME", Some(node.to_owned())),
+        ("RESULT_TYPE", Some(key.plugin.to_string())),
+        ("PLUMBLINE_BIN", Some(places.binary.display().to_string())),
+        ("PLUMBLINE_PLUGIN_DIR", directory),
+    ];
+    variables.extend(automatic.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
+    variables
+}
+
+/// The worker's variables: all that it has.
+pub(crate) fn worker(access: &WorkerAccess, key: &ResultKey, places: &Places<'_>) -> BTreeMap<String, String> {
+    let results = places.results.display().to_string();
+    [
+        ("AGGREGATOR_URL", access.aggregator_url.clone()),
+        ("CA_CERT", access.ca_cert.clone()),
+        ("CLIENT_CERT", access.client_cert.clone()),
+        ("CLIENT_KEY", access.client_key.clone()),
+        ("NODE_NAME", key.node.to_string()),
+        ("RESULT_TYPE", key.plugin.to_string()),
+        ("RESULTS_DIR", results.clone()),
+        ("SONOBUOY_RESULTS_DIR", results),
+        ("SONOBUOY_PROGRESS_PORT", places.progress_port.to_string()),
+        // On this machine plugin and worker share a file system and no volume is intercepted: there is nothing to settle for long.
+        ("SONOBUOY_DONE_FILE_DELAY", "100ms".to_owned()),
+    ]
+    .into_iter()
+    .map(|(name, value)| (name.to_owned(), value))
+    .collect()
+}

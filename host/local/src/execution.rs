@@ -1,0 +1,283 @@
+//! One execution: a plugin's process and its worker, watched until their end.
+
+use std::fs;
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use plumbline_aggregator::{DispatchError, Exit, Launch, Report};
+use plumbline_core::ResultKey;
+use plumbline_core::ledger::ErrorRecord;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::command;
+use crate::environment::{self, Places};
+use crate::leftovers;
+use crate::process::{End, Process, Program};
+
+/// How long a process may go on after its results arrived. Many have a last thing to do; some loop for ever, so that a pod is not restarted.
+const SETTLE: Duration = Duration::from_secs(2);
+/// The file that says that results are complete (docs/protocol.md, «Done file»).
+const DONE: &str = "done";
+/// The directory that takes what a plugin left without saying that it is done: the done file must not become a part of the result.
+const COLLECTED: &str = "collected";
+
+/// Where executions live, and what runs workers.
+#[derive(Debug, Clone)]
+pub(crate) struct Ground {
+    /// Directories of executions.
+    pub(crate) work: PathBuf,
+    /// Logs, kept in the archive.
+    pub(crate) logs: PathBuf,
+    /// The program that has the role `worker`.
+    pub(crate) binary: PathBuf,
+    /// What its own processes are written down in.
+    pub(crate) leftovers: PathBuf,
+}
+
+/// What an execution is told.
+pub(crate) enum Control {
+    /// The results are in: end, and say how it went.
+    Settle(oneshot::Sender<Option<Exit>>),
+    /// End at once.
+    Kill(oneshot::Sender<()>),
+}
+
+pub(crate) struct Execution {
+    key: ResultKey,
+    results: PathBuf,
+    plugin: Process,
+    worker: Process,
+}
+
+impl Execution {
+    /// Starts both processes.
+    pub(crate) fn start(ground: &Ground, launch: &Launch, key: &ResultKey, node: &str) -> Result<Self, DispatchError> {
+        let failed = |what: &str, error: io::Error| {
+            DispatchError::new(format!("plugin `{}`: failed to {what}: {error}", key.plugin))
+        };
+        let home = ground.work.join(key.plugin.as_str()).join(key.node.as_str());
+        let (results, config) = (home.join("results"), home.join("config"));
+        let logs = ground.logs.join(key.plugin.as_str()).join("logs");
+        prepare(&home, &results, &config, &logs, launch).map_err(|error| failed("prepare its directories", error))?;
+        let command = command::resolve(&launch.definition, launch.bundle.as_deref(), &home)?;
+        let port = free_port().map_err(|error| failed("find a free port for progress updates", error))?;
+        let places = Places { results: &results, config: &config, progress_port: port, binary: &ground.binary };
+
+        let role: &[&str] =
+            if key.node.is_global() { &["worker", "global"] } else { &["worker", "single-node", "--sleep=0"] };
+        let worker = Process::start(Program {
+            program: &ground.binary,
+            args: &role.iter().map(Into::into).collect::<Vec<_>>(),
+            directory: &home,
+            variables: environment::worker(&launch.access, key, &places),
+            inherit: false,
+            log: logs.join(format!("{}-worker.txt", key.node)),
+        })
+        .map_err(|error| failed("start its worker", error))?;
+        let plugin = Process::start(Program {
+            program: &command.program,
+            args: &command.args,
+            directory: &command.directory,
+            variables: environment::plugin(launch, key, node, &places),
+            inherit: true,
+            log: logs.join(format!("{}.txt", key.node)),
+        })
+        .map_err(|error| failed(&format!("start `{}`", command.program.display()), error))?;
+        for process in [&plugin, &worker] {
+            if let Some(id) = process.id()
+                && let Err(error) = leftovers::record(&ground.leftovers, id)
+            {
+                tracing::warn!(
+                    "failed to write down process {id}: {error}; it will not be ended if this process is killed"
+                );
+            }
+        }
+        Ok(Self { key: key.clone(), results, plugin, worker })
+    }
+
+    /// Watches both until told to end.
+    pub(crate) async fn watch(mut self, mut control: mpsc::Receiver<Control>, reports: mpsc::Sender<Report>) {
+        let mut plugin_ended: Option<ExitStatus> = None;
+        let mut worker_ended = false;
+        let mut reported = false;
+        // Whether the report tells how the plugin's process ended: then that is no second failure.
+        let mut told_end = false;
+        loop {
+            let failure = tokio::select! {
+                told = control.recv() => {
+                    match told {
+                        Some(Control::Settle(answer)) => {
+                            let exit = self.settle(plugin_ended, told_end).await;
+                            // The run is being given up while it settles: nobody asks any more.
+                            let _ = answer.send(exit);
+                        }
+                        Some(Control::Kill(answer)) => {
+                            self.end().await;
+                            let _ = answer.send(());
+                        }
+                        None => self.end().await,
+                    }
+                    return;
+                }
+                status = self.plugin.wait(), if plugin_ended.is_none() => match status {
+                    Ok(status) => {
+                        plugin_ended = Some(status);
+                        let failure = self.after_plugin(status);
+                        told_end |= failure.is_some() && !reported;
+                        failure
+                    }
+                    Err(error) => Some(format!("process cannot be watched: {error}")),
+                },
+                status = self.worker.wait(), if !worker_ended => {
+                    worker_ended = true;
+                    match status {
+                        Ok(status) if status.success() => None,
+                        Ok(status) => Some(format!("worker {}: see its log for the reason", describe(status))),
+                        Err(error) => Some(format!("worker cannot be watched: {error}")),
+                    }
+                }
+            };
+            if let Some(text) = failure
+                && !reported
+            {
+                reported = true;
+                let error = self.error(&text).await;
+                if reports.send(Report::Failed { key: self.key.clone(), error }).await.is_err() {
+                    tracing::debug!(plugin = %self.key.plugin, "nobody listens any more: {text}");
+                }
+            }
+        }
+    }
+
+    /// The plugin's process ended: the worker has, or now gets, a done file; or there is a failure to report.
+    fn after_plugin(&self, status: ExitStatus) -> Option<String> {
+        if self.results.join(DONE).exists() {
+            return None;
+        }
+        if !status.success() {
+            return Some(format!("process {} and left no done file", describe(status)));
+        }
+        // As for a pod whose containers all succeeded: everything in the results directory is the result.
+        match submit_all(&self.results) {
+            Ok(true) => None,
+            Ok(false) => Some("process exited with code 0 without any result".to_owned()),
+            Err(error) => {
+                Some(format!("process exited with code 0 and left no done file, and none could be written: {error}"))
+            }
+        }
+    }
+
+    async fn error(&mut self, text: &str) -> ErrorRecord {
+        let mut record = ErrorRecord::new(text);
+        let tail = self.plugin.tail().await;
+        if !tail.is_empty() {
+            record.details.insert("output".to_owned(), tail.into());
+        }
+        let tail = if text.starts_with("worker") { self.worker.tail().await } else { String::new() };
+        if !tail.is_empty() {
+            record.details.insert("worker-output".to_owned(), tail.into());
+        }
+        record
+    }
+
+    async fn settle(mut self, mut ended: Option<ExitStatus>, told_end: bool) -> Option<Exit> {
+        if ended.is_none() {
+            ended = tokio::time::timeout(SETTLE, self.plugin.wait()).await.ok().and_then(Result::ok);
+        }
+        let key = self.key.clone();
+        self.end().await;
+        // What had to be ended did not fail.
+        let status = ended.filter(|status| !told_end && !status.success())?;
+        Some(Exit { text: format!("process {}", describe(status)), key })
+    }
+
+    async fn end(self) {
+        let (plugin, worker) = tokio::join!(self.plugin.finish(), self.worker.abandon());
+        for (what, end) in [("process", plugin), ("worker", worker)] {
+            match end {
+                Ok(End { status, .. }) => tracing::debug!(plugin = %self.key.plugin, "{what} {}", describe(status)),
+                Err(error) => tracing::warn!(plugin = %self.key.plugin, "failed to end its {what}: {error}"),
+            }
+        }
+    }
+}
+
+/// Hands everything in the results directory to the worker; whether there is anything.
+fn submit_all(results: &Path) -> io::Result<bool> {
+    let entries = fs::read_dir(results)?.collect::<io::Result<Vec<_>>>()?;
+    if entries.is_empty() {
+        return Ok(false);
+    }
+    let collected = results.join(COLLECTED);
+    let aside = results.join(format!(".{COLLECTED}"));
+    fs::create_dir(&aside)?;
+    for entry in entries {
+        fs::rename(entry.path(), aside.join(entry.file_name()))?;
+    }
+    fs::rename(&aside, &collected)?;
+    // The worker may look at any moment: it finds no done file, or a whole one.
+    let new = results.join(format!(".{DONE}"));
+    fs::write(&new, collected.as_os_str().as_encoded_bytes())?;
+    fs::rename(new, results.join(DONE))?;
+    Ok(true)
+}
+
+fn describe(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exited with code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+fn prepare(home: &Path, results: &Path, config: &Path, logs: &Path, launch: &Launch) -> io::Result<()> {
+    match fs::remove_dir_all(home) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    for dir in [results, config, logs] {
+        fs::create_dir_all(dir)?;
+    }
+    for (name, text) in &launch.definition.config_map {
+        fs::write(config.join(name), text)?;
+    }
+    Ok(())
+}
+
+/// A port that is free at this moment. Another program may take it before the worker does; then the worker says so, and only progress
+/// updates are lost.
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn all_that_was_left_is_handed_over_and_nothing_else() {
+        let results = tempfile::tempdir().unwrap();
+        let results = results.path();
+        assert!(!submit_all(results).unwrap());
+        assert!(names(results).is_empty(), "nothing is no result");
+        // One of them has the very name of the directory.
+        for name in ["a", COLLECTED] {
+            fs::write(results.join(name), name).unwrap();
+        }
+        assert!(submit_all(results).unwrap());
+        assert_eq!(names(results), [COLLECTED, DONE]);
+        let named = fs::read_to_string(results.join(DONE)).unwrap();
+        assert_eq!(names(Path::new(&named)), ["a", COLLECTED]);
+    }
+}

@@ -1,0 +1,233 @@
+//! A process with everything it starts: its own group, ended as a whole.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
+
+use crate::output;
+
+/// How long a process may take to end after SIGTERM before it is killed.
+const TERMINATE: Duration = Duration::from_secs(5);
+
+/// What a worker needs to end by itself after its result was taken: an answer on the wire, a line of its log.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How long the end of a process's output is waited for once the process has ended: a child of it may still hold the pipe.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// What is started.
+pub(crate) struct Program<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) args: &'a [OsString],
+    pub(crate) directory: &'a Path,
+    pub(crate) variables: BTreeMap<String, String>,
+    /// Whether the variables of this process are passed on.
+    pub(crate) inherit: bool,
+    /// Where its output goes.
+    pub(crate) log: PathBuf,
+}
+
+/// A running process and its group.
+pub(crate) struct Process {
+    child: Child,
+    group: Option<Pid>,
+    output: Option<JoinHandle<String>>,
+    said: String,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) status: ExitStatus,
+    /// The end of what it said.
+    pub(crate) tail: String,
+}
+
+impl Process {
+    /// Starts it in a new process group, output and errors in one file.
+    pub(crate) fn start(program: Program<'_>) -> io::Result<Self> {
+        let (reader, writer) = io::pipe()?;
+        let mut command = Command::new(program.program);
+        if !program.inherit {
+            command.env_clear();
+        }
+        let child = command
+            .args(program.args)
+            .current_dir(program.directory)
+            .envs(program.variables)
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer)
+            .process_group(0)
+            .spawn()?;
+        // The command holds the pipe's writing ends: as long as it lives here, the pipe never ends.
+        drop(command);
+        let reader = tokio::net::unix::pipe::Receiver::from_owned_fd(reader.into())?;
+        let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        Ok(Self { child, group, output: Some(tokio::spawn(output::keep(reader, program.log))), said: String::new() })
+    }
+
+    /// The process's id, while it runs.
+    pub(crate) fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// The end of what it said so far, if the process and all that it started have ended; empty while they run.
+    pub(crate) async fn tail(&mut self) -> String {
+        match &mut self.output {
+            Some(output) => match tokio::time::timeout(DRAIN, output).await {
+                Ok(tail) => {
+                    self.output = None;
+                    let tail = tail.unwrap_or_default();
+                    self.said.clone_from(&tail);
+                    tail
+                }
+                Err(_) => String::new(),
+            },
+            None => self.said.clone(),
+        }
+    }
+
+    /// Waits for its end. May be dropped and called again.
+    pub(crate) async fn wait(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
+    }
+
+    /// Ends what is left of the group, politely at first, and returns how the process itself ended.
+    pub(crate) async fn finish(mut self) -> io::Result<End> {
+        self.signal(Signal::TERM);
+        let status = match tokio::time::timeout(TERMINATE, self.child.wait()).await {
+            Ok(status) => status?,
+            Err(_) => {
+                self.signal(Signal::KILL);
+                self.child.wait().await?
+            }
+        };
+        // Children that outlived it would keep the pipe, and this machine's memory.
+        self.signal(Signal::KILL);
+        let tail = self.tail().await;
+        self.group = None;
+        Ok(End { status, tail })
+    }
+
+    /// Ends it at once, unless it is about to end by itself. For a worker whose result nobody waits for any more: told politely, it would
+    /// go on waiting for the done file.
+    pub(crate) async fn abandon(mut self) -> io::Result<End> {
+        let status = match tokio::time::timeout(LAST_WORDS, self.child.wait()).await {
+            Ok(status) => status?,
+            Err(_) => {
+                self.signal(Signal::KILL);
+                self.child.wait().await?
+            }
+        };
+        self.signal(Signal::KILL);
+        let tail = self.tail().await;
+        self.group = None;
+        Ok(End { status, tail })
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // The group is gone already: that is what was wanted.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.signal(Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(dir: &Path, script: &str) -> Process {
+        Process::start(Program {
+            program: Path::new("/bin/sh"),
+            args: &["-c".into(), script.into()],
+            directory: dir,
+            variables: BTreeMap::from([("COLOUR".to_owned(), "blue".to_owned())]),
+            inherit: false,
+            log: dir.join("log"),
+        })
+        .unwrap()
+    }
+
+    /// Processes of the group that live; what has ended and was not collected by its parent does not.
+    fn alive(group: u32) -> usize {
+        let stats = std::fs::read_dir("/proc").unwrap();
+        let stats = stats.filter_map(|entry| std::fs::read_to_string(entry.unwrap().path().join("stat")).ok());
+        let group = group.to_string();
+        stats
+            .filter(|stat| {
+                let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().collect();
+                !matches!(fields[0], "Z" | "X") && fields[2] == group
+            })
+            .count()
+    }
+
+    /// A killed process is gone soon, not at once.
+    async fn is_empty(group: u32) -> bool {
+        for _ in 0..1000 {
+            if alive(group) == 0 {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        false
+    }
+
+    #[tokio::test]
+    async fn what_it_says_is_kept_and_its_environment_is_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut process = shell(dir.path(), "echo $COLOUR ${HOME-homeless}; echo bad >&2; exit 3");
+        assert_eq!(process.wait().await.unwrap().code(), Some(3));
+        assert_eq!(process.tail().await, "blue homeless\nbad");
+        assert_eq!(process.finish().await.unwrap().tail, "blue homeless\nbad");
+        assert_eq!(std::fs::read_to_string(dir.path().join("log")).unwrap(), "blue homeless\nbad\n");
+    }
+
+    #[tokio::test]
+    async fn children_that_outlive_it_are_ended_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut process = shell(dir.path(), "sleep 600 & sleep 600 & exit 0");
+        let group = process.id().unwrap();
+        assert!(process.wait().await.unwrap().success());
+        assert_eq!(alive(group), 2);
+        process.finish().await.unwrap();
+        assert!(is_empty(group).await);
+    }
+
+    #[tokio::test]
+    async fn one_that_is_dropped_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let process = shell(dir.path(), "sleep 600 & wait");
+        let group = process.id().unwrap();
+        assert!(alive(group) > 0);
+        drop(process);
+        assert!(is_empty(group).await);
+    }
+
+    #[tokio::test]
+    async fn one_that_nobody_waits_for_is_not_asked() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut process = shell(dir.path(), "trap '' TERM; echo up; while :; do sleep 600; done");
+        let group = process.id().unwrap();
+        while !std::fs::read_to_string(dir.path().join("log")).is_ok_and(|log| log == "up\n") {
+            assert!(tokio::time::timeout(Duration::from_millis(10), process.wait()).await.is_err());
+        }
+        let end = process.abandon().await.unwrap();
+        assert!(!end.status.success());
+        assert!(is_empty(group).await);
+    }
+}
