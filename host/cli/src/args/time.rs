@@ -1,0 +1,28 @@
+//! A span of time on the command line.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use plumbline_core::duration::parse_duration;
+
+/// Seconds as a number, or a duration such as `90m`. Zero stands for no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Time(Duration);
+
+impl Time {
+    /// The span; `None` for no limit.
+    pub(crate) fn limit(self) -> Option<Duration> {
+        (!self.0.is_zero()).then_some(self.0)
+    }
+}
+
+impl FromStr for Time {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(seconds) = text.parse::<u32>() {
+            return Ok(Self(Duration::from_secs(seconds.into())));
+        }
+        parse_duration(text).map(Self).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,62 @@
+//! `plumbline worker`
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+/// Run beside a plugin: wait for its results and send them home.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WorkerArgs {
+    #[command(subcommand)]
+    pub(crate) command: WorkerCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkerCommand {
+    /// Beside a plugin that runs once per cluster
+    Global(RoleArgs),
+    /// Beside a plugin that runs once per node
+    SingleNode(SingleNodeArgs),
+    /// Gather facts of this machine and print them as JSON
+    Facts(FactsArgs),
+}
+
+/// Options of both kinds of worker.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RoleArgs {
+    /// Configuration as JSON; the environment wins over it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Address that progress updates of the plugin are taken on; without it, loopback only
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) progress_bind: Option<IpAddr>,
+    // Options that other workers have and that manifests in use carry: taken, without effect.
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    logtostderr: Option<String>,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    alsologtostderr: Option<String>,
+    #[arg(short = 'v', hide = true, num_args = 1)]
+    verbosity: Option<String>,
+}
+
+/// `plumbline worker single-node`
+#[derive(Debug, clap::Args)]
+pub(crate) struct SingleNodeArgs {
+    #[command(flatten)]
+    pub(crate) role: RoleArgs,
+    /// Seconds to stay after the results are sent, so that a pod is not restarted; negative: until ended
+    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
+    pub(crate) sleep: i64,
+}
+
+/// `plumbline worker facts`
+#[derive(Debug, clap::Args)]
+pub(crate) struct FactsArgs {
+    /// Where the machine's file system is mounted
+    #[arg(long, env = "CHROOT_DIR", default_value = "/", value_name = "DIR")]
+    pub(crate) root: PathBuf,
+    /// Write into this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}

@@ -1,0 +1,34 @@
+//! `plumbline plugin list`
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use plumbline_core::definition::Definition;
+
+use crate::args::Global;
+use crate::error::CliError;
+use crate::limits::Limits;
+use crate::{logging, stock};
+
+/// Lists the stock plugins and the stock modules.
+pub(crate) fn list(global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let (_, modules) = stock::sandbox(&Limits::default())?;
+    let mut out = anstream::stdout().lock();
+    let mut print = || -> std::io::Result<()> {
+        writeln!(out, "plugins:")?;
+        for stock in plumbline_stock::definitions() {
+            let description = Definition::parse(stock.yaml).ok().and_then(|parsed| parsed.definition.description);
+            writeln!(out, "  {:14} {}", stock.name, description.unwrap_or_default())?;
+        }
+        writeln!(out, "modules:")?;
+        for module in &modules {
+            let info = module.info();
+            let role = if info.roles.expectations { "expectations" } else { "post-processor" };
+            writeln!(out, "  {:14} {role:15} {}", info.name.as_deref().unwrap_or("?"), info.formats.join(", "))?;
+        }
+        Ok(())
+    };
+    print().map_err(|error| CliError::printing("the list cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,208 @@
+//! `plumbline results`
+
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::process::ExitCode;
+
+use plumbline_archive::layout::META_CLUSTER_HEALTH;
+use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use plumbline_core::{GLOBAL, Item, Verdict, rollup};
+
+use crate::args::{ExitCodes, Global, Mode, ResultsArgs, ResultsFormat};
+use crate::error::{CliError, verdict_code};
+use crate::limits::Limits;
+use crate::logging;
+use crate::output::{self, Health, print_json, print_yaml};
+use crate::trees::{Reprocess, Trees};
+
+/// The name under which the cluster's health is asked for, as scripts know it.
+const HEALTH: &str = "sonobuoy";
+/// Bytes of `meta/clusterhealth.json`: 100,000 pods with a message each.
+const MAX_HEALTH: u64 = 64 << 20;
+
+/// Shows what is in an archive.
+pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let reprocess =
+        Reprocess { always: args.reprocess, definition: args.definition.clone(), limits: Limits::load(&args.limits)? };
+    let mut trees = Trees::open(&args.archive, reprocess)?;
+    let plugins = selected(&trees, args)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut seen = Seen::default();
+    match args.format {
+        Some(format) => data(&mut trees, &plugins, format, args, &mut seen, &mut out)?,
+        None => modes(&mut trees, &plugins, args, &mut seen, &mut out)?,
+    }
+    printed(out.flush())?;
+    Ok(match global.exit_code {
+        ExitCodes::Compat => ExitCode::SUCCESS,
+        ExitCodes::Strict if args.plugin.as_deref() == Some(HEALTH) => ExitCode::SUCCESS,
+        ExitCodes::Strict => verdict_code(seen.verdict()),
+    })
+}
+
+fn selected(trees: &Trees, args: &ResultsArgs) -> Result<Vec<String>, CliError> {
+    let all = trees.plugins();
+    match &args.plugin {
+        Some(plugin) if plugin == HEALTH => Ok(Vec::new()),
+        Some(plugin) if all.contains(plugin) => Ok(vec![plugin.clone()]),
+        Some(plugin) => {
+            let known =
+                if all.is_empty() { "it has none".to_owned() } else { format!("it has `{}`", all.join("`, `")) };
+            Err(CliError::usage(format!("archive `{}` has no plugin `{plugin}`", args.archive.display())).hint(known))
+        }
+        None if all.is_empty() => Err(CliError::usage(format!("archive `{}` has no plugins", args.archive.display()))),
+        None => Ok(all),
+    }
+}
+
+/// What the trees that were shown come to.
+#[derive(Default)]
+struct Seen(Vec<PluginStatus>);
+
+impl Seen {
+    fn add(&mut self, root: &Item) {
+        self.0.push(PluginStatus {
+            plugin: root.name.clone(),
+            node: GLOBAL.to_owned(),
+            status: EntryStatus::Complete,
+            result_status: Some(root.status.clone()),
+            result_counts: Some(rollup::counts(root)),
+            ..PluginStatus::default()
+        });
+    }
+
+    fn verdict(self) -> Verdict {
+        Verdict::from_run(&RunStatus { plugins: Some(self.0), status: RunPhase::Complete, ..RunStatus::default() })
+    }
+}
+
+fn modes(
+    trees: &mut Trees,
+    plugins: &[String],
+    args: &ResultsArgs,
+    seen: &mut Seen,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
+    for (at, plugin) in plugins.iter().enumerate() {
+        if at > 0 {
+            printed(writeln!(out))?;
+        }
+        let root = trees.item(plugin)?;
+        let item = at_node(&root, args)?;
+        seen.add(item);
+        match args.mode {
+            Mode::Report => printed(output::report(item, out))?,
+            Mode::Detailed => detailed(trees, plugin, item, args, out)?,
+            Mode::Dump => trees.copy(plugin, out)?,
+            Mode::Readable => {
+                let mut text = Vec::new();
+                trees.copy(plugin, &mut text)?;
+                let text = String::from_utf8_lossy(&text).replace("\\n", "\n").replace("\\t", "\t");
+                printed(out.write_all(text.as_bytes()))?;
+            }
+        }
+        root.dismantle();
+    }
+    health(trees, args, !plugins.is_empty(), out)
+}
+
+fn detailed(
+    trees: &mut Trees,
+    plugin: &str,
+    item: &Item,
+    args: &ResultsArgs,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
+    let archive = trees.archive();
+    let copy = |file: &str, out: &mut dyn Write| {
+        let member = archive.item_file(plugin, file).ok_or_else(|| {
+            io::Error::new(ErrorKind::NotFound, format!("the archive has no file `plugins/{plugin}/{file}`"))
+        })?;
+        let mut reader = archive.file(&member).map_err(io::Error::other)?;
+        io::copy(&mut reader, out).map(drop)
+    };
+    output::detailed(item, args.skip_prefix, out, copy).map_err(|error| {
+        let what = format!("the details of plugin `{plugin}` cannot be shown");
+        match error.kind() {
+            // What reading the archive gives; everything else comes from standard output.
+            ErrorKind::NotFound | ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::Other => {
+                CliError::usage(what).because(&error)
+            }
+            _ => CliError::printing(what, &error),
+        }
+    })
+}
+
+/// The item that `--node` names, or the root.
+fn at_node<'a>(root: &'a Item, args: &ResultsArgs) -> Result<&'a Item, CliError> {
+    let Some(node) = &args.node else { return Ok(root) };
+    root.find(node).ok_or_else(|| {
+        CliError::usage(format!("plugin `{}` has no item `{node}`", root.name))
+            .hint("`--mode dump` shows all of its items")
+    })
+}
+
+fn data(
+    trees: &mut Trees,
+    plugins: &[String],
+    format: ResultsFormat,
+    args: &ResultsArgs,
+    seen: &mut Seen,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
+    let mut roots = Vec::new();
+    for plugin in plugins {
+        let root = trees.item(plugin)?;
+        let item = at_node(&root, args)?.clone();
+        seen.add(&item);
+        roots.push(item);
+    }
+    printed(match format {
+        ResultsFormat::Json => print_json(&roots, out),
+        ResultsFormat::Yaml => roots.iter().try_for_each(|root| {
+            writeln!(out, "---")?;
+            print_yaml(root, out)
+        }),
+        ResultsFormat::Junit => output::junit(&roots, out),
+        ResultsFormat::Markdown => output::markdown(&roots, out),
+    })
+}
+
+/// The cluster's health, where the archive has it: by its name, or after all plugins.
+fn health(trees: &mut Trees, args: &ResultsArgs, more: bool, out: &mut impl Write) -> Result<(), CliError> {
+    let asked = args.plugin.as_deref() == Some(HEALTH);
+    if args.plugin.is_some() && !asked {
+        return Ok(());
+    }
+    let archive = trees.archive();
+    if archive.size(META_CLUSTER_HEALTH).is_none() {
+        return match asked {
+            true => Err(CliError::usage(format!(
+                "archive `{}` does not tell the health of a cluster",
+                args.archive.display()
+            ))),
+            false => Ok(()),
+        };
+    }
+    let unreadable = |error: &dyn std::error::Error| {
+        CliError::usage(format!("`{META_CLUSTER_HEALTH}` in `{}` cannot be read", args.archive.display()))
+            .because(error)
+    };
+    let bytes = archive.read(META_CLUSTER_HEALTH, MAX_HEALTH).map_err(|error| unreadable(&error))?;
+    if more {
+        printed(writeln!(out))?;
+    }
+    if args.mode == Mode::Detailed {
+        let end: &[u8] = if bytes.ends_with(b"\n") { b"" } else { b"\n" };
+        return printed(out.write_all(&bytes).and_then(|()| out.write_all(end)));
+    }
+    let health: Health = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
+    printed(match args.mode {
+        Mode::Dump | Mode::Readable => print_yaml(&health, out),
+        Mode::Report | Mode::Detailed => health.report(out),
+    })
+}
+
+fn printed(result: io::Result<()>) -> Result<(), CliError> {
+    result.map_err(|error| CliError::printing("the results cannot be printed", &error))
+}

@@ -1,0 +1,203 @@
+//! `plumbline run`
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use plumbline_aggregator::{Begun, Finished, Run, RunError, Settings, Source, WorkDir};
+use plumbline_core::RunId;
+use plumbline_core::definition::check_set;
+use plumbline_local::{LocalDispatcher, LocalOptions};
+use tokio_util::sync::CancellationToken;
+
+use crate::args::{ExitCodes, Global, RunArgs};
+use crate::error::{CliError, verdict_code};
+use crate::limits::Limits;
+use crate::output::outcome::print_outcome;
+use crate::ui::{Watch, say};
+use crate::{logging, registry, sources, stock};
+
+/// Runs plugins on this machine to their verdict.
+pub(crate) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
+    if !args.local {
+        return Err(
+            CliError::usage("where to run is not said").hint("this version runs on this machine: add `--local`")
+        );
+    }
+    let found = args.plugins.iter().map(|reference| sources::find(reference)).collect::<Result<Vec<_>, _>>()?;
+    if found.is_empty() && args.resume.is_none() {
+        let stock = plumbline_stock::definitions().iter().map(|d| d.name).collect::<Vec<_>>().join("`, `");
+        return Err(CliError::usage("no plugin is named")
+            .hint(format!("name one with `--plugin`: a stock plugin (`{stock}`), a definition or a directory")));
+    }
+    for plugin in &found {
+        for warning in &plugin.warnings {
+            say(&format!("warning: `{}`: {warning}", plugin.origin));
+        }
+    }
+    let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
+    check_set(&definitions).map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;
+    let sources: Vec<Source> = found.into_iter().map(|plugin| plugin.source).collect();
+
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| CliError::system("the threads of the aggregator cannot be started").because(&error))?;
+    runtime.block_on(run_local(args, global, sources))
+}
+
+async fn run_local(args: RunArgs, global: &Global, sources: Vec<Source>) -> Result<ExitCode, CliError> {
+    let limits = Limits::load(&args.limits)?;
+    let work = work_dir(&args)?;
+    let root = work.root().to_owned();
+    logging::init_run(global, &work.tree().join("meta/run.log"))?;
+    let dispatcher = dispatcher(&work)?;
+    let settings = Settings {
+        timeout: args.timeout.limit(),
+        limits: limits.modules.clone(),
+        receive: limits.uploads.clone(),
+        output: output(&args),
+        ..Settings::default()
+    };
+    let modules = stock::modules(&limits)?;
+    let begun = Run::begin(work, sources, settings, &modules, Arc::clone(&dispatcher) as _).await;
+    let (run, begun) = begun.map_err(|error| {
+        // Nothing has happened yet in a new run: what is in its directory is of no use to anybody.
+        let new = args.resume.is_none() && !root.join("run.json").exists();
+        if new && let Err(error) = std::fs::remove_dir_all(&root) {
+            tracing::warn!("failed to remove `{}`: {error}", root.display());
+        }
+        run_error(&error, &root)
+    })?;
+    if args.dry_run {
+        return dry_run(&run, &root);
+    }
+    let mut entry =
+        registry::Entry { run: *run.id(), started: run.started(), work: root.clone(), archive: None, status: None };
+    remember(&entry);
+
+    let watch = Watch::start(&run, args.wait_output, begun == Begun::Continued);
+    let cancel = CancellationToken::new();
+    let signals = tokio::spawn(cancel_on_signal(cancel.clone(), Arc::clone(&dispatcher)));
+    let finished = run.execute(cancel).await;
+    signals.abort();
+    watch.stop().await;
+    let finished = finished.map_err(|error| run_error(&error, &root))?;
+    // Whoever asks for it may be in another directory.
+    entry.archive = Some(absolute(&finished.archive)?);
+    entry.status = Some(finished.status.clone());
+    remember(&entry);
+    print_outcome(&finished, args.format)?;
+    Ok(exit_code(&finished, global))
+}
+
+fn exit_code(finished: &Finished, global: &Global) -> ExitCode {
+    match global.exit_code {
+        ExitCodes::Strict => verdict_code(finished.verdict),
+        ExitCodes::Compat => ExitCode::SUCCESS,
+    }
+}
+
+/// A new directory below the output directory (so that the archive need not cross file systems), or the one to go on with.
+fn work_dir(args: &RunArgs) -> Result<WorkDir, CliError> {
+    let root = match &args.resume {
+        Some(root) if root.join("run.json").is_file() => root.clone(),
+        Some(root) => {
+            return Err(CliError::usage(format!("there is no run to go on with in `{}`", root.display())).hint(
+                "`--continue` takes the working directory that a broken off run named, such as `./.plumbline-run-…`",
+            ));
+        }
+        None => {
+            let output = absolute(&output(args))?;
+            std::fs::create_dir_all(&output).map_err(|error| {
+                CliError::system(format!("the output directory `{}` cannot be made", output.display())).because(&error)
+            })?;
+            output.join(format!(".plumbline-run-{}", RunId::random().short()))
+        }
+    };
+    let root = absolute(&root)?;
+    WorkDir::open(root).map_err(|error| CliError::system("the run's working directory cannot be used").because(&error))
+}
+
+/// Where the archive goes. The working directory of a run lies there from the beginning.
+fn output(args: &RunArgs) -> PathBuf {
+    let begun = args.resume.as_deref().and_then(Path::parent).filter(|parent| !parent.as_os_str().is_empty());
+    match (&args.output, begun) {
+        (Some(output), _) => output.clone(),
+        (None, Some(begun)) => begun.to_owned(),
+        (None, None) => PathBuf::from("."),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, CliError> {
+    std::path::absolute(path)
+        .map_err(|error| CliError::system(format!("the path `{}` cannot be resolved", path.display())).because(&error))
+}
+
+fn dispatcher(work: &WorkDir) -> Result<Arc<LocalDispatcher>, CliError> {
+    let binary = std::env::current_exe().map_err(|error| {
+        CliError::system("the path of this program cannot be found; workers are the same program").because(&error)
+    })?;
+    let options = LocalOptions { work: work.root().join("local"), logs: work.tree().join("podlogs/local"), binary };
+    let dispatcher = LocalDispatcher::new(options)
+        .map_err(|error| CliError::system("the directories for plugins cannot be prepared").because(&error))?;
+    Ok(Arc::new(dispatcher))
+}
+
+fn remember(entry: &registry::Entry) {
+    if let Err(error) = registry::remember(entry) {
+        tracing::warn!("the run cannot be remembered for `plumbline status`: {error}");
+    }
+}
+
+fn run_error(error: &RunError, root: &Path) -> CliError {
+    let usage = matches!(error, RunError::Plan(_) | RunError::NoPlugins | RunError::Definition(_));
+    let told = if usage { CliError::usage("the run cannot begin") } else { CliError::system("the run failed") };
+    let told = told.because(error);
+    if root.join("run.json").exists() {
+        told.hint(format!(
+            "what was received is kept: once the cause is gone, go on with `plumbline run --local --continue {}`",
+            root.display()
+        ))
+    } else {
+        told
+    }
+}
+
+/// The first signal ends the run and keeps what there is; the second ends this process.
+async fn cancel_on_signal(cancel: CancellationToken, dispatcher: Arc<LocalDispatcher>) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        tracing::warn!("signals cannot be caught: Ctrl-C ends this process without keeping what was gathered");
+        return;
+    };
+    let mut next = async || {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    };
+    next().await;
+    say("interrupted: ending plugins and keeping what was gathered; once more to give up at once");
+    cancel.cancel();
+    next().await;
+    // Nothing of theirs would be ended by this process's end.
+    dispatcher.kill_all();
+    std::process::exit(130);
+}
+
+/// Says what would happen; nothing is left behind.
+fn dry_run(run: &Run, root: &Path) -> Result<ExitCode, CliError> {
+    for plugin in run.plugins() {
+        let expected: Vec<_> = plugin.expected.iter().map(ToString::to_string).collect();
+        say(&format!(
+            "would run `{}` ({}), read its results as `{}`, and expect: {}",
+            plugin.name(),
+            plugin.source.definition.driver,
+            plugin.post_processor.module.info().name.as_deref().unwrap_or("raw"),
+            if expected.is_empty() { "nothing".to_owned() } else { expected.join(", ") },
+        ));
+    }
+    std::fs::remove_dir_all(root)
+        .map_err(|error| CliError::system(format!("`{}` cannot be removed", root.display())).because(&error))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,49 @@
+//! `plumbline worker`
+
+use std::process::ExitCode;
+
+use plumbline_worker::{Mode, WorkerConfig, chain, run_worker_process};
+
+use crate::args::{Global, Level, RoleArgs, SingleNodeArgs};
+use crate::error::CliError;
+use crate::logging;
+
+/// Beside a plugin that runs once per cluster.
+pub(crate) fn global(args: &RoleArgs, global: &Global) -> Result<ExitCode, CliError> {
+    work(Mode::Global, args, global)
+}
+
+/// Beside a plugin that runs once per node.
+pub(crate) fn single_node(args: &SingleNodeArgs, global: &Global) -> Result<ExitCode, CliError> {
+    work(Mode::SingleNode { sleep: args.sleep }, &args.role, global)
+}
+
+fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, CliError> {
+    // A worker's log is read when something went wrong in a pod that is gone: it tells what it did without being asked.
+    let level = if global.level == Level::Warn { Level::Info } else { global.level };
+    logging::init(&Global { level, ..global.clone() });
+    let mut config = match WorkerConfig::load(mode, args.config.as_deref()) {
+        Ok(config) => config,
+        Err(error) => {
+            // Told as every command tells it, with the one code that a worker fails with.
+            CliError::usage("the worker's configuration cannot be used").because(&error).report();
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    if let Some(address) = args.progress_bind {
+        config.progress_bind = vec![address];
+    }
+    // One thread: a worker waits for hours beside every pod of every plugin.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::system("the worker cannot be started").because(&error))?;
+    match runtime.block_on(run_worker_process(config, mode)) {
+        Ok(_) => Ok(ExitCode::SUCCESS),
+        Err(error) => {
+            tracing::error!("{}", chain(&error));
+            // The incumbent's workers exit with 1, and manifests rely on no other code.
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The operator's limits: the defaults, or what a file says instead (docs/limits.md).
+
+use std::fs::File;
+use std::io::Read;
+
+use plumbline_aggregator::LimitPolicy;
+use plumbline_core::{ModuleLimits, ReceiveLimits};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::args::LimitsArg;
+use crate::error::CliError;
+
+/// Bytes of the file. All keys together take about one KiB.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Limits on what others bring: modules and uploads.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Limits {
+    /// What modules may use.
+    pub(crate) modules: LimitPolicy,
+    /// What uploads may use.
+    pub(crate) uploads: ReceiveLimits,
+}
+
+/// The file. What it leaves out stays at its default.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Document {
+    modules: Map<String, Value>,
+    cap: Map<String, Value>,
+    uploads: Map<String, Value>,
+}
+
+impl Limits {
+    /// Reads the file that was named, if one was.
+    pub(crate) fn load(arg: &LimitsArg) -> Result<Self, CliError> {
+        let Some(path) = &arg.file else { return Ok(Self::default()) };
+        let wrong = |error: &dyn std::error::Error| {
+            CliError::usage(format!("the limits in `{}` cannot be used", path.display())).because(error)
+        };
+        let mut text = String::new();
+        File::open(path)
+            .and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text))
+            .map_err(|error| wrong(&error))?;
+        let document: Document = serde_saphyr::from_str(&text).map_err(|error| wrong(&error))?;
+        let modules = LimitPolicy {
+            default: overlay(&ModuleLimits::default(), document.modules).map_err(|error| wrong(&error))?,
+            cap: overlay(&ModuleLimits::cap(), document.cap).map_err(|error| wrong(&error))?,
+        };
+        Ok(Self {
+            modules,
+            uploads: overlay(&ReceiveLimits::default(), document.uploads).map_err(|error| wrong(&error))?,
+        })
+    }
+}
+
+/// `base` with the values of `over` in place of its own; a key that it does not have is an error.
+fn overlay<T: Serialize + DeserializeOwned>(base: &T, over: Map<String, Value>) -> Result<T, serde_json::Error> {
+    let mut value = serde_json::to_value(base)?;
+    if let Value::Object(fields) = &mut value {
+        fields.extend(over);
+    }
+    serde_json::from_value(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn load(text: &str) -> Result<Limits, CliError> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        Limits::load(&LimitsArg { file: Some(file.path().to_owned()) })
+    }
+
+    #[test]
+    fn what_the_file_says_replaces_the_default_and_nothing_else() {
+        let limits = load("modules: {memory: 1048576}\ncap: {depth: 9}\nuploads: {entries: 3}\n").unwrap();
+        assert_eq!(limits.modules.default, ModuleLimits { memory: 1 << 20, ..ModuleLimits::default() });
+        assert_eq!(limits.modules.cap, ModuleLimits { depth: 9, ..ModuleLimits::cap() });
+        assert_eq!(limits.uploads, ReceiveLimits { entries: 3, ..ReceiveLimits::default() });
+    }
+
+    #[test]
+    fn an_unknown_limit_is_named() {
+        for (text, name) in
+            [("modules: {memroy: 1}", "memroy"), ("module: {}", "module"), ("cap: {items: many}", "many")]
+        {
+            let error = load(text).unwrap_err().to_string();
+            assert!(error.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn without_a_file_the_defaults_hold() {
+        assert_eq!(Limits::load(&LimitsArg::default()).unwrap().uploads, ReceiveLimits::default());
+    }
+}

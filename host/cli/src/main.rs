@@ -1,0 +1,54 @@
+//! `plumbline`: one binary, many roles. Arguments in, calls out, output formats; what a run is and does lives in the other crates.
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod error;
+mod limits;
+mod logging;
+mod output;
+mod registry;
+mod sources;
+mod stock;
+mod tree;
+mod trees;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Color, Command, PluginCommand, WorkerCommand};
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help goes to stdout with code 0, complaints to stderr; when nobody reads either, the code still tells.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::from(error::USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
+    match cli.global.color {
+        Color::Auto => {}
+        Color::Always => anstream::ColorChoice::Always.write_global(),
+        Color::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    let result = match cli.command {
+        Command::Run(args) => commands::run::run(args, &cli.global),
+        Command::Status(args) => commands::status::status(&args, &cli.global),
+        Command::Results(args) => commands::results::results(&args, &cli.global),
+        Command::Plugin(args) => match args.command {
+            PluginCommand::Process(args) => commands::process::process(&args, &cli.global),
+            PluginCommand::List => commands::list::list(&cli.global),
+        },
+        Command::Version(args) => commands::version::version(&args),
+        Command::Completion { shell } => commands::completion::completion(shell),
+        Command::Worker(args) => match args.command {
+            WorkerCommand::Global(role) => commands::worker::global(&role, &cli.global),
+            WorkerCommand::SingleNode(args) => commands::worker::single_node(&args, &cli.global),
+            WorkerCommand::Facts(args) => commands::facts::facts(&args),
+        },
+    };
+    result.unwrap_or_else(|error| error.report())
+}

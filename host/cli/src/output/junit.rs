@@ -1,0 +1,99 @@
+//! Trees as JUnit XML, for CI systems that show it.
+
+use std::io::{self, Write};
+
+use plumbline_core::{Item, Status};
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use serde_json::Value;
+
+/// Prints one `testsuite` per tree: every leaf is a test case, its place in the tree its class name.
+pub(crate) fn junit(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
+    let mut report = Report::new("plumbline");
+    for root in roots {
+        let mut suite = TestSuite::new(&root.name);
+        let mut walk = root.walk();
+        while let Some(item) = walk.next() {
+            if item.is_leaf() && walk.depth() > 0 {
+                let place: Vec<&str> = walk.ancestors().map(|item| item.name.as_str()).collect();
+                suite.add_test_case(case(item, place.join("|")));
+            }
+        }
+        if root.is_leaf() {
+            // A plugin without a result is not a suite without a problem.
+            suite.add_test_case(case(root, String::new()));
+        }
+        report.add_test_suite(suite);
+    }
+    // What cannot be written keeps its kind: a closed pipe is no error to tell.
+    let text = report.to_string().map_err(io::Error::other)?;
+    out.write_all(text.as_bytes())
+}
+
+fn case(item: &Item, place: String) -> TestCase {
+    let mut status = match &item.status {
+        Status::Passed => TestCaseStatus::success(),
+        Status::Skipped => TestCaseStatus::skipped(),
+        Status::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Status::Timeout | Status::Unknown => TestCaseStatus::non_success(NonSuccessKind::Error),
+        // What a status of the format's own means is not known here: neither good nor bad, and named.
+        Status::Custom(text) => {
+            let mut skipped = TestCaseStatus::skipped();
+            skipped.set_message(format!("status: {text}"));
+            skipped
+        }
+    };
+    match &item.status {
+        Status::Failed => {
+            if let Some(text) = detail(item, "failure").or_else(|| detail(item, "error")) {
+                status.set_description(text);
+            }
+        }
+        Status::Timeout | Status::Unknown => {
+            let reason = detail(item, "error").or_else(|| item.meta.get("error").cloned());
+            status.set_message(reason.unwrap_or_else(|| item.status.to_string()));
+        }
+        Status::Skipped => {
+            if let Some(text) = detail(item, "skipped") {
+                status.set_message(text);
+            }
+        }
+        Status::Passed | Status::Custom(_) => {}
+    }
+    let mut case = TestCase::new(&item.name, status);
+    if !place.is_empty() {
+        case.set_classname(place);
+    }
+    if let Some(text) = detail(item, "system-out") {
+        case.set_system_out(text);
+    }
+    if let Some(text) = detail(item, "system-err") {
+        case.set_system_err(text);
+    }
+    case
+}
+
+fn detail(item: &Item, key: &str) -> Option<String> {
+    match item.details.get(key)? {
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_leaf_is_a_case_and_an_empty_plugin_an_error() {
+        let leaf = |name: &str, status: &str| Item { name: name.into(), status: status.into(), ..Item::default() };
+        let failed =
+            Item { details: [("failure".to_owned(), "a < b".into())].into_iter().collect(), ..leaf("t1", "failed") };
+        let root = Item { items: vec![failed, leaf("t2", "passed"), leaf("t3", "warning")], ..leaf("p", "failed") };
+        let mut out = Vec::new();
+        junit(&[root, leaf("empty", "unknown")], &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains(r#"<testsuite name="p" tests="3" skipped="1" errors="0" failures="1""#), "{text}");
+        assert!(text.contains("a &lt; b") && text.contains(r#"message="status: warning""#), "{text}");
+        assert!(text.contains(r#"<testsuite name="empty" tests="1" skipped="0" errors="1""#), "{text}");
+    }
+}

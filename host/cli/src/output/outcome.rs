@@ -1,0 +1,208 @@
+//! How a run came out: a summary for a person, or one document for a program.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use plumbline_aggregator::{Failure, Finished, PluginOutcome};
+use plumbline_core::Verdict;
+use plumbline_core::run_status::EntryStatus;
+use serde_json::{Value, json};
+
+use super::text::{name, one_line};
+use super::{print_json, print_yaml, size};
+use crate::args::RunFormat;
+use crate::error::CliError;
+
+/// Characters of a failed leaf's name, and of its reason: both fit into a wide terminal's line.
+const MAX_NAME: usize = 72;
+
+/// Failed leaves of one plugin that are listed; the report shows all.
+const MAX_LISTED: usize = 10;
+
+/// Prints how the run came out: as data in `format`, or as a summary.
+pub(crate) fn print_outcome(finished: &Finished, format: Option<RunFormat>) -> Result<(), CliError> {
+    let mut out = anstream::stdout().lock();
+    let printed = match format {
+        Some(RunFormat::Json) => print_json(&document(finished), &mut out),
+        Some(RunFormat::Yaml) => print_yaml(&document(finished), &mut out),
+        None => summary(finished, &mut out),
+    };
+    printed.map_err(|error| {
+        CliError::system("the outcome cannot be printed")
+            .because(&error)
+            .hint(format!("the archive is complete: {}", finished.archive.display()))
+    })
+}
+
+/// Keys are only ever added (docs/exit-codes.md).
+fn document(finished: &Finished) -> Value {
+    let plugin = |plugin: &PluginOutcome| {
+        json!({
+            "plugin": plugin.plugin,
+            "status": plugin.outcome.total.status,
+            "counts": plugin.outcome.total.counts,
+            "items": plugin.outcome.items,
+            "seconds": plugin.elapsed.map(|elapsed| elapsed.as_secs_f64()),
+            "failures": plugin.outcome.failures,
+        })
+    };
+    json!({
+        "run": finished.run,
+        "started": finished.started,
+        "verdict": finished.verdict.as_str(),
+        "exit-code": finished.verdict.exit_code(),
+        "archive": finished.archive,
+        "size": finished.bytes,
+        "sha256": finished.sha256,
+        "plugins": finished.plugins.iter().map(plugin).collect::<Vec<_>>(),
+        "results": finished.status.plugins.as_deref().unwrap_or_default(),
+    })
+}
+
+fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
+    let width = finished.plugins.iter().map(|plugin| plugin.plugin.as_str().len()).max().unwrap_or_default().max(12);
+    writeln!(out)?;
+    for plugin in &finished.plugins {
+        plugin_line(plugin, width, out)?;
+        let shown = plugin.outcome.failures.iter().take(MAX_LISTED);
+        let names = shown.clone().map(|failure| short(&failure.name).chars().count()).max().unwrap_or_default();
+        for failure in shown {
+            failure_line(failure, width, names, out)?;
+        }
+        let failed = failed(plugin);
+        let hidden = failed.saturating_sub(plugin.outcome.failures.len().min(MAX_LISTED) as u64);
+        if hidden > 0 {
+            writeln!(out, "  {:width$}   and {hidden} more", "")?;
+        }
+    }
+    writeln!(out)?;
+    writeln!(out, "{}", verdict(finished))?;
+    writeln!(out, "archive: {} ({})", shown(&finished.archive), size(finished.bytes))?;
+    let bad = finished.plugins.iter().find(|plugin| failed(plugin) > 0 || plugin.outcome.items == 0);
+    let which = bad.map(|plugin| format!(" --plugin {}", plugin.plugin)).unwrap_or_default();
+    writeln!(out, "next:    plumbline results {}{which}", shown(&finished.archive))
+}
+
+fn plugin_line(plugin: &PluginOutcome, width: usize, out: &mut impl Write) -> io::Result<()> {
+    let outcome = &plugin.outcome;
+    let counts: Vec<String> = outcome.total.counts.iter().map(|(status, n)| format!("{n} {}", name(status))).collect();
+    let counts = if counts.is_empty() { "no results".to_owned() } else { counts.join("   ") };
+    let time = plugin.elapsed.map(|elapsed| format!("   {}", seconds(elapsed))).unwrap_or_default();
+    let status = &outcome.total.status;
+    // With statuses of its own, the plugin's status is the list of counts.
+    let status = if status.is_custom() { String::new() } else { status.to_string() };
+    writeln!(
+        out,
+        "  {:width$}   {}{:9}{}{counts}{time}",
+        plugin.plugin.as_str(),
+        style(&status).render(),
+        status,
+        style(&status).render_reset()
+    )
+}
+
+fn failure_line(failure: &Failure, width: usize, names: usize, out: &mut impl Write) -> io::Result<()> {
+    let name = short(&failure.name);
+    match &failure.reason {
+        Some(reason) => writeln!(out, "  {:width$}   {name:names$}   {}", "", short(reason)),
+        None => writeln!(out, "  {:width$}   {name}", ""),
+    }
+}
+
+fn short(text: &str) -> String {
+    let line = one_line(text);
+    if line.chars().count() <= MAX_NAME { line } else { line.chars().take(MAX_NAME - 1).chain(['…']).collect() }
+}
+
+fn style(status: &str) -> anstyle::Style {
+    let colour = match status {
+        "passed" => anstyle::AnsiColor::Green,
+        "failed" => anstyle::AnsiColor::Red,
+        _ => anstyle::AnsiColor::Yellow,
+    };
+    anstyle::Style::new().fg_color(Some(colour.into()))
+}
+
+fn failed(plugin: &PluginOutcome) -> u64 {
+    ["failed", "timeout"].iter().filter_map(|status| plugin.outcome.total.counts.get(*status)).sum()
+}
+
+fn verdict(finished: &Finished) -> String {
+    let failed: u64 = finished.plugins.iter().map(failed).sum();
+    let all: u64 = finished.plugins.iter().flat_map(|plugin| plugin.outcome.total.counts.values()).sum();
+    let checks = if all == 1 { "check" } else { "checks" };
+    match finished.verdict {
+        Verdict::Passed => format!("passed: {all} {checks}"),
+        Verdict::Failed => format!("failed: {failed} of {all} {checks}"),
+        Verdict::Incomplete => {
+            let entries = finished.status.plugins.as_deref().unwrap_or_default();
+            let missing = entries.iter().filter(|entry| entry.status != EntryStatus::Complete).count();
+            match missing {
+                0 => format!("incomplete: {failed} of {all} {checks} failed, and not everything could be judged"),
+                n => format!("incomplete: {n} of {} results did not arrive", entries.len()),
+            }
+        }
+        Verdict::NothingToJudge => "nothing to judge: there are no results, or only unknown ones".to_owned(),
+        Verdict::SystemFailure => "system failure: the run could not be completed".to_owned(),
+        Verdict::Interrupted => "interrupted: what was gathered so far is in the archive".to_owned(),
+    }
+}
+
+/// As one would type it: relative where it is below the current directory.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    match path.strip_prefix(&here) {
+        Ok(relative) => format!("./{}", relative.display()),
+        Err(_) => path.display().to_string(),
+    }
+}
+
+fn seconds(elapsed: Duration) -> String {
+    let whole = elapsed.as_secs();
+    match whole {
+        0..60 => format!("{:.1} s", elapsed.as_secs_f64()),
+        60..3600 => format!("{} min {} s", whole / 60, whole % 60),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumbline_aggregator::{NodeOutcome, Outcome};
+    use plumbline_core::Status;
+
+    fn finished() -> Finished {
+        let total =
+            NodeOutcome { status: Status::Failed, counts: [("failed".to_owned(), 1), ("passed".to_owned(), 2)].into() };
+        let failures = vec![Failure { name: "swap is off".into(), reason: Some("2.0 GiB\u{1b}[2J in use".into()) }];
+        let outcome = Outcome { total, items: 4, failures, ..Outcome::default() };
+        Finished {
+            run: "7f3a9c00-0000-4000-8000-000000000000".parse().unwrap(),
+            started: "2026-11-20T13:00:00Z".parse().unwrap(),
+            plugins: vec![PluginOutcome {
+                plugin: "node-check".parse().unwrap(),
+                outcome,
+                elapsed: Some(Duration::from_millis(1900)),
+            }],
+            status: serde_json::from_value(json!({"status": "complete"})).unwrap(),
+            verdict: Verdict::Failed,
+            archive: "/somewhere/202611201300_plumbline_7f3a9c.tar.gz".into(),
+            bytes: 24 << 10,
+            sha256: "0".repeat(64),
+        }
+    }
+
+    #[test]
+    fn the_summary_says_what_failed_and_what_to_do_next() {
+        let mut out = Vec::new();
+        summary(&finished(), &mut anstream::StripStream::new(&mut out)).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn the_document_has_its_keys() {
+        insta::assert_snapshot!(serde_json::to_string_pretty(&document(&finished())).unwrap());
+    }
+}

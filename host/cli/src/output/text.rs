@@ -1,0 +1,65 @@
+//! Texts of results on a terminal: foreign, so nothing in them may steer it.
+
+/// Characters of a text that a one-line summary shows.
+const MAX_LINE: usize = 160;
+
+/// The first line that says something, without control characters, cut to a length that a person reads.
+pub(crate) fn one_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let mut out: String = line.chars().map(printable).take(MAX_LINE).collect();
+    if line.chars().count() > MAX_LINE {
+        out.push('…');
+    }
+    out
+}
+
+/// `c`, or a mark in its place if a terminal would act on it.
+pub(crate) fn printable(c: char) -> char {
+    if c == '\t' {
+        ' '
+    } else if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
+        '\u{fffd}'
+    } else {
+        c
+    }
+}
+
+/// A name in one line.
+pub(crate) fn name(text: &str) -> String {
+    text.chars().map(printable).collect()
+}
+
+/// Bytes for a person.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for next in UNITS {
+        if value < 1024.0 {
+            break;
+        }
+        value /= 1024.0;
+        unit = next;
+    }
+    if unit == "B" || value >= 10.0 { format!("{value:.0} {unit}") } else { format!("{value:.1} {unit}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_steers_the_terminal() {
+        assert_eq!(one_line("\n  \u{1b}[31mred\tand\u{202e} more\nnext"), "\u{fffd}[31mred and\u{fffd} more");
+        assert_eq!(one_line(&"x".repeat(500)).chars().count(), MAX_LINE + 1);
+    }
+
+    #[test]
+    fn sizes_have_binary_units() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(1023), "1023 B");
+        assert_eq!(size(1536), "1.5 KiB");
+        assert_eq!(size(24 << 10), "24 KiB");
+        assert_eq!(size(3 << 30), "3.0 GiB");
+    }
+}

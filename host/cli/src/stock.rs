@@ -1,0 +1,41 @@
+//! The sandbox and the stock modules, as every command that reads results uses them.
+
+use std::path::PathBuf;
+
+use plumbline_aggregator::Modules;
+use plumbline_sandbox::{Sandbox, SandboxConfig};
+
+use crate::error::CliError;
+use crate::limits::Limits;
+
+/// The stock modules in a sandbox; compiled code of other modules is cached below the user's cache directory.
+pub(crate) fn modules(limits: &Limits) -> Result<Modules, CliError> {
+    let (sandbox, stock) = sandbox(limits)?;
+    Ok(Modules::new(sandbox, stock))
+}
+
+/// The sandbox itself, with the stock loaded.
+pub(crate) fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<plumbline_sandbox::Module>), CliError> {
+    let default = SandboxConfig::default();
+    let cap = &limits.modules.cap;
+    let config = SandboxConfig {
+        cache_dir: cache_dir(),
+        max_memory: cap.memory,
+        max_table_elements: u32::try_from(cap.table_elements).unwrap_or(u32::MAX),
+        stack: usize::try_from(limits.modules.default.stack).unwrap_or(usize::MAX),
+        ..default
+    };
+    let sandbox = Sandbox::new(config)
+        .map_err(|error| CliError::system("the sandbox for modules cannot be set up").because(&error))?;
+    let stock = plumbline_stock::load(&sandbox).map_err(|error| {
+        CliError::system("the stock modules cannot be loaded").because(&error).hint("install this program anew")
+    })?;
+    Ok((sandbox, stock))
+}
+
+/// `$XDG_CACHE_HOME/plumbline/modules`, or `~/.cache/plumbline/modules`; without a home nothing is cached.
+fn cache_dir() -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
+    Some(cache.join("plumbline/modules"))
+}

@@ -1,0 +1,74 @@
+//! Reading a result tree.
+
+use std::io::{self, Read};
+
+use plumbline_core::Item;
+
+/// Bytes of a tree. It is held in memory several times over while it is read; what is larger is no longer for a person or a pipe.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Reads a tree: YAML, of which JSON is a part.
+///
+/// # Errors
+/// When it is larger than 1 GiB, or not a tree.
+pub(crate) fn read_tree(from: impl Read) -> io::Result<Item> {
+    let mut text = String::new();
+    let read = from.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if read as u64 > MAX_BYTES {
+        return Err(io::Error::other(format!("the result tree is larger than {} GiB", MAX_BYTES >> 30)));
+    }
+    let error = |error: serde_saphyr::Error| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
+    serde_saphyr::from_str_with_options(&text, options(text.len())).map_err(error)
+}
+
+/// Levels of a tree, each of which is two of YAML. Modules may go 64 deep, and recursion in the parser costs stack.
+const MAX_DEPTH: usize = 300;
+
+/// As much as the text can need without aliases: those multiply, and no tool writes them into a tree.
+fn options(bytes: usize) -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: bytes.saturating_mul(2).saturating_add(64),
+            max_nodes: bytes.saturating_add(64),
+            max_total_scalar_bytes: bytes.saturating_add(64),
+            max_depth: MAX_DEPTH,
+            max_aliases: 0,
+            max_anchors: 0,
+        },
+        emit_comments: false,
+        with_snippet: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_of_other_tools_is_read() {
+        let yaml = "name: systemd-logs\nstatus: passed\nmeta:\n  type: summary\nitems:\n- name: n1\n  status: passed\n  items:\n  \
+                    - name: '1.0'\n    status: failed\n    details:\n      n: 1.5\n      list: [a, {b: c}]\n";
+        let item = read_tree(yaml.as_bytes()).unwrap();
+        assert_eq!(item.items[0].items[0].details["list"][1]["b"], "c");
+        assert_eq!(item.items[0].items[0].details["n"], 1.5);
+        assert_eq!(read_tree(serde_json::to_string(&item).unwrap().as_bytes()).unwrap(), item);
+    }
+
+    #[test]
+    fn rubbish_is_an_error() {
+        for bad in ["- a", "name: [", "\u{0}"] {
+            assert!(read_tree(bad.as_bytes()).is_err(), "{bad:?}");
+        }
+        let bomb = "name: &a [x, x]\nitems: [*a, *a]\n";
+        assert!(read_tree(bomb.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_hundred_thousand_items_are_read() {
+        let mut yaml = String::from("name: p\nstatus: passed\nitems:\n");
+        for n in 0..100_000 {
+            yaml.push_str(&format!("- name: \"test {n}\"\n  status: passed\n"));
+        }
+        assert_eq!(read_tree(yaml.as_bytes()).unwrap().items.len(), 100_000);
+    }
+}

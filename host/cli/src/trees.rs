@@ -1,0 +1,193 @@
+//! The result trees of an archive: as they stand there, or computed anew.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use plumbline_aggregator::{Modules, Source, post_process, prepare};
+use plumbline_archive::extract::ExtractLimits;
+use plumbline_archive::results::ResultsArchive;
+use plumbline_core::definition::Definition;
+use plumbline_core::{Driver, Item, PluginName};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::error::CliError;
+use crate::limits::Limits;
+use crate::tree::read_tree;
+use crate::ui::say;
+use crate::{sources, stock};
+
+/// Bytes of a `definition.json`: far more than a definition may have, because old ones carry the whole aggregator's view.
+const MAX_DEFINITION: u64 = 16 << 20;
+
+/// Stands in a definition for a plugin's name that old versions allowed and no definition may have today, such as `systemd_logs`.
+const STAND_IN: &str = "plugin";
+
+/// How trees are computed anew.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reprocess {
+    /// For every plugin, even where the archive has a tree.
+    pub(crate) always: bool,
+    /// A definition in place of the archive's.
+    pub(crate) definition: Option<PathBuf>,
+    /// What modules may use.
+    pub(crate) limits: Limits,
+}
+
+/// The trees of an archive.
+pub(crate) struct Trees {
+    path: PathBuf,
+    archive: ResultsArchive,
+    reprocess: Reprocess,
+    made: BTreeMap<String, PathBuf>,
+    scratch: Option<TempDir>,
+    modules: Option<Modules>,
+}
+
+impl Trees {
+    /// Opens the archive at `path`.
+    pub(crate) fn open(path: &Path, reprocess: Reprocess) -> Result<Self, CliError> {
+        let archive = ResultsArchive::open(path)
+            .map_err(|error| CliError::usage(format!("archive `{}` cannot be read", path.display())).because(&error))?;
+        Ok(Self { path: path.to_owned(), archive, reprocess, made: BTreeMap::new(), scratch: None, modules: None })
+    }
+
+    /// The archive itself.
+    pub(crate) fn archive(&mut self) -> &mut ResultsArchive {
+        &mut self.archive
+    }
+
+    /// The plugins, in the archive's order.
+    pub(crate) fn plugins(&self) -> Vec<String> {
+        self.archive.info().plugins.clone()
+    }
+
+    /// The tree of `plugin`.
+    pub(crate) fn item(&mut self, plugin: &str) -> Result<Item, CliError> {
+        let path = self.path.display().to_string();
+        let read = |from: &mut dyn Read| {
+            read_tree(from).map_err(|error| {
+                CliError::usage(format!("the result tree of plugin `{plugin}` in `{path}` cannot be read"))
+                    .because(&error)
+                    .hint("`--reprocess` computes it anew from the archive's files")
+            })
+        };
+        self.with_tree(plugin, read)
+    }
+
+    /// Copies the tree of `plugin` to `out`, as it stands.
+    pub(crate) fn copy(&mut self, plugin: &str, out: &mut impl Write) -> Result<(), CliError> {
+        let copy = |from: &mut dyn Read| {
+            io::copy(from, out).map(drop).map_err(|error| {
+                CliError::printing(format!("the result tree of plugin `{plugin}` cannot be copied"), &error)
+            })
+        };
+        self.with_tree(plugin, copy)
+    }
+
+    fn with_tree<T>(
+        &mut self,
+        plugin: &str,
+        read: impl FnOnce(&mut dyn Read) -> Result<T, CliError>,
+    ) -> Result<T, CliError> {
+        if !self.reprocess.always
+            && let Some(member) = self.archive.tree(plugin)
+        {
+            let mut reader = self.archive.file(&member).map_err(|error| {
+                CliError::usage(format!("archive `{}` cannot be read", self.path.display())).because(&error)
+            })?;
+            return read(&mut reader);
+        }
+        let made = match self.made.get(plugin) {
+            Some(made) => made.clone(),
+            None => self.make(plugin)?,
+        };
+        let mut file = File::open(&made)
+            .map_err(|error| CliError::system(format!("`{}` cannot be read", made.display())).because(&error))?;
+        read(&mut file)
+    }
+
+    /// Computes the tree of `plugin` from the archive's files with the modules of this version.
+    fn make(&mut self, plugin: &str) -> Result<PathBuf, CliError> {
+        if !self.reprocess.always {
+            say(&format!("plugin `{plugin}` has no result tree in this archive: it is computed now"));
+        }
+        let modules = match &self.modules {
+            Some(modules) => modules.clone(),
+            None => self.modules.insert(stock::modules(&self.reprocess.limits)?).clone(),
+        };
+        let source = self.source(plugin)?;
+        let planned = prepare(&modules, &self.reprocess.limits.modules, source)
+            .map_err(|error| CliError::usage(format!("plugin `{plugin}` cannot be reprocessed")).because(&error))?;
+        if let Some(warning) = &planned.post_processor.warning {
+            say(&format!("warning: plugin `{plugin}`: {warning}"));
+        }
+        let no_room =
+            |error: io::Error| CliError::system("a directory for temporary files cannot be made").because(&error);
+        let scratch = match &self.scratch {
+            Some(scratch) => scratch.path().to_owned(),
+            None => self.scratch.insert(tempfile::tempdir().map_err(no_room)?).path().to_owned(),
+        };
+        let files = tempfile::tempdir_in(&scratch).map_err(no_room)?;
+        self.archive.extract_plugin(plugin, files.path(), &ExtractLimits::default()).map_err(|error| {
+            CliError::usage(format!("the files of plugin `{plugin}` cannot be taken out of `{}`", self.path.display()))
+                .because(&error)
+        })?;
+        let tree = scratch.join(format!("{}.yaml", self.made.len()));
+        let mut subject = planned.subject();
+        // The name that the archive knows, which today may be none.
+        plugin.clone_into(&mut subject.plugin.name);
+        post_process(&subject, files.path(), &planned.post_processor.module, &scratch, &tree)
+            .map_err(|error| CliError::system(format!("plugin `{plugin}` cannot be reprocessed")).because(&error))?;
+        self.made.insert(plugin.to_owned(), tree.clone());
+        Ok(tree)
+    }
+
+    /// The definition that was named, the archive's, or the least one: then the plugin's name says the format, if anything does.
+    fn source(&mut self, plugin: &str) -> Result<Source, CliError> {
+        if let Some(path) = &self.reprocess.definition {
+            let mut source = sources::from_file(path)?.source;
+            let mut definition = (*source.definition).clone();
+            if let Ok(name) = plugin.parse() {
+                definition.name = name;
+            }
+            source.definition = Arc::new(definition);
+            return Ok(source);
+        }
+        let cannot = |error: &dyn std::error::Error| {
+            CliError::usage(format!("the definition of plugin `{plugin}` in the archive cannot be used"))
+                .because(error)
+                .hint("give one with `--reprocess --plugin NAME --definition FILE`")
+        };
+        let mut document = match self.archive.definition(plugin) {
+            Some(member) => {
+                let bytes = self.archive.read(&member, MAX_DEFINITION).map_err(|error| cannot(&error))?;
+                serde_json::from_slice(&bytes).map_err(|error| cannot(&error))?
+            }
+            None => {
+                let nodes = self.archive.files_below(&format!("plugins/{plugin}/results")).count();
+                let driver = if nodes > 1 && plugin != "e2e" { Driver::DaemonSet } else { Driver::Job };
+                json!({"sonobuoy-config": {"plugin-name": plugin, "driver": driver, "result-format": plugin}, "spec": {}})
+            }
+        };
+        if plugin.parse::<PluginName>().is_err()
+            && let Some(name) = name_in(&mut document)
+        {
+            *name = STAND_IN.into();
+        }
+        let parsed = Definition::from_json(document).map_err(|error| cannot(&error))?;
+        Ok(Source { definition: Arc::new(parsed.definition), bundle: None })
+    }
+}
+
+/// Where the plugin's name stands in the `definition.json` of an archive.
+fn name_in(document: &mut Value) -> Option<&mut Value> {
+    let definition = match document.get("Definition") {
+        Some(_) => document.get_mut("Definition")?,
+        None => document,
+    };
+    definition.get_mut("sonobuoy-config")?.get_mut("plugin-name")
+}

@@ -1,0 +1,61 @@
+//! What a person sees while something goes on: talk on stderr, one line per event, or bars on a terminal.
+
+mod lines;
+mod watch;
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
+
+use indicatif::{MultiProgress, ProgressDrawTarget};
+
+pub(crate) use lines::progress;
+pub(crate) use watch::Watch;
+
+/// The bars of this process, if it shows any.
+static BARS: OnceLock<MultiProgress> = OnceLock::new();
+
+/// Whether stderr is redrawn: only a terminal is, and not in CI, where a log is kept of it.
+fn redraws() -> bool {
+    io::stderr().is_terminal()
+        && std::env::var_os("CI").is_none()
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+fn bars() -> &'static MultiProgress {
+    BARS.get_or_init(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(8)))
+}
+
+/// A line of talk on stderr, above whatever bars there are.
+pub(crate) fn say(text: &str) {
+    above(|| {
+        // Nobody reads stderr: then nobody misses it.
+        let _ = writeln!(anstream::stderr(), "{text}");
+    });
+}
+
+fn above(print: impl FnOnce()) {
+    match BARS.get() {
+        Some(bars) => bars.suspend(print),
+        None => print(),
+    }
+}
+
+/// Where the log is written.
+pub(crate) fn log_writer() -> LogWriter {
+    LogWriter
+}
+
+/// Writes lines of the log on stderr without tearing the bars.
+pub(crate) struct LogWriter;
+
+impl Write for LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut result = Ok(0);
+        above(|| result = io::stderr().write_all(bytes).map(|()| bytes.len()));
+        result
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}

@@ -1,0 +1,260 @@
+//! A directory of its own for each test, with a home in it, and the binary.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::filter::filtered;
+
+/// More than anything here takes on a busy machine. Whoever waits that long waits for nothing.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
+
+/// A place for one test.
+pub(crate) struct Bed {
+    dir: TempDir,
+}
+
+/// A command that has ended.
+pub(crate) struct Done {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Bed {
+    pub(crate) fn new() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Writes a file, with the directories above it.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Writes `NAME.yaml`: a plugin whose process is the shell script `script`, with further lines of `sonobuoy-config`.
+    pub(crate) fn plugin(&self, name: &str, config: &str, script: &str) {
+        let script: String = script.lines().map(|line| format!("    {}\n", line.trim())).collect();
+        let config: String = config.lines().map(|line| format!("  {}\n", line.trim())).collect();
+        let driver = if config.contains("driver:") { "" } else { "  driver: Process\n" };
+        let yaml = format!(
+            "sonobuoy-config:\n  plugin-name: {name}\n{driver}{config}spec:\n  name: plugin\n  command: [sh, -euc]\n  args:\n  - |\n{script}"
+        );
+        self.write(&format!("{name}.yaml"), &yaml);
+    }
+
+    /// The binary with `args`, here, with a home of its own and nothing of the caller's terminal.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plumbline"));
+        command.args(args).current_dir(self.root()).env("HOME", self.path("home"));
+        for (name, dir) in [
+            ("XDG_CACHE_HOME", "cache"),
+            ("XDG_STATE_HOME", "state"),
+            ("XDG_CONFIG_HOME", "config"),
+            ("XDG_DATA_HOME", "data"),
+        ] {
+            command.env(name, self.path("home").join(dir));
+        }
+        for name in ["CI", "COLUMNS", "LINES", "NO_COLOR", "CLICOLOR_FORCE", "CHROOT_DIR", "TMPDIR", "PLUMBLINE_LIMITS"]
+        {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn plumbline(&self, args: &[&str]) -> Done {
+        let output = assert_cmd::Command::from_std(self.command(args)).timeout(DEADLINE).output().unwrap();
+        Done {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// `run --local` of the plugins written before, with the archive in `out`.
+    pub(crate) fn run(&self, plugins: &[&str], more: &[&str]) -> Done {
+        self.plumbline(&run_args(plugins, more).iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// The same, while the test goes on.
+    pub(crate) fn start(&self, name: &str, args: &[&str]) -> Running {
+        let (out, err) = (self.path(&format!("{name}.out")), self.path(&format!("{name}.err")));
+        let child = self
+            .command(args)
+            .stdin(Stdio::null())
+            .stdout(File::create(&out).unwrap())
+            .stderr(File::create(&err).unwrap())
+            .spawn()
+            .unwrap();
+        Running { child, out, err }
+    }
+
+    /// The archives in `out`, in the order of their names.
+    pub(crate) fn archives(&self) -> Vec<PathBuf> {
+        let mut archives: Vec<_> =
+            entries(&self.path("out")).into_iter().filter(|path| path.extension().is_some_and(|e| e == "gz")).collect();
+        archives.sort();
+        archives
+    }
+
+    /// The only archive in `out`.
+    pub(crate) fn archive(&self) -> String {
+        let archives = self.archives();
+        assert_eq!(archives.len(), 1, "{archives:?}");
+        archives[0].to_str().unwrap().to_owned()
+    }
+
+    /// A file of the only archive, unpacked by the system's `tar`.
+    pub(crate) fn member(&self, name: &str) -> String {
+        let output = Command::new("tar").args(["-xzOf", &self.archive(), name]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The names in the only archive.
+    pub(crate) fn members(&self) -> Vec<String> {
+        let output = Command::new("tar").args(["-tzf", &self.archive()]).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    /// The tree of `plugin` in the only archive.
+    pub(crate) fn tree(&self, plugin: &str) -> Value {
+        let done = self.plumbline(&["results", &self.archive(), "-p", plugin, "-o", "json"]);
+        let trees: Value =
+            serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err));
+        trees[0].clone()
+    }
+
+    /// A gate that a script passes with `read _ < NAME` once [`Gate::open`] was called.
+    pub(crate) fn gate(&self, name: &str) -> Gate {
+        let path = self.path(name);
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        // Open for both, so that neither side waits for the other here, and what is written stays until it is read.
+        Gate(File::options().read(true).write(true).open(path).unwrap())
+    }
+}
+
+/// Arguments of [`Bed::run`].
+pub(crate) fn run_args(plugins: &[&str], more: &[&str]) -> Vec<String> {
+    let mut args: Vec<String> = ["run", "--local", "--output", "out"].map(str::to_owned).to_vec();
+    for plugin in plugins {
+        args.extend(["-p".to_owned(), format!("{plugin}.yaml")]);
+    }
+    args.extend(more.iter().map(|&arg| arg.to_owned()));
+    args
+}
+
+pub(crate) fn entries(dir: &Path) -> Vec<PathBuf> {
+    fs::read_dir(dir).map(|entries| entries.map(|entry| entry.unwrap().path()).collect()).unwrap_or_default()
+}
+
+impl Done {
+    /// Everything that a person sees, with what differs from run to run replaced.
+    pub(crate) fn shown(&self, bed: &Bed) -> String {
+        filtered(&format!("exit code: {}\n--- stdout\n{}--- stderr\n{}", self.code, self.out, self.err), bed.root())
+    }
+
+    /// Fails with everything that was said unless the exit code is `code`.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "\n{}\n{}", self.out, self.err);
+        self
+    }
+}
+
+pub(crate) struct Gate(File);
+
+impl Gate {
+    pub(crate) fn open(&mut self) {
+        self.0.write_all(b"\n").unwrap();
+    }
+}
+
+/// A command that goes on; killed with the test.
+pub(crate) struct Running {
+    child: Child,
+    out: PathBuf,
+    err: PathBuf,
+}
+
+impl Running {
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it said so far on stderr.
+    pub(crate) fn err(&self) -> String {
+        fs::read_to_string(&self.err).unwrap()
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        signal(name, &self.id().to_string());
+    }
+
+    pub(crate) fn wait(mut self) -> Done {
+        let mut status: Option<ExitStatus> = None;
+        wait_for("its end", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        Done {
+            code: status.unwrap().code().unwrap_or(-1),
+            out: fs::read_to_string(&self.out).unwrap(),
+            err: self.err(),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Has ended: nothing to kill.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Sends a signal. The shell has it built in; a program of that name is not everywhere.
+pub(crate) fn signal(name: &str, process: &str) {
+    let status = Command::new("sh").args(["-c", &format!("kill -{name} {}", process.trim())]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Looks again and again until `happened`.
+#[track_caller]
+pub(crate) fn wait_for(what: &str, mut happened: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !happened() {
+        assert!(begin.elapsed() < DEADLINE, "waited for {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// How many processes of the group `group` live. One that has ended and was not collected by its parent does not.
+pub(crate) fn alive_in_group(group: &str) -> usize {
+    entries(Path::new("/proc"))
+        .iter()
+        .filter_map(|process| fs::read_to_string(process.join("stat")).ok())
+        .filter(|stat| {
+            let fields: Vec<&str> =
+                stat.rsplit_once(')').map(|(_, rest)| rest.split_ascii_whitespace().collect()).unwrap_or_default();
+            !matches!(fields[0], "Z" | "X") && fields[2] == group.trim()
+        })
+        .count()
+}

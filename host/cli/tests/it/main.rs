@@ -1,0 +1,15 @@
+//! The binary from outside: what it prints, what it leaves behind, and its exit codes.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod bed;
+mod broken_off;
+mod filter;
+mod outcome;
+mod plugins;
+mod process;
+mod reprocess;
+mod results;
+mod small;
+mod status;
+mod usage;

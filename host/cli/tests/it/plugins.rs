@@ -1,0 +1,125 @@
+//! Definitions and what their processes find: commands, images, environment, files, nodes, progress.
+
+use crate::bed::{Bed, wait_for};
+
+const DONE: &str = "printf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done";
+
+#[test]
+fn a_definition_for_a_cluster_runs_here_if_its_command_does() {
+    let bed = Bed::new();
+    bed.plugin("job", "driver: Job", &format!("echo $SONOBUOY $RESULT_TYPE > $SONOBUOY_RESULTS_DIR/out\n{DONE}"));
+    bed.run(&["job"], &[]).expect(0);
+    assert_eq!(bed.member("plugins/job/results/global/out"), "true job\n");
+}
+
+#[test]
+fn a_definition_with_nothing_but_an_image_says_why_it_does_not_run_here() {
+    let bed = Bed::new();
+    bed.write(
+        "imaged.yaml",
+        "sonobuoy-config: {driver: Job, plugin-name: imaged}\nspec: {name: plugin, image: 'registry.example/checks:v1'}\n",
+    );
+    let done = bed.run(&["imaged"], &["--wait-output", "silent", "--level", "error"]).expect(3);
+    insta::assert_snapshot!(done.shown(&bed));
+    let tree = bed.tree("imaged");
+    assert_eq!(tree["status"], "failed");
+    assert!(tree["items"][0]["details"]["error"].as_str().unwrap().contains("registry.example/checks:v1"), "{tree}");
+}
+
+#[test]
+fn a_plugin_per_node_runs_on_this_node_under_its_name() {
+    let bed = Bed::new();
+    bed.plugin("sweep", "driver: DaemonSet", &format!("echo $NODE_NAME > $SONOBUOY_RESULTS_DIR/out\n{DONE}"));
+    bed.run(&["sweep"], &[]).expect(0);
+    let tree = bed.tree("sweep");
+    let node = tree["items"][0]["name"].as_str().unwrap();
+    assert_ne!(node, "global");
+    assert_eq!(tree["items"][0]["meta"]["type"], "node");
+    assert_eq!(bed.member(&format!("plugins/sweep/results/{node}/out")).trim(), node);
+}
+
+#[test]
+fn files_and_variables_of_the_definition_are_there() {
+    let bed = Bed::new();
+    bed.write(
+        "full.yaml",
+        r#"
+sonobuoy-config: {driver: Process, plugin-name: full}
+config-map:
+  settings.txt: "some settings"
+spec:
+  name: plugin
+  command: [sh, -euc]
+  args:
+  - |
+    cat $SONOBUOY_CONFIG_DIR/settings.txt > $SONOBUOY_RESULTS_DIR/out
+    echo " $COLOUR ${FROM_CLUSTER-unset} $SONOBUOY_RESULTS_DIR" | sed "s,$RESULTS_DIR,same," >> $SONOBUOY_RESULTS_DIR/out
+    printf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done
+  env:
+  - {name: COLOUR, value: blue}
+  - {name: SONOBUOY_RESULTS_DIR, value: /nowhere}
+  - name: FROM_CLUSTER
+    valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+"#,
+    );
+    let done = bed.run(&["full"], &[]).expect(0);
+    assert!(done.err.contains("variable `FROM_CLUSTER` is not set"), "{}", done.err);
+    assert_eq!(bed.member("plugins/full/results/global/out"), "some settings blue unset same\n");
+}
+
+#[test]
+fn progress_is_shown_while_it_goes() {
+    let bed = Bed::new();
+    let mut gate = bed.gate("gate");
+    let body = r#"{"msg":"half way","total":4,"completed":1,"failures":["b"]}"#;
+    let post = format!(
+        "until (exec 3<>/dev/tcp/127.0.0.1/$SONOBUOY_PROGRESS_PORT) 2>/dev/null; do sleep 0.05; done; \
+         exec 3<>/dev/tcp/127.0.0.1/$SONOBUOY_PROGRESS_PORT; \
+         printf 'POST /progress HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: {}\\r\\nConnection: close\\r\\n\\r\\n%s' '{body}' >&3; cat <&3",
+        body.len()
+    );
+    bed.write("post.sh", &post);
+    bed.plugin(
+        "talkative",
+        "",
+        &format!(
+            "bash {0}/post.sh\nread _ < {0}/gate\necho hi > $SONOBUOY_RESULTS_DIR/out\n{DONE}",
+            bed.root().display()
+        ),
+    );
+    let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "talkative.yaml"]);
+    let line = "talkative: 2/4   1 passed or skipped   1 failed   half way";
+    wait_for(line, || run.err().contains(line));
+    wait_for("the same in the status", || bed.plumbline(&["status"]).expect(0).out.contains("half way"));
+    gate.open();
+    run.wait().expect(0);
+}
+
+#[test]
+fn a_directory_brings_its_program_and_its_modules() {
+    let bed = Bed::new();
+    bed.write(
+        "bundle/plugin.yaml",
+        "sonobuoy-config: {driver: Process, plugin-name: bundled, result-format: nonsense}\nspec: {name: plugin, command: [./check.sh]}\n",
+    );
+    let script = bed.write(
+        "bundle/check.sh",
+        "#!/bin/sh\npwd > $SONOBUOY_RESULTS_DIR/out\necho $PLUMBLINE_PLUGIN_DIR >> $SONOBUOY_RESULTS_DIR/out\nprintf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done\n",
+    );
+    std::fs::set_permissions(script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    bed.plumbline(&["run", "--local", "--output", "out", "-p", "bundle"]).expect(0);
+    let dir = bed.path("bundle").canonicalize().unwrap();
+    assert_eq!(bed.member("plugins/bundled/results/global/out"), format!("{0}\n{0}\n", dir.display()));
+    let tree = bed.tree("bundled");
+    assert!(tree["meta"].to_string().contains("nonsense"), "an unknown format is told in the results: {tree}");
+}
+
+#[test]
+fn the_facts_of_this_machine_are_facts() {
+    let bed = Bed::new();
+    bed.plumbline(&["run", "--local", "--output", "out", "-p", "host-facts"]).expect(0);
+    let facts: serde_json::Value =
+        serde_json::from_str(&bed.member("plugins/host-facts/results/global/host-facts.json")).unwrap();
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    assert!(facts.to_string().contains(release.trim()), "{facts}");
+}
