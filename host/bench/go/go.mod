@@ -1,0 +1,3 @@
+module plumbline.dev/bench/junit
+
+go 1.21

@@ -1,0 +1,113 @@
+//! One measurement in a process of its own, so that its memory is its own.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use plumbline_core::{FlatItem, ModuleLimits};
+use plumbline_sandbox::{InputFile, ItemSink, NoLog, PluginInfo, PostProcess, Sandbox, SandboxConfig};
+
+use crate::memory::status_kib;
+use crate::{Result, native, start};
+
+/// What a child measured.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measured {
+    /// Seconds of the work itself.
+    pub(crate) seconds: f64,
+    /// Items, to see that the work was done.
+    pub(crate) items: u64,
+    /// Peak of resident memory in KiB.
+    pub(crate) peak_kib: u64,
+}
+
+/// Runs one measurement in a new process of this program.
+pub(crate) fn spawn(words: &[&str]) -> Result<Measured> {
+    let output = Command::new(std::env::current_exe()?).arg("--child").args(words).output()?;
+    parse(&output, words.first().unwrap_or(&""))
+}
+
+/// What a program printed: seconds, items, KiB.
+pub(crate) fn parse(output: &std::process::Output, what: &str) -> Result<Measured> {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut words = text.split_whitespace();
+    let mut next =
+        || words.next().ok_or_else(|| format!("`{what}` failed: {}", String::from_utf8_lossy(&output.stderr)));
+    Ok(Measured { seconds: next()?.parse()?, items: next()?.parse()?, peak_kib: next()?.parse()? })
+}
+
+/// The child's side.
+pub(crate) fn run(words: &[String]) -> Result<()> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (seconds, items) = match words.as_slice() {
+        ["sandbox", file] => sandbox(Path::new(file), None)?,
+        ["sandbox", file, module] => sandbox(Path::new(file), Some(Path::new(module)))?,
+        ["quick-xml", file] => {
+            let start = Instant::now();
+            let items = native::read(Path::new(file))?;
+            (start.elapsed().as_secs_f64(), items)
+        }
+        ["tree", dir] => tree(Path::new(dir))?,
+        ["start"] => (start::once()?, 0),
+        other => return Err(format!("no such measurement: {other:?}").into()),
+    };
+    println!("{seconds} {items} {}", status_kib("self", "VmHWM")?);
+    Ok(())
+}
+
+/// Counts items and lets them go.
+struct Count(u64);
+
+impl ItemSink for Count {
+    fn item(&mut self, item: FlatItem) -> io::Result<()> {
+        std::hint::black_box(&item);
+        self.0 += 1;
+        Ok(())
+    }
+}
+
+/// Decode only: the stock module, or that in a file, in the sandbox, all limits on.
+fn sandbox(file: &Path, module: Option<&Path>) -> Result<(f64, u64)> {
+    let sandbox = Sandbox::new(SandboxConfig::default())?;
+    let module = match module {
+        Some(path) => sandbox.load("junit", &fs::read(path)?)?,
+        None => {
+            let stock = plumbline_stock::load(&sandbox)?;
+            stock.into_iter().find(|module| module.name() == "junit").ok_or("no module `junit`")?
+        }
+    };
+    let plugin =
+        PluginInfo { name: "bench".into(), driver: "Job".into(), format: "junit".into(), ..PluginInfo::default() };
+    let path = file.to_owned();
+    let files = vec![InputFile {
+        path: "results/global/junit.xml".into(),
+        size: file.metadata()?.len(),
+        open: Box::new(move || File::open(path).map(|file| Box::new(file) as Box<dyn Read + Send>)),
+    }];
+    let mut count = Count(0);
+    let start = Instant::now();
+    module.post_process(
+        PostProcess { plugin: &plugin, files, limits: &ModuleLimits::default() },
+        &mut count,
+        &mut NoLog,
+    )?;
+    Ok((start.elapsed().as_secs_f64(), count.0))
+}
+
+/// From the file to the result tree on disk.
+fn tree(dir: &Path) -> Result<(f64, u64)> {
+    use plumbline_aggregator::{LimitPolicy, Modules, Source, post_process, prepare};
+    let sandbox = Sandbox::new(SandboxConfig::default())?;
+    let modules = Modules::new(sandbox.clone(), plumbline_stock::load(&sandbox)?);
+    let yaml = "{sonobuoy-config: {plugin-name: bench, driver: Job, result-format: junit}, spec: {}}";
+    let definition = plumbline_core::Definition::parse(yaml)?.definition;
+    let source = Source { definition: std::sync::Arc::new(definition), bundle: None };
+    let plugin = prepare(&modules, &LimitPolicy::default(), source)?;
+    let scratch = tempfile::tempdir_in(dir)?;
+    let start = Instant::now();
+    let tree = dir.join("tree.yaml");
+    let outcome = post_process(&plugin.subject(), dir, &plugin.post_processor.module, scratch.path(), &tree)?;
+    Ok((start.elapsed().as_secs_f64(), outcome.items))
+}

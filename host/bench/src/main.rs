@@ -1,0 +1,91 @@
+//! The numbers of docs/benchmarks.md. Each is taken beside its baseline, in one run, and printed as a ratio.
+//!
+//! `cargo xtask bench` builds everything that this needs and runs all of it; `cargo xtask bench junit` only one part.
+#![forbid(unsafe_code)]
+
+mod child;
+mod corpus;
+mod crowd;
+mod go;
+mod instance;
+mod junit;
+mod memory;
+mod native;
+mod nodes;
+mod start;
+mod stats;
+mod table;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+
+/// An error for whoever runs the benchmarks.
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Runs benchmarks and prints their tables.
+#[derive(Debug, Parser)]
+struct Args {
+    /// What is measured; without it, everything
+    #[arg(value_enum)]
+    parts: Vec<Part>,
+    /// Megabytes of the JUnit file
+    #[arg(long, default_value_t = 50)]
+    megabytes: u64,
+    /// Runs of each measurement; the median counts
+    #[arg(long, default_value_t = 5)]
+    runs: usize,
+    /// A component to measure in place of the stock module `junit`
+    #[arg(long, value_name = "FILE.wasm")]
+    module: Option<String>,
+    /// One measurement in a process of its own (used by the benchmarks themselves)
+    #[arg(long, hide = true, num_args = 1..)]
+    child: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// JUnit in the sandbox, native, and in Go
+    Junit,
+    /// 500 uploads at once, with and without a slow client
+    Uploads,
+    /// The aggregator until it accepts results
+    Start,
+    /// One call of a module
+    Instance,
+    /// Memory of a worker that waits
+    Worker,
+    /// 5,000 nodes with two plugins
+    Nodes,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let done = match &args.child {
+        Some(words) => child::run(words),
+        None => all(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn all(args: &Args) -> Result<()> {
+    let parts = if args.parts.is_empty() { Part::value_variants() } else { &args.parts };
+    for part in parts {
+        match part {
+            Part::Junit => junit::measure(args.megabytes, args.runs, args.module.as_deref())?,
+            Part::Uploads => crowd::measure(args.runs)?,
+            Part::Start => start::measure(args.runs)?,
+            Part::Instance => instance::measure(args.runs)?,
+            Part::Worker => worker::measure()?,
+            Part::Nodes => nodes::measure()?,
+        }
+    }
+    Ok(())
+}

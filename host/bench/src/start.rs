@@ -1,0 +1,44 @@
+//! The aggregator from nothing to accepting results, stock modules loaded.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use plumbline_aggregator::{Modules, Run, Settings, Source, WorkDir};
+use plumbline_core::Definition;
+use plumbline_sandbox::{Sandbox, SandboxConfig};
+use tokio::runtime::Runtime;
+
+use crate::child::spawn;
+use crate::nodes::Fleet;
+use crate::stats::median;
+use crate::{Result, table};
+
+/// Seconds until a new run accepts results. Once per process: a second start would find everything warm.
+pub(crate) fn once() -> Result<f64> {
+    let dir = tempfile::tempdir()?;
+    let start = Instant::now();
+    let sandbox = Sandbox::new(SandboxConfig::default())?;
+    let modules = Modules::new(sandbox.clone(), plumbline_stock::load(&sandbox)?);
+    let definition = Definition::parse("{sonobuoy-config: {plugin-name: bench, driver: Job}, spec: {}}")?.definition;
+    let source = Source { definition: Arc::new(definition), bundle: None };
+    let work = WorkDir::open(dir.path().join("run"))?;
+    let runtime = Runtime::new()?;
+    let begun =
+        runtime.block_on(Run::begin(work, vec![source], Settings::default(), &modules, Arc::new(Fleet::new(1))));
+    let seconds = start.elapsed().as_secs_f64();
+    drop(begun?);
+    Ok(seconds)
+}
+
+pub(crate) fn measure(runs: usize) -> Result<()> {
+    let mut times = Vec::new();
+    for _ in 0..runs.max(1) {
+        times.push(spawn(&["start"])?.seconds);
+    }
+    let rows = [[
+        "sandbox, six stock modules, authority, journal, server".to_owned(),
+        format!("{:.0} ms", median(&times) * 1e3),
+    ]];
+    table::print(&format!("Start until results are accepted (median of {runs})"), ["what", "time"], &rows);
+    Ok(())
+}
