@@ -1,0 +1,59 @@
+//! Uploaded archives: nothing of them may land beside the directory they are unpacked to, or exceed the limits.
+#![no_main]
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use libfuzzer_sys::fuzz_target;
+use plumbline_archive::extract::{ExtractLimits, extract_tar_gz};
+
+/// Small, so that generated archives reach them.
+const LIMITS: ExtractLimits = ExtractLimits { unpacked_bytes: 64 << 10, entries: 20, path_bytes: 300, depth: 8 };
+
+fuzz_target!(|data: &[u8]| {
+    // As it is, for the gzip reader; and as the content of a gzip stream, whose checksum no generated input would get right.
+    unpack(data);
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(data).expect("writes to memory");
+    unpack(&gzip.finish().expect("writes to memory"));
+});
+
+fn unpack(archive: &[u8]) {
+    let outside = tempfile::tempdir().expect("a temporary directory");
+    let dest = outside.path().join("dest");
+    fs::create_dir(&dest).expect("a directory in it");
+    let result = extract_tar_gz(archive, &dest, &LIMITS);
+
+    let beside = fs::read_dir(outside.path()).expect("reads the directory").count();
+    assert_eq!(beside, 1, "something was written beside the destination");
+    let mut found = Found::default();
+    count(&dest, &mut found);
+    assert!(found.bytes <= LIMITS.unpacked_bytes, "{found:?}");
+    if let Ok(extracted) = result {
+        // A file that comes twice is written twice and found once.
+        assert!(extracted.files >= found.files && extracted.bytes >= found.bytes, "{extracted:?}, but {found:?}");
+    }
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    files: u64,
+    bytes: u64,
+}
+
+fn count(dir: &Path, found: &mut Found) {
+    for entry in fs::read_dir(dir).expect("reads the directory") {
+        let path = entry.expect("reads the directory").path();
+        let meta = fs::symlink_metadata(&path).expect("reads the entry");
+        if meta.is_dir() {
+            count(&path, found);
+        } else {
+            assert!(meta.is_file(), "`{}` is neither file nor directory", path.display());
+            found.files += 1;
+            found.bytes += meta.len();
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The definition of a plugin: foreign YAML. What is read must survive the way into an archive and back.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use plumbline_core::Definition;
+
+fuzz_target!(|yaml: &str| {
+    let Ok(parsed) = Definition::parse(yaml) else { return };
+    let again = Definition::from_json(parsed.definition.to_json()).expect("our own JSON is readable");
+    assert_eq!(again.definition, parsed.definition);
+});

@@ -1,0 +1,18 @@
+//! The post-processor for JUnit: files of any program. Its items must keep the host's rules (the harness panics otherwise), and must
+//! not depend on where the host cuts what it hands over.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use plumbline_module_junit::Junit;
+use plumbline_sdk::testing::Case;
+
+fuzz_target!(|file: &[u8]| {
+    let case = Case::new().file("results/global/report.xml", file);
+    let whole = case.run::<Junit>();
+    assert_eq!(whole.outcome, Ok(()), "no file is a reason to fail");
+    assert!(!whole.items.is_empty(), "each file has an item at least");
+    // The last byte decides, so that any file is an input as it is.
+    let chunk = u32::from(file.last().copied().unwrap_or_default());
+    let cut = case.chunk(chunk).run::<Junit>();
+    assert_eq!(cut.items, whole.items);
+});
