@@ -123,3 +123,27 @@ fn the_facts_of_this_machine_are_facts() {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     assert!(facts.to_string().contains(release.trim()), "{facts}");
 }
+
+#[test]
+fn the_example_checks_this_machine_whatever_it_is() {
+    let bed = Bed::new();
+    let bundle = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/node-check");
+    let done = bed.plumbline(&["run", "--local", "--output", "out", "-p", bundle]);
+    // What the machine comes to is the machine's business; that there is a verdict, and on everything, is the example's.
+    assert!([0, 1].contains(&done.code), "{}", done.err);
+    let tree = bed.tree("node-check");
+    let suite = &tree["items"][0]["items"][0];
+    let checks = suite["items"].as_array().unwrap();
+    assert_eq!(checks.len(), 19, "{suite}");
+    for check in checks {
+        let (status, details) = (check["status"].as_str().unwrap(), &check["details"]);
+        match status {
+            "passed" => assert!(details.is_null(), "{check}"),
+            "failed" => assert!(details["failure"].is_string(), "{check}"),
+            "skipped" => assert!(details["skipped"].is_string(), "{check}"),
+            other => panic!("{other}: {check}"),
+        }
+    }
+    let (failed, any) = (checks.iter().filter(|check| check["status"] == "failed").count(), done.code == 1);
+    assert_eq!(failed > 0, any, "the exit code is the verdict");
+}
