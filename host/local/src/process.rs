@@ -101,9 +101,19 @@ impl Process {
     }
 
     /// Ends what is left of the group, politely at first, and returns how the process itself ended.
-    pub(crate) async fn finish(mut self) -> io::Result<End> {
+    pub(crate) async fn finish(self) -> io::Result<End> {
         self.signal(Signal::TERM);
-        let status = match tokio::time::timeout(TERMINATE, self.child.wait()).await {
+        self.end_within(TERMINATE).await
+    }
+
+    /// Ends it at once, unless it is about to end by itself. For a worker whose result nobody waits for any more: told politely, it would
+    /// go on waiting for the done file.
+    pub(crate) async fn abandon(self) -> io::Result<End> {
+        self.end_within(LAST_WORDS).await
+    }
+
+    async fn end_within(mut self, time: Duration) -> io::Result<End> {
+        let status = match tokio::time::timeout(time, self.child.wait()).await {
             Ok(status) => status?,
             Err(_) => {
                 self.signal(Signal::KILL);
@@ -111,22 +121,6 @@ impl Process {
             }
         };
         // Children that outlived it would keep the pipe, and this machine's memory.
-        self.signal(Signal::KILL);
-        let tail = self.tail().await;
-        self.group = None;
-        Ok(End { status, tail })
-    }
-
-    /// Ends it at once, unless it is about to end by itself. For a worker whose result nobody waits for any more: told politely, it would
-    /// go on waiting for the done file.
-    pub(crate) async fn abandon(mut self) -> io::Result<End> {
-        let status = match tokio::time::timeout(LAST_WORDS, self.child.wait()).await {
-            Ok(status) => status?,
-            Err(_) => {
-                self.signal(Signal::KILL);
-                self.child.wait().await?
-            }
-        };
         self.signal(Signal::KILL);
         let tail = self.tail().await;
         self.group = None;
