@@ -19,7 +19,6 @@
 mod config;
 mod content_type;
 mod done;
-mod duration;
 mod error;
 pub mod facts;
 mod gather;
@@ -38,7 +37,6 @@ pub use content_type::content_type;
 pub use done::{
     DONE_FILE, DoneError, KNOWN_RESULTS_DIRS, Kind, LocateError, Located, MAX_DONE_BYTES, Timing, locate, wait_for_done,
 };
-pub use duration::{NotADuration, parse_duration};
 pub use error::{WorkerError, chain};
 pub use gather::GatherError;
 pub use heartbeat::Rhythm;

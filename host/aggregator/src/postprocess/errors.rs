@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use plumbline_archive::layout::ERROR_FILE;
 use plumbline_core::{FlatItem, Status};
 use serde_json::{Map, Value};
 
 use super::select::SetFile;
 
-/// Name of the document that stands in for a result that did not arrive.
-pub const ERROR_FILE: &str = "error.json";
 /// Name of the document that tells how an execution ended which did send results.
 pub const EXIT_FILE: &str = "exit.json";
 /// An error document carries at most a pod with its events; more is not read.

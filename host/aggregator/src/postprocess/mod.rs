@@ -8,7 +8,9 @@ mod sink;
 mod spool;
 mod yaml;
 
-pub use errors::{ERROR_FILE, EXIT_FILE};
+pub use errors::EXIT_FILE;
 pub use failure::{Failure, MAX_FAILURES};
-pub use process::{NodeOutcome, Outcome, PostProcessError, Subject, TREE_FILE, post_process};
+pub use process::{NodeOutcome, Outcome, PostProcessError, Subject, post_process};
+
+pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
 pub(crate) use sink::RunLog;

@@ -19,9 +19,6 @@ use super::sink::{RunLog, SetSink};
 use super::spool::{RootOutcome, Spool, SpoolWriter};
 use super::yaml;
 
-/// Name of the tree in a plugin's directory. Other tools read it under this name.
-pub const TREE_FILE: &str = "sonobuoy_results.yaml";
-
 /// Result sets are worked on in at most this many pieces per thread: enough to balance them, few enough files open at once.
 const PIECES_PER_THREAD: usize = 4;
 
@@ -87,7 +84,7 @@ fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> PostProcessErr
 }
 
 /// Post-processes the plugin's directory `dir` (`results/`, `errors/` below it) with `module` and writes the tree to the file `tree`
-/// (in an archive: [`TREE_FILE`] in `dir`), atomically. Blocking: result sets run in parallel on as many threads as there are cores. `scratch` is a directory for
+/// (in an archive: [`TREE_FILE`](super::TREE_FILE) in `dir`), atomically. Blocking: result sets run in parallel on as many threads as there are cores. `scratch` is a directory for
 /// temporary files, which take about as much room as the tree.
 ///
 /// # Errors

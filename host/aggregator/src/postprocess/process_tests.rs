@@ -6,6 +6,7 @@ use plumbline_core::{Item, Meta};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::TREE_FILE;
 use super::*;
 
 fn text() -> impl Strategy<Value = String> {

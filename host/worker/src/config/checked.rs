@@ -8,11 +8,11 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use http::Uri;
+use plumbline_core::duration::{DurationError, parse_duration};
 use plumbline_core::{NodeName, PluginName, ResultKey};
 
 use super::error::{ConfigError, Problem};
 use super::raw::{Given, Key, Raw};
-use crate::duration::parse_duration;
 
 /// Where plugin and worker meet if nothing else is said (docs/protocol.md, «Environment»).
 pub const DEFAULT_RESULTS_DIR: &str = "/tmp/sonobuoy/results";
@@ -228,7 +228,11 @@ fn progress_port(text: &str) -> Result<u16, String> {
 }
 
 fn done_file_delay(text: &str) -> Result<Duration, String> {
-    let delay = parse_duration(text).map_err(|error| error.to_string())?;
+    let delay = match parse_duration(text) {
+        // No wait at all, as the incumbent's workers take it.
+        Err(DurationError::Negative(_)) => Duration::ZERO,
+        delay => delay.map_err(|error| error.to_string())?,
+    };
     if delay > MAX_DONE_FILE_DELAY {
         return Err(format!("`{text}` is longer than a day"));
     }

@@ -157,6 +157,12 @@ fn wrong_values_are_told_with_their_place() {
 }
 
 #[test]
+fn a_delay_below_zero_is_none() {
+    let config = load(NODE, None, &with(complete(), "SONOBUOY_DONE_FILE_DELAY", "-5s")).unwrap();
+    assert_eq!(config.done_file_delay, Duration::ZERO);
+}
+
+#[test]
 fn files_that_cannot_be_used_are_refused() {
     let error = load(NODE, Some(Path::new("/no/such/file")), &complete()).unwrap_err();
     assert!(matches!(error, ConfigError::Read { .. }), "{error}");
