@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use plumbline_core::definition::Definition;
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{Node, PluginName, ResultKey, RunId};
@@ -48,6 +49,29 @@ impl std::fmt::Debug for WorkerAccess {
     }
 }
 
+/// Whether, and when, workers were heard of last: what a monitor asks that wonders whether they reach the aggregator at all.
+#[derive(Clone)]
+pub struct Heard(Arc<dyn Fn(&ResultKey) -> Option<Timestamp> + Send + Sync>);
+
+impl Heard {
+    /// Answers with what `look` finds.
+    pub fn new(look: impl Fn(&ResultKey) -> Option<Timestamp> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(look))
+    }
+
+    /// When the worker of this result was heard of last; `None`: never.
+    #[must_use]
+    pub fn at(&self, key: &ResultKey) -> Option<Timestamp> {
+        (self.0)(key)
+    }
+}
+
+impl std::fmt::Debug for Heard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Heard")
+    }
+}
+
 /// A plugin that is to be put to work.
 #[derive(Debug, Clone)]
 pub struct Launch {
@@ -61,6 +85,8 @@ pub struct Launch {
     pub missing: Vec<ResultKey>,
     /// How its workers phone home.
     pub access: WorkerAccess,
+    /// Which of its workers did.
+    pub heard: Heard,
 }
 
 /// What a dispatcher sees of plugins at work.
@@ -96,6 +122,12 @@ pub trait Dispatcher: Send + Sync + 'static {
     /// Called once all results of a plugin are in, before they are read: ends what still runs, after the grace that the dispatcher
     /// gives it, and tells which executions ended badly although their results arrived.
     fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>>;
+
+    /// Called once, when every plugin is complete and before [`Dispatcher::cleanup`]: adds what is known of the place of the run to the
+    /// tree that becomes the archive. What cannot be learned is recorded there, and never fails the run. Ends early when dropped.
+    fn survey(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
 
     /// Removes what is left of every plugin. Called once, at the end of the run, however it ends.
     fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>>;

@@ -21,9 +21,10 @@ mod run;
 mod runlog;
 mod server;
 mod state;
+mod vault;
 mod workdir;
 
-pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, WorkerAccess};
+pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Heard, Launch, Report, WorkerAccess};
 pub use modules::{FALLBACK_FORMAT, ModuleError, Modules, PostProcessor};
 pub use plan::{LimitPolicy, PlanError, PlannedPlugin, Source, prepare};
 pub use postprocess::{
@@ -35,4 +36,5 @@ pub use run::{Begun, Finished, PluginOutcome, Run, RunError, Settings};
 pub use runlog::RunLogLayer;
 pub use server::{Server, ServerError, Store};
 pub use state::{ApplyError, State};
+pub use vault::Vault;
 pub use workdir::{PluginRecord, RunRecord, STATUS_FILE, WorkDir, WorkDirError};

@@ -11,6 +11,7 @@
 
 mod cluster;
 mod error;
+pub mod monitor;
 pub mod names;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};

@@ -21,15 +21,25 @@ use crate::modules::Modules;
 use crate::plan::{LimitPolicy, PlanError, PlannedPlugin, Source, prepare};
 use crate::server::{Server, Store};
 use crate::state::State;
+use crate::vault::Vault;
 use crate::workdir::{PluginRecord, RunRecord, WorkDir};
 
 /// What a run is to do.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Settings {
     /// Where the server listens; port 0 for any free one.
     pub listen: SocketAddr,
-    /// The host that workers dial; `None` for the address that the server listens on.
+    /// The host that workers dial, and its port if that is not the one that the server listens on; `None` for the address that the
+    /// server listens on.
     pub advertise: Option<String>,
+    /// Further names and addresses that the server's certificate is good for.
+    pub aliases: Vec<String>,
+    /// Where the run's authority is kept; `None` for its working directory.
+    pub vault: Option<Arc<dyn Vault>>,
+    /// The run's id if it is new; `None` for a random one.
+    pub id: Option<RunId>,
+    /// Further keys of `meta/config.json`: how the run was configured.
+    pub config: serde_json::Map<String, serde_json::Value>,
     /// What each plugin has from its launch to its last result, unless its definition says otherwise. `None`: no limit.
     pub timeout: Option<Duration>,
     /// What uploads may use.
@@ -45,6 +55,10 @@ impl Default for Settings {
         Self {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
             advertise: None,
+            aliases: Vec::new(),
+            vault: None,
+            id: None,
+            config: serde_json::Map::new(),
             timeout: Some(Duration::from_secs(21_600)),
             receive: ReceiveLimits::default(),
             limits: LimitPolicy::default(),
@@ -104,7 +118,10 @@ impl Run {
             .collect::<Result<Vec<_>, _>>()?;
         let nodes = dispatcher.nodes().await.map_err(RunError::Nodes)?;
 
-        let authority = authority(&work, &record)?;
+        let authority = match &settings.vault {
+            Some(vault) => authority(vault.as_ref(), &record).await?,
+            None => authority(&work, &record).await?,
+        };
         let (journal, records) = Journal::open(&work.journal())?;
         let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
         let (state, effects) = State::new(ledger, journal);
@@ -118,11 +135,15 @@ impl Run {
 
         let store = Store::create(work.incoming(), work.tree(), &settings.receive)
             .map_err(|source| RunError::Io { what: "prepare the directories for results".into(), source })?;
-        let host = settings.advertise.clone().unwrap_or_else(|| settings.listen.ip().to_string());
-        let certificate = authority.issue_server(std::slice::from_ref(&host))?;
+        let (host, port) = match &settings.advertise {
+            Some(advertised) => split_port(advertised),
+            None => (settings.listen.ip().to_string(), None),
+        };
+        let names: Vec<String> = std::iter::once(&host).chain(&settings.aliases).cloned().collect();
+        let certificate = authority.issue_server(&names)?;
         let tls = Arc::new(server_config(&authority, &certificate)?);
         let server = Server::start(settings.listen, tls, state.clone(), store, settings.receive.clone()).await?;
-        let url = url(&host, server.address().port());
+        let url = url(&host, port.unwrap_or(server.address().port()));
         Ok((
             Self {
                 record,
@@ -189,13 +210,30 @@ fn url(host: &str, port: u16) -> String {
     }
 }
 
+/// `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, or a bare IPv6 address.
+fn split_port(advertised: &str) -> (String, Option<u16>) {
+    if let Ok(address) = advertised.parse::<SocketAddr>() {
+        return (address.ip().to_string(), Some(address.port()));
+    }
+    if let Some(address) = advertised.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return (address.to_owned(), None);
+    }
+    match advertised.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') && !host.is_empty() => match port.parse() {
+            Ok(port) => (host.to_owned(), Some(port)),
+            Err(_) => (advertised.to_owned(), None),
+        },
+        _ => (advertised.to_owned(), None),
+    }
+}
+
 fn new_record(sources: &[Source], settings: &Settings) -> RunRecord {
     let plugins = sources
         .iter()
         .map(|source| PluginRecord { definition: source.definition.to_json(), bundle: source.bundle.clone() })
         .collect();
     RunRecord {
-        run: RunId::random(),
+        run: settings.id.unwrap_or_else(RunId::random),
         started: Timestamp::now(),
         plugins,
         timeout_seconds: settings.timeout.map_or(0, |timeout| timeout.as_secs()),
@@ -215,15 +253,15 @@ fn recorded_sources(record: &RunRecord) -> Result<Vec<Source>, RunError> {
 }
 
 /// The authority of a continued run is the one that its workers know. A new one is kept before anything is signed with it.
-fn authority(work: &WorkDir, record: &RunRecord) -> Result<RunCa, RunError> {
-    if let Some(pem) = work.authority()? {
+async fn authority(vault: &dyn Vault, record: &RunRecord) -> Result<RunCa, RunError> {
+    if let Some(pem) = vault.load().await.map_err(RunError::Vault)? {
         return Ok(RunCa::from_pem(&pem)?);
     }
     // Groups of plugins run one after the other, each with the time of the run.
     let timeout = (record.timeout_seconds > 0)
         .then(|| Duration::from_secs(record.timeout_seconds.saturating_mul(record.plugins.len().max(1) as u64)));
     let authority = RunCa::generate(&record.run, RunCa::validity_for(timeout), Timestamp::now())?;
-    work.keep_authority(&authority.to_pem())?;
+    vault.keep(&authority.to_pem()).await.map_err(RunError::Vault)?;
     Ok(authority)
 }
 
@@ -255,4 +293,24 @@ async fn plan(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_advertised_host_may_carry_a_port() {
+        for (given, host, port) in [
+            ("10.0.0.7", "10.0.0.7", None),
+            ("10.0.0.7:8080", "10.0.0.7", Some(8080)),
+            ("[fd00::7]:8080", "fd00::7", Some(8080)),
+            ("[fd00::7]", "fd00::7", None),
+            ("fd00::7", "fd00::7", None),
+            ("aggregator.ns.svc", "aggregator.ns.svc", None),
+            ("aggregator.ns.svc:443", "aggregator.ns.svc", Some(443)),
+        ] {
+            assert_eq!(split_port(given), (host.to_owned(), port), "{given}");
+        }
+    }
 }

@@ -37,6 +37,9 @@ pub enum RunError {
     /// The server.
     #[error(transparent)]
     Server(#[from] ServerError),
+    /// Where the authority is kept.
+    #[error("failed to keep the run's certificates: {0}")]
+    Vault(#[source] DispatchError),
     /// The authority.
     #[error("failed to set up the run's certificates: {0}")]
     Authority(#[from] CaError),

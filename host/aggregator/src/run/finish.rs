@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use plumbline_archive::layout;
 use plumbline_archive::pack::{PackOptions, Packed, write_archive};
-use plumbline_core::RunId;
+use plumbline_core::{RunId, session_id};
 use plumbline_core::ledger::Event;
 use plumbline_core::run_status::TarInfo;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::begin::Run;
 use super::error::RunError;
@@ -24,23 +24,25 @@ impl Run {
     pub(super) async fn finish(self) -> Result<Finished, RunError> {
         let Self { record, settings, work, plugins, state, server, url, mut outcomes, .. } = self;
         server.stop().await;
+        let place = place(&settings.config);
 
         let tree = work.tree();
-        let config = json!({
-            "UUID": record.run,
-            "Version": LAYOUT_VERSION,
-            "PlumblineVersion": env!("CARGO_PKG_VERSION"),
-            "Server": {
-                "advertiseaddress": url.trim_start_matches("https://"),
-                "timeoutseconds": record.timeout_seconds,
-            },
-        });
+        let mut config = settings.config;
+        config.insert("UUID".into(), json!(record.run));
+        config.insert("Version".into(), json!(LAYOUT_VERSION));
+        config.insert("PlumblineVersion".into(), json!(env!("CARGO_PKG_VERSION")));
+        let server = config.entry("Server").or_insert_with(|| json!({}));
+        if let Some(server) = server.as_object_mut() {
+            server.insert("advertiseaddress".into(), json!(url.trim_start_matches("https://")));
+            server.insert("timeoutseconds".into(), json!(record.timeout_seconds));
+        }
+        let config = Value::Object(config);
         let mut names: Vec<&str> = plugins.iter().map(|plugin| plugin.name().as_str()).collect();
         names.sort_unstable();
         let mut documents =
             vec![(layout::META_CONFIG.to_owned(), config), (layout::META_INFO.to_owned(), json!({"plugins": names}))];
         for plugin in &plugins {
-            documents.push((layout::definition_file(plugin.name()), definition(plugin, &record.run)));
+            documents.push((layout::definition_file(plugin.name()), definition(plugin, &record.run, &place)));
         }
         let output = settings.output.join(layout::archive_name(record.started, &record.run));
         let packed = tokio::task::spawn_blocking(move || {
@@ -85,16 +87,23 @@ impl Run {
     }
 }
 
+/// What `definition.json` repeats of the configuration of the run.
+fn place(config: &Map<String, Value>) -> Map<String, Value> {
+    let taken = |key: &str| config.get(key).cloned().unwrap_or_else(|| json!(""));
+    let mut place = Map::new();
+    place.insert("Namespace".into(), taken("Namespace"));
+    place.insert("SonobuoyImage".into(), taken("WorkerImage"));
+    place.insert("ImagePullPolicy".into(), taken("ImagePullPolicy"));
+    place.insert("ImagePullSecrets".into(), taken("ImagePullSecrets"));
+    place.insert("CustomAnnotations".into(), config.get("CustomAnnotations").cloned().unwrap_or(Value::Null));
+    place
+}
+
 /// `definition.json` of a plugin, with the keys that readers of the archive know.
-fn definition(plugin: &PlannedPlugin, run: &RunId) -> Value {
-    json!({
-        "Definition": plugin.source.definition.to_json(),
-        "SessionID": run.short(),
-        "Namespace": "",
-        "SonobuoyImage": "",
-        "CleanedUp": true,
-        "ImagePullPolicy": "",
-        "ImagePullSecrets": "",
-        "CustomAnnotations": null,
-    })
+fn definition(plugin: &PlannedPlugin, run: &RunId, place: &Map<String, Value>) -> Value {
+    let mut document = place.clone();
+    document.insert("Definition".into(), plugin.source.definition.to_json());
+    document.insert("SessionID".into(), json!(session_id(run, plugin.name())));
+    document.insert("CleanedUp".into(), json!(!plugin.source.definition.skip_cleanup));
+    Value::Object(document)
 }

@@ -18,7 +18,7 @@ use super::begin::Run;
 use super::drive::{Ready, drive, record};
 use super::error::RunError;
 use super::finished::{Finished, PluginOutcome};
-use crate::dispatcher::{Dispatcher, Exit, Launch, Report};
+use crate::dispatcher::{Dispatcher, Exit, Heard, Launch, Report};
 use crate::postprocess::{EXIT_FILE, Outcome, PostProcessError, TREE_FILE, post_process};
 use crate::publish::publish;
 use crate::workdir::replace;
@@ -38,6 +38,13 @@ impl Run {
     pub async fn execute(mut self, cancel: CancellationToken) -> Result<Finished, RunError> {
         let publisher = tokio::spawn(publish(self.state.clone(), self.work.status()));
         let result = self.steer(&cancel).await;
+        if result.is_ok() {
+            // An interrupted run is to end soon: its survey would read a whole cluster.
+            tokio::select! {
+                () = cancel.cancelled() => {}
+                () = self.dispatcher.survey() => {}
+            }
+        }
         if let Err(error) = self.dispatcher.cleanup().await {
             tracing::error!("failed to clean up: {error}");
         }
@@ -115,6 +122,7 @@ impl Run {
                 bundle: plugin.source.bundle.clone(),
                 missing,
                 access: self.access(plugin)?,
+                heard: self.heard(),
             };
             let timeout = match plugin.source.definition.plumbline.timeout {
                 Some(timeout) => (!timeout.is_zero()).then_some(timeout),
@@ -123,6 +131,11 @@ impl Run {
             ready.push(Ready { launch, timeout });
         }
         Ok(ready)
+    }
+
+    fn heard(&self) -> Heard {
+        let state = self.state.clone();
+        Heard::new(move |key| state.read(|ledger| ledger.last_heard(key)))
     }
 
     fn recorded_errors(&self) -> Vec<(ResultKey, ErrorRecord)> {

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod cluster;
 mod plugin;
 mod results;
 mod run;
@@ -8,6 +9,7 @@ mod worker;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use cluster::ClusterArgs;
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use run::{RunArgs, RunFormat, WaitOutput};

@@ -1,0 +1,104 @@
+//! The interface of the monitor.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plumbline_aggregator::{Exit, Heard, Report};
+use plumbline_core::{PluginName, ResultKey};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster::Cluster;
+
+/// How long a trouble may last before it counts as a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Graces {
+    /// An image cannot be pulled, or a container cannot be created. Default 5 min.
+    pub image_pull: Duration,
+    /// A pod cannot be scheduled. Default 5 min.
+    pub unschedulable: Duration,
+    /// A node is gone, or not ready. Default 1 min.
+    pub node_gone: Duration,
+    /// A pod is gone and was not replaced. Default 1 min.
+    pub pod_gone: Duration,
+    /// A container crashes again and again. Default 1 min.
+    pub crash_loop: Duration,
+    /// The plugin's container ended and no result came. Default 1 min; the worker's settle delay and upload lie within.
+    pub no_result: Duration,
+    /// A worker's container runs and was not heard of. Default 1 min.
+    pub hello: Duration,
+    /// No pod was made for an expected node. Default 5 min.
+    pub no_pod: Duration,
+}
+
+impl Default for Graces {
+    fn default() -> Self {
+        let minutes = |count: u64| Duration::from_secs(60 * count);
+        Self {
+            image_pull: minutes(5),
+            unschedulable: minutes(5),
+            node_gone: minutes(1),
+            pod_gone: minutes(1),
+            crash_loop: minutes(1),
+            no_result: minutes(1),
+            hello: minutes(1),
+            no_pod: minutes(5),
+        }
+    }
+}
+
+/// What a monitor works on.
+#[derive(Clone)]
+pub struct MonitorOptions {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// The namespace of the run.
+    pub namespace: String,
+    /// How patient it is.
+    pub graces: Graces,
+    /// The tree that becomes the archive: logs of plugin pods go below `podlogs/`.
+    pub tree: PathBuf,
+    /// Cancelled when the first worker cannot reach the aggregator; `None`: the run goes on.
+    pub fail_fast: Option<CancellationToken>,
+}
+
+/// A plugin that is to be watched.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// The plugin.
+    pub plugin: PluginName,
+    /// Its session id: the value of the label on its pods.
+    pub session: String,
+    /// Whether it runs once per node.
+    pub per_node: bool,
+    /// The results that are still missing.
+    pub missing: BTreeSet<ResultKey>,
+    /// The name of the plugin's own container; others in the pod are sidecars.
+    pub container: String,
+    /// Which workers were heard of.
+    pub heard: Heard,
+}
+
+/// Watches the pods and nodes of one run.
+pub struct Monitor;
+
+impl Monitor {
+    /// Starts watching. Returns at once; trouble with the API server is logged and retried.
+    #[must_use]
+    pub fn start(_options: MonitorOptions) -> Self {
+        Self
+    }
+
+    /// Watches a plugin: each of its results that will not arrive is told once through `reports`.
+    pub async fn watch(&self, _watched: Watched, _reports: mpsc::Sender<Report>) {}
+
+    /// Every result of the plugin is in: its logs are captured, and how its own containers ended is told where they ended badly. It is
+    /// not watched any more.
+    pub async fn settle(&self, _plugin: &PluginName) -> Vec<Exit> {
+        Vec::new()
+    }
+
+    /// Ends watching.
+    pub async fn stop(&self) {}
+}
