@@ -51,7 +51,9 @@ impl std::fmt::Debug for WorkerAccess {
 
 /// Whether, and when, workers were heard of last: what a monitor asks that wonders whether they reach the aggregator at all.
 #[derive(Clone)]
-pub struct Heard(Arc<dyn Fn(&ResultKey) -> Option<Timestamp> + Send + Sync>);
+pub struct Heard(Arc<Look>);
+
+type Look = dyn Fn(&ResultKey) -> Option<Timestamp> + Send + Sync;
 
 impl Heard {
     /// Answers with what `look` finds.

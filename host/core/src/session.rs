@@ -8,7 +8,8 @@ use crate::name::{PluginName, RunId};
 pub fn session_id(run: &RunId, plugin: &PluginName) -> String {
     // FNV-1a, 64 bit: only names have to differ, nobody is kept from anything by it.
     let bytes = run.to_string().into_bytes().into_iter().chain([0]).chain(plugin.as_str().bytes());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash =
+        bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     format!("{hash:016x}")
 }
 

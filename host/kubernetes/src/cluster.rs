@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use kube::Client;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
-use kube::{Client, Error};
 
 use crate::error::{ClusterError, chain};
 
@@ -71,8 +71,9 @@ impl Cluster {
             .apiserver_version()
             .await
             .map_err(|error| ClusterError::api("ask the API server for its version", &error))?;
-        ServerVersion::parse(&info.git_version)
-            .ok_or_else(|| ClusterError::new("read the API server's version", format!("`{}` is none", info.git_version)))
+        ServerVersion::parse(&info.git_version).ok_or_else(|| {
+            ClusterError::new("read the API server's version", format!("`{}` is none", info.git_version))
+        })
     }
 }
 
@@ -152,11 +153,6 @@ impl ServerVersion {
             None => plain.to_owned(),
         }
     }
-}
-
-/// The error that an API call ended with, as the sentence that a person reads.
-pub(crate) fn api(what: impl Into<String>) -> impl FnOnce(Error) -> ClusterError {
-    move |error| ClusterError::api(what, &error)
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! What went wrong with the cluster, told so that a person can act: what failed, why, what to do.
 
-use std::error::Error as _;
 use std::fmt::Write as _;
 
 /// An operation on a cluster that failed.

@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use plumbline_archive::layout;
 use plumbline_archive::pack::{PackOptions, Packed, write_archive};
-use plumbline_core::{RunId, session_id};
 use plumbline_core::ledger::Event;
 use plumbline_core::run_status::TarInfo;
+use plumbline_core::{RunId, session_id};
 use serde_json::{Map, Value, json};
 
 use super::begin::Run;

@@ -1,2 +1,1 @@
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-//! Tests over the double of an API server.
+//! Over the double of an API server.
