@@ -10,9 +10,15 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+mod create;
 mod error;
+pub mod inside;
 pub mod monitor;
 pub mod names;
+pub mod preflight;
+mod vault;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
+pub use create::{Created, create, title};
 pub use error::ClusterError;
+pub use vault::SecretVault;
