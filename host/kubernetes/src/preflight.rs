@@ -106,7 +106,9 @@ impl Preflight {
                 return Ok(Some(Finding::fatal(
                     Check::ExistingRun,
                     format!("namespace `{name}` is being deleted"),
-                    format!("wait until it is gone (`plumbline delete -n {name} --wait` shows what blocks it), or use another with `-n`"),
+                    format!(
+                        "wait until it is gone (`plumbline delete -n {name} --wait` shows what blocks it), or use another with `-n`"
+                    ),
                 )));
             }
             // Who may not look at namespaces may still have one.

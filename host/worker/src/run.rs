@@ -107,6 +107,7 @@ impl Worker {
         }
         let (doing, doing_seen) = watch::channel(Doing::from_now(Phase::Waiting));
         let (peer, peer_seen) = watch::channel(Peer::Unknown);
+        let (partial, partial_wanted) = watch::channel(false);
         let signs = SignsOfLife {
             client: self.client.clone(),
             key: key.clone(),
@@ -114,6 +115,7 @@ impl Worker {
             rhythm: self.settings.rhythm,
             doing: doing_seen,
             peer,
+            partial,
         };
         helpers.spawn(async move {
             // Hellos may go on for ever, to an aggregator that is gone.
@@ -123,7 +125,7 @@ impl Worker {
             }
         });
 
-        let result = self.work(&key, &doing, &peer_seen, &shutdown).await;
+        let result = self.work(&key, &doing, &peer_seen, partial_wanted, &shutdown).await;
         if let Ok(Ended::Sent(_)) = result {
             doing.send_replace(Doing::from_now(Phase::Done));
             self.stay(&shutdown).await;
@@ -161,6 +163,7 @@ impl Worker {
         key: &ResultKey,
         doing: &watch::Sender<Doing>,
         peer: &watch::Receiver<Peer>,
+        partial_wanted: watch::Receiver<bool>,
         shutdown: &Shutdown,
     ) -> Result<Ended, WorkerError> {
         let timing = Timing {
@@ -170,6 +173,8 @@ impl Worker {
         };
         let named = tokio::select! {
             named = wait_for_done(&self.config.results_dir, timing) => named,
+            // Sends at most once, and never ends: the plugin may still finish.
+            never = self.send_partial(key, partial_wanted) => match never {},
             () = self.drained(shutdown) => {
                 tracing::warn!(%key, "told to end, and the plugin has not finished: nothing is sent");
                 return Ok(Ended::GaveUp);
@@ -180,6 +185,22 @@ impl Worker {
             result = self.deliver(key, named.map_err(GatherError::Done), peer) => result,
             () = self.drained(shutdown) => Err(WorkerError::CutOff { key: key.clone() }),
         }
+    }
+
+    /// Sends what lies in the results directory when the aggregator asks for it, because the time of the plugin is up.
+    async fn send_partial(&self, key: &ResultKey, mut wanted: watch::Receiver<bool>) -> std::convert::Infallible {
+        if wanted.wait_for(|wanted| *wanted).await.is_ok() {
+            tracing::info!(%key, "the time of the plugin is up: sending what there is so far");
+            match gather(&self.config.results_dir, ".", self.settings.archive_bytes).await {
+                Ok(gathered) => {
+                    if let Err(error) = Box::pin(self.client.put_partial(key, &gathered.upload)).await {
+                        tracing::warn!(%key, error = chain(&error), "what there is so far could not be sent");
+                    }
+                }
+                Err(error) => tracing::warn!(%key, error = chain(&error), "what there is so far cannot be packed"),
+            }
+        }
+        std::future::pending().await
     }
 
     /// Over at the end of the drain period, which begins now or when somebody asks to end, whichever is later; or at once if that is

@@ -42,6 +42,9 @@ pub struct Settings {
     pub config: serde_json::Map<String, serde_json::Value>,
     /// What each plugin has from its launch to its last result, unless its definition says otherwise. `None`: no limit.
     pub timeout: Option<Duration>,
+    /// How long workers may take to send what their plugin has so far once its time is up; zero: nobody is asked. Workers hear of it
+    /// with their next heartbeat, so less than a minute is of little use.
+    pub collect: Duration,
     /// What uploads may use.
     pub receive: ReceiveLimits,
     /// What modules may use.
@@ -60,6 +63,7 @@ impl Default for Settings {
             id: None,
             config: serde_json::Map::new(),
             timeout: Some(Duration::from_secs(21_600)),
+            collect: Duration::ZERO,
             receive: ReceiveLimits::default(),
             limits: LimitPolicy::default(),
             output: PathBuf::from("."),

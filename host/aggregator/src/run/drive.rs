@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use plumbline_core::PluginName;
 use plumbline_core::ledger::Event;
+use plumbline_core::{PluginName, ResultKey};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -17,6 +17,8 @@ use crate::state::State;
 pub(super) struct Ready {
     pub(super) launch: Launch,
     pub(super) timeout: Option<Duration>,
+    /// How long workers may take to send what they have once the time is up.
+    pub(super) collect: Duration,
 }
 
 impl Ready {
@@ -68,10 +70,34 @@ async fn one(ready: Ready, state: State, dispatcher: Arc<dyn Dispatcher>, report
         Some(timeout) => {
             if tokio::time::timeout(timeout, complete).await.is_err() {
                 tracing::warn!(%plugin, "no result after {} s", timeout.as_secs());
+                collect(&plugin, &state, ready.collect).await;
                 record(&state, Event::TimedOut { plugin });
             }
         }
     }
+}
+
+/// Asks the workers that were heard of for what they have, and waits until all have sent it, but no longer than `patience`.
+async fn collect(plugin: &PluginName, state: &State, patience: Duration) {
+    if patience.is_zero() {
+        return;
+    }
+    state.ask_partial(plugin);
+    let mut changes = state.changes();
+    let collected = async {
+        loop {
+            let awaited: Vec<ResultKey> = state.read(|ledger| {
+                let missing = ledger.missing(plugin).into_iter();
+                missing.filter(|key| ledger.last_heard(key).is_some()).cloned().collect()
+            });
+            if !awaited.iter().any(|key| state.wants_partial(key)) || changes.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    // Whoever has not sent anything by then has nothing, or is gone.
+    let _ = tokio::time::timeout(patience, collected).await;
+    state.end_partial(plugin);
 }
 
 async fn complete(plugin: &PluginName, state: &State) {

@@ -128,7 +128,7 @@ impl Run {
                 Some(timeout) => (!timeout.is_zero()).then_some(timeout),
                 None => (self.record.timeout_seconds > 0).then(|| Duration::from_secs(self.record.timeout_seconds)),
             };
-            ready.push(Ready { launch, timeout });
+            ready.push(Ready { launch, timeout, collect: self.settings.collect });
         }
         Ok(ready)
     }

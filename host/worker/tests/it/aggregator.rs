@@ -40,7 +40,7 @@ impl Heard {
     }
 
     /// `results`, `progress`, `hello` or `heartbeat`.
-    fn kind(&self) -> &str {
+    pub(crate) fn kind(&self) -> &str {
         self.path.split('/').nth(3).unwrap_or_default()
     }
 
