@@ -44,6 +44,21 @@ impl Cluster {
         Ok(Self { client, name })
     }
 
+    /// The cluster of the pod that this process runs in, by its service account.
+    ///
+    /// # Errors
+    /// When there is no service account.
+    pub fn in_pod() -> Result<Self, ClusterError> {
+        let failed = |error: &dyn std::error::Error| {
+            ClusterError::new("use the service account of this pod", chain(error))
+                .hint("the pod needs `automountServiceAccountToken`, which is on unless somebody turned it off")
+        };
+        let mut config = Config::incluster().map_err(|error| failed(&error))?;
+        config.connect_timeout = Some(CONNECT_TIMEOUT);
+        let client = Client::try_from(config).map_err(|error| failed(&error))?;
+        Ok(Self { client, name: "this pod's cluster".to_owned() })
+    }
+
     /// A cluster behind a client that is there already.
     pub fn new(client: Client, name: impl Into<String>) -> Self {
         Self { client, name: name.into() }

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+mod companions;
 mod create;
 mod error;
 pub mod inside;
@@ -19,6 +20,7 @@ pub mod preflight;
 mod vault;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
+pub use companions::companions_ended;
 pub use create::{Created, create, title};
 pub use error::ClusterError;
 pub use vault::SecretVault;

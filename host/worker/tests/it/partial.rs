@@ -27,3 +27,20 @@ async fn what_there_is_so_far_is_sent_once_and_the_worker_goes_on() {
     assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
     assert!(aggregator.rest("partial").is_empty(), "asked again and again, and sent once");
 }
+
+#[tokio::test]
+async fn a_plugin_that_ended_well_without_a_done_file_is_sent_whole() {
+    let run = Run::new();
+    let mut aggregator = Aggregator::start(&run).await;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("report.txt"), "all is well").unwrap();
+    let (tell, ended) = tokio::sync::oneshot::channel::<()>();
+    let worker = run.worker(aggregator.address, dir.path()).with_companions(async { drop(ended.await) });
+    let worker = tokio::spawn(Box::pin(worker.run(Shutdown::new())));
+    aggregator.next("hello").await;
+    tell.send(()).unwrap();
+    let sent = aggregator.next("results").await;
+    assert_eq!(sent.header("content-type"), Some("application/gzip"));
+    assert_eq!(sent.header("content-disposition"), Some("attachment;filename=results.tar.gz"));
+    assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
+}

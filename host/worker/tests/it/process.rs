@@ -33,7 +33,7 @@ fn worker() {
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    match runtime.block_on(run_worker_process(config, mode)) {
+    match runtime.block_on(run_worker_process(config, mode, None::<std::future::Ready<()>>)) {
         Ok(ended) => {
             eprintln!("ended: {ended:?}");
             std::process::exit(0)
