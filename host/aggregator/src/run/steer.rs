@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use plumbline_archive::layout;
 use plumbline_core::ledger::{Effect, ErrorRecord, Event};
 use plumbline_core::{PluginName, ResultKey};
@@ -128,7 +128,7 @@ impl Run {
                 Some(timeout) => (!timeout.is_zero()).then_some(timeout),
                 None => (self.record.timeout_seconds > 0).then(|| Duration::from_secs(self.record.timeout_seconds)),
             };
-            ready.push(Ready { launch, timeout, collect: self.settings.collect });
+            ready.push(Ready { launch, timeout, deadline: self.deadline(), collect: self.settings.collect });
         }
         Ok(ready)
     }
@@ -136,6 +136,14 @@ impl Run {
     fn heard(&self) -> Heard {
         let state = self.state.clone();
         Heard::new(move |key| state.read(|ledger| ledger.last_heard(key)))
+    }
+
+    fn deadline(&self) -> Option<Timestamp> {
+        let seconds = i64::try_from(self.record.deadline_seconds).unwrap_or(i64::MAX);
+        (seconds > 0).then(|| {
+            let limit = SignedDuration::from_secs(seconds);
+            self.record.started.checked_add(limit).unwrap_or(Timestamp::MAX)
+        })
     }
 
     fn recorded_errors(&self) -> Vec<(ResultKey, ErrorRecord)> {
