@@ -10,9 +10,15 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+pub mod dispatcher;
+pub mod driver;
 mod error;
+mod insist;
 pub mod monitor;
 pub mod names;
+mod nodes;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
+pub use dispatcher::{KubernetesDispatcher, KubernetesOptions};
 pub use error::ClusterError;
+pub use nodes::{NodeList, list_nodes};
