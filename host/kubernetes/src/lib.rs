@@ -12,15 +12,21 @@
 mod cluster;
 mod companions;
 mod create;
+pub mod dispatcher;
+pub mod driver;
 mod error;
+mod insist;
 pub mod inside;
 pub mod monitor;
 pub mod names;
+mod nodes;
 pub mod preflight;
 mod vault;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
 pub use companions::companions_ended;
 pub use create::{Created, create, title};
+pub use dispatcher::{KubernetesDispatcher, KubernetesOptions};
 pub use error::ClusterError;
+pub use nodes::{NodeList, list_nodes};
 pub use vault::SecretVault;

@@ -1,0 +1,5 @@
+//! Drivers and the dispatcher.
+
+mod objects;
+mod rules;
+mod samples;
