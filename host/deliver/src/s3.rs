@@ -84,15 +84,19 @@ impl Bucket {
         // Reading is local: what fails here is the other end.
         let sent = match tokio::io::copy_buf(&mut file, &mut writer).await {
             Ok(_) => writer.shutdown().await,
-            Err(error) => Err(error),
-        };
-        if let Err(error) = sent {
-            let told = chain(&error);
-            if let Err(error) = writer.abort().await {
-                tracing::debug!("an unfinished upload may be left at `{address}`: {error}");
+            Err(error) => {
+                // Only a writer that was not shut down can be told so. Storage forgets the parts of other uploads by its own rules.
+                if let Err(error) = writer.abort().await {
+                    tracing::debug!("an unfinished upload may be left at `{address}`: {error}");
+                }
+                Err(error)
             }
-            return Err(refused(told.clone(), !is_final(&told)));
-        }
+        };
+        sent.map_err(|error| {
+            let told = chain(&error);
+            let transient = !is_final(&told);
+            refused(told, transient)
+        })?;
         // Each part was checked on arrival; that all of them are there is asked once more.
         let there = self.store.head(path).await.map_err(|error| refused(chain(&error), true))?;
         if there.size != archive.bytes {

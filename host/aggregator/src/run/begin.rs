@@ -47,6 +47,8 @@ pub struct Settings {
     /// How long workers may take to send what their plugin has so far once its time is up; zero: nobody is asked. Workers hear of it
     /// with their next heartbeat, so less than a minute is of little use.
     pub collect: Duration,
+    /// A run without plugins is wanted: it only asks what its dispatcher knows of the place.
+    pub survey_only: bool,
     /// What uploads may use.
     pub receive: ReceiveLimits,
     /// What modules may use.
@@ -67,6 +69,7 @@ impl Default for Settings {
             timeout: Some(Duration::from_secs(21_600)),
             deadline: None,
             collect: Duration::ZERO,
+            survey_only: false,
             receive: ReceiveLimits::default(),
             limits: LimitPolicy::default(),
             output: PathBuf::from("."),
@@ -116,7 +119,7 @@ impl Run {
             None => (new_record(&sources, &settings), Begun::New),
         };
         let sources = if begun == Begun::Continued { recorded_sources(&record)? } else { sources };
-        if sources.is_empty() {
+        if sources.is_empty() && !settings.survey_only {
             return Err(RunError::NoPlugins);
         }
         let mut plugins = sources
