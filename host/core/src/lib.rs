@@ -3,6 +3,7 @@
 //! No I/O, no async, no WebAssembly, no Kubernetes: everything here can be tested by calling it.
 #![forbid(unsafe_code)]
 
+pub mod compact;
 pub mod definition;
 pub mod driver;
 pub mod duration;
