@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod compact;
 pub mod definition;
 pub mod driver;
 pub mod duration;
