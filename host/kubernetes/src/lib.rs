@@ -13,6 +13,7 @@ mod cluster;
 mod error;
 pub mod monitor;
 pub mod names;
+pub mod query;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
 pub use error::ClusterError;
