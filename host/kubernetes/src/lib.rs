@@ -23,6 +23,7 @@ mod nodes;
 mod own_pod;
 pub mod preflight;
 mod vault;
+pub mod query;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
 pub use companions::companions_ended;
