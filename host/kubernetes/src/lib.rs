@@ -11,8 +11,10 @@
 
 mod cluster;
 mod error;
+pub mod exec;
 pub mod monitor;
 pub mod names;
+pub mod retrieve;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
 pub use error::ClusterError;
