@@ -24,6 +24,10 @@ mod own_pod;
 pub mod preflight;
 mod vault;
 pub mod query;
+pub mod exec;
+pub mod monitor;
+pub mod names;
+pub mod retrieve;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
 pub use companions::companions_ended;
