@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod compat;
 mod error;
 mod limits;
 mod logging;
@@ -14,19 +15,20 @@ mod tree;
 mod trees;
 mod ui;
 
+use std::env;
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Cli, Color, Command, PluginCommand, WorkerCommand};
+use args::{Color, Command, PluginCommand, WorkerCommand};
+use compat::Name;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let name = Name::of(env::args_os().next().as_deref());
+    let cli = match name.parse(env::args_os()) {
         Ok(cli) => cli,
         Err(error) => {
             // Help goes to stdout with code 0, complaints to stderr; when nobody reads either, the code still tells.
             let _ = error.print();
-            return if error.use_stderr() { ExitCode::from(error::USAGE) } else { ExitCode::SUCCESS };
+            return if error.use_stderr() { name.usage() } else { ExitCode::SUCCESS };
         }
     };
     match cli.global.color {
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
             WorkerCommand::SingleNode(args) => commands::worker::single_node(&args, &cli.global),
             WorkerCommand::Facts(args) => commands::facts::facts(&args),
         },
+        Command::TestPlugin(args) => commands::test_plugin::test_plugin(&args),
     };
-    result.unwrap_or_else(|error| error.report())
+    result.unwrap_or_else(|error| name.error(error.report()))
 }

@@ -4,6 +4,7 @@ mod cluster;
 mod plugin;
 mod results;
 mod run;
+mod test_plugin;
 mod time;
 mod worker;
 
@@ -13,6 +14,7 @@ pub(crate) use cluster::ClusterArgs;
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use run::{RunArgs, RunFormat, WaitOutput};
+pub(crate) use test_plugin::{Ending, ResultFormat, TestPluginArgs};
 pub(crate) use worker::{FactsArgs, RoleArgs, SingleNodeArgs, WorkerArgs, WorkerCommand};
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
@@ -40,6 +42,8 @@ pub(crate) struct Global {
     /// Which exit codes commands with a verdict give: `strict` tells failed results apart, `compat` gives 0 unless the tool itself failed
     #[arg(long, global = true, value_enum, default_value_t = ExitCodes::Strict, value_name = "KIND", help_heading = GLOBAL)]
     pub(crate) exit_code: ExitCodes,
+    #[command(flatten)]
+    pub(crate) ignored: crate::compat::Ignored,
 }
 
 /// Where the operator's limits stand.
@@ -60,6 +64,7 @@ pub(crate) enum Level {
     /// Only what failed
     Error,
     /// Also what is odd
+    #[value(alias = "warning")]
     Warn,
     /// Also what happens
     Info,
@@ -110,6 +115,9 @@ pub(crate) enum Command {
     /// Run beside a plugin: wait for its results and send them home
     #[command(hide = true)]
     Worker(WorkerArgs),
+    /// Be a plugin that does what it is told: for tests, and for trying things out
+    #[command(hide = true)]
+    TestPlugin(TestPluginArgs),
 }
 
 /// `plumbline status`

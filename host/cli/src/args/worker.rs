@@ -31,13 +31,6 @@ pub(crate) struct RoleArgs {
     /// Address that progress updates of the plugin are taken on; without it, loopback only
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) progress_bind: Option<IpAddr>,
-    // Options that other workers have and that manifests in use carry: taken, without effect.
-    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
-    logtostderr: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
-    alsologtostderr: Option<String>,
-    #[arg(short = 'v', hide = true, num_args = 1)]
-    verbosity: Option<String>,
 }
 
 /// `plumbline worker single-node`

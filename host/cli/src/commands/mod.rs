@@ -7,5 +7,6 @@ pub(crate) mod process;
 pub(crate) mod results;
 pub(crate) mod run;
 pub(crate) mod status;
+pub(crate) mod test_plugin;
 pub(crate) mod version;
 pub(crate) mod worker;

@@ -4,6 +4,7 @@
 
 mod bed;
 mod broken_off;
+mod compat;
 mod filter;
 mod outcome;
 mod plugins;
@@ -12,4 +13,5 @@ mod reprocess;
 mod results;
 mod small;
 mod status;
+mod test_plugin;
 mod usage;
