@@ -46,6 +46,7 @@ fn main() -> ExitCode {
         },
         Command::Version(args) => commands::version::version(&args),
         Command::Completion { shell } => commands::completion::completion(shell),
+        Command::Aggregator(args) => commands::aggregator::aggregator(&args, &cli.global),
         Command::Worker(args) => match args.command {
             WorkerCommand::Global(role) => commands::worker::global(&role, &cli.global),
             WorkerCommand::SingleNode(args) => commands::worker::single_node(&args, &cli.global),

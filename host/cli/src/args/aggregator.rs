@@ -15,6 +15,9 @@ pub(crate) struct AggregatorArgs {
     /// Where the run and its archive are kept
     #[arg(long, value_name = "DIR", default_value = names::AGGREGATOR_DIR, hide = true)]
     pub(crate) dir: PathBuf,
+    /// Not in a pod: the cluster of this kubeconfig
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) kubeconfig: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
 }

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod aggregator;
 mod cluster;
 mod plugin;
 mod results;
@@ -10,6 +11,7 @@ mod worker;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
@@ -112,6 +114,9 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+    /// Run in a cluster: dispatch plugins and collect what they find
+    #[command(hide = true)]
+    Aggregator(AggregatorArgs),
     /// Run beside a plugin: wait for its results and send them home
     #[command(hide = true)]
     Worker(WorkerArgs),

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod aggregator;
 pub(crate) mod completion;
 pub(crate) mod facts;
 pub(crate) mod list;

@@ -9,14 +9,16 @@ use std::time::Duration;
 
 use plumbline_aggregator::{Run, Settings, WorkDir};
 use plumbline_core::RunId;
-use plumbline_core::config::Config;
+use plumbline_core::config::{Config, Storage};
 use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_deliver::{Archive, Destination};
 use plumbline_kubernetes::manifest::unpack_modules;
 use plumbline_kubernetes::monitor::Graces;
 use plumbline_kubernetes::query::{self, QueryOptions};
-use plumbline_kubernetes::status::{Publisher, PublisherOptions};
-use plumbline_kubernetes::{Cluster, KubernetesDispatcher, KubernetesOptions, SecretVault, inside, names};
+use plumbline_kubernetes::status::{Pace, PublishOptions, publish, publish_last};
+use plumbline_kubernetes::{
+    Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, SecretVault, inside, names,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::ground::{self, Place};
@@ -30,6 +32,8 @@ use crate::{logging, stock};
 const WORK: &str = ".plumbline-run-aggregator";
 /// Modules of bundles, below the aggregator's directory.
 const MODULES: &str = ".plumbline-modules";
+/// What a shell shows for a program that SIGTERM has ended: 128 and the number of the signal.
+const TERMINATED: u8 = 143;
 /// How long workers may take to send what they have once time is up: one and a half heartbeats.
 const COLLECT: Duration = Duration::from_secs(45);
 
@@ -53,25 +57,34 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
     let work = WorkDir::open(args.dir.join(WORK))
         .map_err(|error| CliError::system("the run's working directory cannot be used").because(&error))?;
     logging::init_run(global, &work.tree().join("meta/run.log"))?;
-    let cluster = Cluster::in_pod().map_err(|error| cluster_error(&error))?;
+    let cluster = connect(args).await?;
     let place = Place::find(&cluster, &config).await;
-    let publisher = Publisher::new(PublisherOptions {
+    let id = run_id(&config, &work)?;
+    let publishing = PublishOptions {
         cluster: cluster.clone(),
         namespace: place.namespace.clone(),
         pod: place.pod.clone(),
+        run: id,
         owner: place.owner_reference(),
-    });
+        pace: Pace::default(),
+    };
 
     let code = if let Some(status) = last::load(&args.dir) {
         tracing::info!("the run was finished before this container was started again");
-        publisher.last(&status).await;
+        tell_end(&publishing, &status).await;
         ExitCode::SUCCESS
     } else {
-        match run(args, &config, &cluster, &place, work, &publisher, &cancel).await {
+        let run = Box::pin(run(args, &config, id, &place, work, &publishing, &cancel));
+        let ended = tokio::select! {
+            ended = run => ended,
+            // The volume outlives this pod, and the run goes on in the next one: whatever runs is left running.
+            () = left(&config, &cancel) => return Ok(ExitCode::from(TERMINATED)),
+        };
+        match ended {
             Ok(code) => code,
             Err(error) => {
                 tracing::error!("{error}");
-                publisher.last(&RunStatus { status: RunPhase::Failed, ..RunStatus::default() }).await;
+                tell_end(&publishing, &RunStatus { status: RunPhase::Failed, ..RunStatus::default() }).await;
                 if !args.no_exit {
                     return Err(error);
                 }
@@ -92,14 +105,14 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
 async fn run(
     args: &AggregatorArgs,
     config: &Config,
-    cluster: &Cluster,
+    id: RunId,
     place: &Place,
     work: WorkDir,
-    publisher: &Publisher,
+    publishing: &PublishOptions,
     cancel: &CancellationToken,
 ) -> Result<ExitCode, CliError> {
+    let cluster = &publishing.cluster;
     let limits = Limits::load(&args.limits)?;
-    let id = run_id(config, &work)?;
     let sources = plugins::find(config, &bundles(&args.dir)?)?;
     let host_name = ground::var("HOSTNAME").unwrap_or_else(|| place.pod.clone());
     let settings = Settings {
@@ -133,9 +146,13 @@ async fn run(
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
     look_around(run.url(), fail_fast.as_ref()).await;
 
-    let publishing = publisher.start(run.state());
+    let stop = CancellationToken::new();
+    let publisher = tokio::spawn(publish(publishing.clone(), run.state(), stop.clone()));
     let finished = Box::pin(run.execute(cancel.clone())).await;
-    publishing.stop().await;
+    stop.cancel();
+    if let Err(error) = publisher.await {
+        tracing::error!("the task that tells the status ended: {error}");
+    }
     let finished = finished.map_err(|error| {
         CliError::system("the run broke off").because(&error).hint("what was received is kept: a restarted container goes on with it")
     })?;
@@ -150,9 +167,32 @@ async fn run(
         status.delivery = Some(deliver(&config.plumbline.upload_url, &archive).await);
     }
     last::keep(&args.dir, &status);
-    publisher.last(&status).await;
+    tell_end(publishing, &status).await;
     tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The last status. Without it nobody outside learns that the run is over: the log says so, if nothing else can.
+async fn tell_end(publishing: &PublishOptions, status: &RunStatus) {
+    if let Err(error) = publish_last(publishing, status).await {
+        tracing::error!("the last status cannot be told: {error}");
+    }
+}
+
+/// Over when this process is told to end and the run is to go on elsewhere.
+async fn left(config: &Config, cancel: &CancellationToken) {
+    match config.plumbline.storage {
+        Storage::Claim { .. } => cancel.cancelled().await,
+        Storage::Pod => std::future::pending().await,
+    }
+}
+
+async fn connect(args: &AggregatorArgs) -> Result<Cluster, CliError> {
+    let cluster = match &args.kubeconfig {
+        Some(path) => Cluster::connect(&ConnectOptions { kubeconfig: Some(path.clone()), context: None }).await,
+        None => Cluster::in_pod(),
+    };
+    cluster.map_err(|error| CliError::cluster(&error))
 }
 
 /// The address of the archive, or why it is not there; either is told in the status.
@@ -281,14 +321,6 @@ fn survey(
             tracing::info!(queries = summary.queries, errors = summary.errors.len(), "the cluster was asked");
         })
     })
-}
-
-fn cluster_error(error: &plumbline_kubernetes::ClusterError) -> CliError {
-    let told = CliError::system(format!("failed to {}", error.what)).because(&error.cause.as_str().to_error());
-    match &error.hint {
-        Some(hint) => told.hint(hint.clone()),
-        None => told,
-    }
 }
 
 async fn cancel_on_signal(cancel: CancellationToken) {
