@@ -11,6 +11,7 @@
 
 mod cluster;
 mod error;
+pub mod manifest;
 pub mod monitor;
 pub mod names;
 
