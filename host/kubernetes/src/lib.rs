@@ -18,6 +18,7 @@ mod error;
 pub mod exec;
 pub mod inside;
 mod insist;
+pub mod manifest;
 pub mod monitor;
 pub mod names;
 mod nodes;
