@@ -17,6 +17,7 @@ pub mod inside;
 pub mod monitor;
 pub mod names;
 pub mod preflight;
+pub mod status;
 mod vault;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
