@@ -26,6 +26,7 @@ mod own_pod;
 pub mod preflight;
 pub mod query;
 pub mod retrieve;
+pub mod status;
 mod vault;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
