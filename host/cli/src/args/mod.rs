@@ -15,7 +15,7 @@ pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
-pub(crate) use run::{RunArgs, RunFormat, WaitOutput};
+pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
 pub(crate) use test_plugin::{Ending, ResultFormat, TestPluginArgs};
 pub(crate) use worker::{FactsArgs, RoleArgs, SingleNodeArgs, WorkerArgs, WorkerCommand};
 

@@ -10,6 +10,7 @@
 //!
 //! Nothing here is fatal: what cannot be learned is recorded, and the rest goes on.
 
+mod configured;
 mod discovery;
 mod fetch;
 mod filter;

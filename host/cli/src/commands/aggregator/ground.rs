@@ -121,7 +121,7 @@ impl Place {
             owner: self.owner(),
             native_sidecar,
             security: match config.security_context_mode {
-                SecurityContextMode::Nonroot => WorkerSecurity::LikePlugin,
+                SecurityContextMode::NonRoot => WorkerSecurity::LikePlugin,
                 SecurityContextMode::Platform => WorkerSecurity::Platform,
                 SecurityContextMode::None => WorkerSecurity::Off,
             },

@@ -174,7 +174,7 @@ async fn run(
 
 /// The last status. Without it nobody outside learns that the run is over: the log says so, if nothing else can.
 async fn tell_end(publishing: &PublishOptions, status: &RunStatus) {
-    if let Err(error) = publish_last(publishing, status).await {
+    if let Err(error) = publish_last(publishing, status.clone()).await {
         tracing::error!("the last status cannot be told: {error}");
     }
 }
