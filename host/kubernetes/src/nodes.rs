@@ -59,7 +59,9 @@ fn node(object: &Map<String, Value>) -> Result<Node, String> {
     let name = name.parse().map_err(|error| format!("a node is left out, and no result is expected of it: {error}"))?;
     let labels: BTreeMap<String, String> = at(&["metadata", "labels"])
         .and_then(Value::as_object)
-        .map(|labels| labels.iter().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect())
+        .map(|labels| {
+            labels.iter().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+        })
         .unwrap_or_default();
     let conditions = at(&["status", "conditions"]).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let label = |key: &str| labels.get(key).cloned().unwrap_or_default();

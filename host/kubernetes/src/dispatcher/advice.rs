@@ -36,7 +36,10 @@ fn advice(error: &ClusterError, namespace: &str) -> Option<String> {
             "the namespace admits no such pods: give it a wider Pod Security level, or the plugin a `podSpec` and a `securityContext` that the level admits",
         ),
         ("exceeded quota", "raise the quota of the namespace, or let the plugin ask for less"),
-        ("must specify", "the quota of the namespace wants every container to say what it needs: give the plugin `resources`"),
+        (
+            "must specify",
+            "the quota of the namespace wants every container to say what it needs: give the plugin `resources`",
+        ),
         ("being terminated", "the namespace is being deleted: use another, or wait until it is gone"),
         ("security context constraint", "let the account use a security context constraint that admits the plugin"),
     ];
@@ -58,13 +61,19 @@ mod tests {
         let message = told(cause, 403);
         assert!(message.contains(cause), "{message}");
         assert!(message.contains("permission to `create` `daemonsets` of `apps` in namespace `ns`"), "{message}");
-        let core = told("pods is forbidden: User \"u\" cannot create resource \"pods\" in API group \"\" in the namespace \"ns\"", 403);
+        let core = told(
+            "pods is forbidden: User \"u\" cannot create resource \"pods\" in API group \"\" in the namespace \"ns\"",
+            403,
+        );
         assert!(core.contains("to `create` `pods` in namespace"), "{core}");
     }
 
     #[test]
     fn other_refusals_have_other_advice_or_none() {
-        assert!(told("pods \"p\" is forbidden: violates PodSecurity \"restricted:latest\": host namespaces", 403).contains("Pod Security level"));
+        assert!(
+            told("pods \"p\" is forbidden: violates PodSecurity \"restricted:latest\": host namespaces", 403)
+                .contains("Pod Security level")
+        );
         assert!(told("pods \"p\" is forbidden: exceeded quota: q, requested: pods=1", 403).contains("quota"));
         assert!(!told("an odd webhook said no: cannot", 403).contains("hint"));
         assert!(!told("Pod \"p\" is invalid: spec.containers[0].image: Required value", 422).contains("hint"));

@@ -36,13 +36,8 @@ pub(super) struct Launched {
 ///
 /// Objects are looked up and deleted one by one: that takes the permissions `list` and `delete`, and not `deletecollection`.
 pub(super) async fn remove_all(cluster: &Cluster, stage: &Stage, launched: &[Launched]) -> Vec<ClusterError> {
-    let selector = format!(
-        "{}={},{}={}",
-        names::COMPONENT_LABEL,
-        names::COMPONENT_VALUE,
-        names::ROLE_LABEL,
-        names::PLUGIN
-    );
+    let selector =
+        format!("{}={},{}={}", names::COMPONENT_LABEL, names::COMPONENT_VALUE, names::ROLE_LABEL, names::PLUGIN);
     let owner = stage.owner.as_ref().map(|owner| owner.uid.as_str());
     remove(cluster, &stage.namespace, &selector, launched, owner).await
 }
@@ -107,8 +102,8 @@ fn is_to_go(object: &Value, launched: &[Launched], owner: Option<&str>) -> bool 
     match launched.iter().find(|it| Some(it.session.as_str()) == session) {
         Some(it) => !it.skip_cleanup,
         None => {
-            let ours = owner.is_some()
-                && owners.iter().any(|reference| reference.get("uid").and_then(Value::as_str) == owner);
+            let ours =
+                owner.is_some() && owners.iter().any(|reference| reference.get("uid").and_then(Value::as_str) == owner);
             ours && text(object, &["metadata", "annotations", SKIP_CLEANUP_ANNOTATION]) != Some("true")
         }
     }
@@ -141,11 +136,8 @@ mod tests {
 
     #[test]
     fn only_what_this_run_made_and_nobody_keeps_goes() {
-        let launched = |session: &str, skip_cleanup| Launched {
-            session: session.to_owned(),
-            secret: String::new(),
-            skip_cleanup,
-        };
+        let launched =
+            |session: &str, skip_cleanup| Launched { session: session.to_owned(), secret: String::new(), skip_cleanup };
         let launched = [launched("a", false), launched("kept", true)];
         let object = |session: &str, owner: &Value, skip: bool| {
             let mut metadata = json!({"labels": {"sonobuoy-run": session}, "ownerReferences": [owner]});

@@ -75,12 +75,7 @@ enum Obstacle {
     Lasting(ClusterError),
 }
 
-async fn create_or_adopt(
-    cluster: &Cluster,
-    namespace: &str,
-    kind: Kind,
-    object: &Value,
-) -> Result<Created, Obstacle> {
+async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object: &Value) -> Result<Created, Obstacle> {
     let name = text(object, &["metadata", "name"]).unwrap_or_default();
     let what = format!("create {} `{name}` in namespace `{namespace}`", kind.word());
     let unusable = |error: &dyn std::error::Error| Obstacle::Lasting(ClusterError::new(&what, error.to_string()));
@@ -97,7 +92,10 @@ async fn create_or_adopt(
     let found = match insist(cluster, &format!("look at {} `{name}`", kind.word()), PATIENCE, &request).await {
         Ok(found) => found,
         Err(error) if error.is_not_found() => {
-            return Err(Obstacle::Passing(ClusterError::new(what, "it was there, and then it was gone, again and again")));
+            return Err(Obstacle::Passing(ClusterError::new(
+                what,
+                "it was there, and then it was gone, again and again",
+            )));
         }
         Err(error) => return Err(Obstacle::Lasting(error)),
     };

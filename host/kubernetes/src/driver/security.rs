@@ -15,7 +15,11 @@ use serde_json::{Map, Value, json};
 use super::stage::WorkerSecurity;
 
 /// The security context of the worker beside `plugin` (a container) in `pod` (a pod spec); `None`: it has none.
-pub(super) fn context(security: WorkerSecurity, pod: &Map<String, Value>, plugin: &Map<String, Value>) -> Option<Value> {
+pub(super) fn context(
+    security: WorkerSecurity,
+    pod: &Map<String, Value>,
+    plugin: &Map<String, Value>,
+) -> Option<Value> {
     let mut context = json!({
         "allowPrivilegeEscalation": false,
         "capabilities": {"drop": ["ALL"]},

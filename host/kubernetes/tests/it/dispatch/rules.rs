@@ -127,7 +127,8 @@ fn json() -> impl Strategy<Value = Value> {
         any::<i32>().prop_map(Value::from),
         "results|sonobuoy-worker|[a-z]{0,3}".prop_map(Value::from),
     ];
-    let key = "containers|initContainers|volumes|imagePullSecrets|env|volumeMounts|securityContext|runAsUser|name|[a-z]{1,3}";
+    let key =
+        "containers|initContainers|volumes|imagePullSecrets|env|volumeMounts|securityContext|runAsUser|name|[a-z]{1,3}";
     leaf.prop_recursive(4, 40, 4, move |inner| {
         prop_oneof![
             proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
