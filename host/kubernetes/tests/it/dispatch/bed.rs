@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use plumbline_aggregator::{DispatchError, Dispatcher as _, Heard, Launch, Report};
+use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use plumbline_core::{ResultKey, RunId, session_id};
 use plumbline_kubernetes::driver::Stage;
 use plumbline_kubernetes::monitor::Graces;
@@ -60,7 +60,7 @@ impl Bed {
     }
 
     /// What was asked with this method below this collection.
-    pub(crate) fn asked(&self, method: &str, resource: &str) -> Vec<super::standin::Recorded> {
+    pub(crate) fn asked(&self, method: &str, resource: &str) -> Vec<plumbline_apidouble::Recorded> {
         let below = format!("/{resource}");
         let mut requests = self.double.requests();
         requests.retain(|request| request.method == method && request.path.contains(&below));
