@@ -82,21 +82,17 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
     let collection = kube::core::Request::new(kind.path(namespace));
     let body = serde_json::to_vec(object).map_err(|error| unusable(&error))?;
     let request = collection.create(&PostParams::default(), body).map_err(|error| unusable(&error))?;
-    match insist(cluster, &what, PATIENCE, &request).await {
+    let conflict = match insist(cluster, &what, PATIENCE, &request).await {
         Ok(_) => return Ok(Created::New),
-        Err(error) if error.is_conflict() => {}
+        Err(error) if error.is_conflict() => error,
         Err(error) => return Err(Obstacle::Lasting(error)),
-    }
+    };
 
     let request = collection.get(name, &GetParams::default()).map_err(|error| unusable(&error))?;
     let found = match insist(cluster, &format!("look at {} `{name}`", kind.word()), PATIENCE, &request).await {
         Ok(found) => found,
-        Err(error) if error.is_not_found() => {
-            return Err(Obstacle::Passing(ClusterError::new(
-                what,
-                "it was there, and then it was gone, again and again",
-            )));
-        }
+        // Gone in between; or the conflict was another one: counting against a quota gives such, and passes.
+        Err(error) if error.is_not_found() => return Err(Obstacle::Passing(conflict)),
         Err(error) => return Err(Obstacle::Lasting(error)),
     };
     let same = [names::SESSION_LABEL, names::PLUGIN_LABEL].iter().all(|label| {
@@ -119,7 +115,6 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
             .await
             .map_err(Obstacle::Lasting)?;
     }
-    tracing::info!("{} `{name}` is there already: it is used as it is", kind.word());
     Ok(Created::Adopted)
 }
 
@@ -130,8 +125,11 @@ fn refresh(
     name: &str,
     object: &Value,
 ) -> Result<Request<Vec<u8>>, kube::core::request::Error> {
+    let mut patch = json!({"data": object.get("data")});
     let owners = object.get("metadata").and_then(|metadata| metadata.get("ownerReferences"));
-    let patch = json!({"data": object.get("data"), "metadata": {"ownerReferences": owners}});
+    if let (Some(owners), Value::Object(patch)) = (owners, &mut patch) {
+        patch.insert("metadata".to_owned(), json!({"ownerReferences": owners}));
+    }
     collection.patch(name, &PatchParams::default(), &Patch::Merge(patch))
 }
 

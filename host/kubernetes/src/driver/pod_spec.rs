@@ -60,7 +60,14 @@ pub(super) fn pod_spec(
     lists::put(&mut spec, "containers", containers);
     lists::put(&mut spec, "initContainers", init);
 
-    let mut volumes = lists::take_maps(definition, &mut spec, "podSpec", "volumes")?;
+    add_volumes(definition, &mut spec)?;
+    add_pull_secret(stage, definition, &mut spec)?;
+    Ok(spec)
+}
+
+/// The volume that plugin and worker share, and those that the definition adds.
+fn add_volumes(definition: &Definition, spec: &mut Map<String, Value>) -> Result<(), DriverError> {
+    let mut volumes = lists::take_maps(definition, spec, "podSpec", "volumes")?;
     let extra = definition.extra_volumes.iter().enumerate().map(|(i, volume)| match volume {
         Value::Object(volume) => Ok(volume.clone()),
         _ => Err(lists::wrong(definition, format!("extra-volumes[{i}]"), "a mapping")),
@@ -73,16 +80,18 @@ pub(super) fn pod_spec(
         volumes.push(results);
     }
     volumes.extend(extra);
-    lists::put(&mut spec, "volumes", volumes);
+    lists::put(spec, "volumes", volumes);
+    Ok(())
+}
 
-    let mut secrets = lists::take_maps(definition, &mut spec, "podSpec", "imagePullSecrets")?;
-    if let Some(name) = stage.image_pull_secrets.as_deref().filter(|name| !name.is_empty()) {
-        if !secrets.iter().any(|secret| lists::name(secret) == Some(name)) {
-            secrets.push(entry(&[("name", name)]));
-        }
+fn add_pull_secret(stage: &Stage, definition: &Definition, spec: &mut Map<String, Value>) -> Result<(), DriverError> {
+    let mut secrets = lists::take_maps(definition, spec, "podSpec", "imagePullSecrets")?;
+    let wanted = stage.image_pull_secrets.as_deref().filter(|name| !name.is_empty());
+    if let Some(name) = wanted.filter(|name| !secrets.iter().any(|secret| lists::name(secret) == Some(name))) {
+        secrets.push(entry(&[("name", name)]));
     }
-    lists::put(&mut spec, "imagePullSecrets", secrets);
-    Ok(spec)
+    lists::put(spec, "imagePullSecrets", secrets);
+    Ok(())
 }
 
 fn check_names<'a>(
