@@ -10,11 +10,14 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+pub mod delete;
 mod error;
 pub mod exec;
 pub mod monitor;
 pub mod names;
+mod pods;
 pub mod retrieve;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
 pub use error::ClusterError;
+pub use pods::plugin_pods;

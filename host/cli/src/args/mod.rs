@@ -1,8 +1,12 @@
 //! The command line.
 
 mod cluster;
+mod delete;
+mod get;
+mod minutes;
 mod plugin;
 mod results;
+mod retrieve;
 mod run;
 mod time;
 mod worker;
@@ -10,8 +14,11 @@ mod worker;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use cluster::ClusterArgs;
+pub(crate) use delete::{DeleteArgs, RbacArg};
+pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
+pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
 pub(crate) use run::{RunArgs, RunFormat, WaitOutput};
 pub(crate) use worker::{FactsArgs, RoleArgs, SingleNodeArgs, WorkerArgs, WorkerCommand};
 
@@ -97,6 +104,12 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Show what is in an archive, or compute it anew
     Results(ResultsArgs),
+    /// Bring the archive of a run home from the cluster
+    Retrieve(RetrieveArgs),
+    /// Remove a run from the cluster: what belongs to it, and nothing else
+    Delete(DeleteArgs),
+    /// Print the names of objects of a run
+    Get(GetArgs),
     /// Work on plugins: for their authors
     Plugin(PluginArgs),
     /// Print the version
@@ -110,6 +123,12 @@ pub(crate) enum Command {
     /// Run beside a plugin: wait for its results and send them home
     #[command(hide = true)]
     Worker(WorkerArgs),
+    /// Write the finished archives of a directory onto standard output, as one stream
+    #[command(hide = true)]
+    Splat(SplatArgs),
+    /// List the finished archives of a directory, or write a piece of one onto standard output
+    #[command(hide = true)]
+    ArchivePiece(PieceArgs),
 }
 
 /// `plumbline status`

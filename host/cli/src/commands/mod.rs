@@ -1,11 +1,17 @@
 //! One file per command.
 
 pub(crate) mod completion;
+pub(crate) mod delete;
 pub(crate) mod facts;
+pub(crate) mod get;
 pub(crate) mod list;
+pub(crate) mod piece;
 pub(crate) mod process;
+mod remote;
 pub(crate) mod results;
+pub(crate) mod retrieve;
 pub(crate) mod run;
+pub(crate) mod splat;
 pub(crate) mod status;
 pub(crate) mod version;
 pub(crate) mod worker;
