@@ -20,6 +20,9 @@ use std::process::ExitCode;
 
 use args::{Color, Command, PluginCommand, WorkerCommand};
 use compat::Name;
+use clap::Parser;
+
+use args::{Cli, Color, Command, GetCommand, PluginCommand, WorkerCommand};
 
 fn main() -> ExitCode {
     let name = Name::of(env::args_os().next().as_deref());
@@ -40,6 +43,13 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(args, &cli.global),
         Command::Status(args) => commands::status::status(&args, &cli.global),
         Command::Results(args) => commands::results::results(&args, &cli.global),
+        Command::Retrieve(args) => commands::retrieve::retrieve(&args, &cli.global),
+        Command::Delete(args) => commands::delete::delete(&args, &cli.global),
+        Command::Get(args) => match args.command {
+            GetCommand::Pod(args) => commands::get::pod(&args, &cli.global),
+        },
+        Command::Splat(args) => Ok(commands::splat::splat(&args)),
+        Command::ArchivePiece(args) => commands::piece::piece(&args),
         Command::Plugin(args) => match args.command {
             PluginCommand::Process(args) => commands::process::process(&args, &cli.global),
             PluginCommand::List => commands::list::list(&cli.global),

@@ -2,8 +2,12 @@
 
 mod aggregator;
 mod cluster;
+mod delete;
+mod get;
+mod minutes;
 mod plugin;
 mod results;
+mod retrieve;
 mod run;
 mod test_plugin;
 mod time;
@@ -13,10 +17,14 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
+pub(crate) use delete::{DeleteArgs, RbacArg};
+pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
 pub(crate) use test_plugin::{Ending, ResultFormat, TestPluginArgs};
+pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
+pub(crate) use run::{RunArgs, RunFormat, WaitOutput};
 pub(crate) use worker::{FactsArgs, RoleArgs, SingleNodeArgs, WorkerArgs, WorkerCommand};
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
@@ -104,6 +112,12 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Show what is in an archive, or compute it anew
     Results(ResultsArgs),
+    /// Bring the archive of a run home from the cluster
+    Retrieve(RetrieveArgs),
+    /// Remove a run from the cluster: what belongs to it, and nothing else
+    Delete(DeleteArgs),
+    /// Print the names of objects of a run
+    Get(GetArgs),
     /// Work on plugins: for their authors
     Plugin(PluginArgs),
     /// Print the version
@@ -123,6 +137,12 @@ pub(crate) enum Command {
     /// Be a plugin that does what it is told: for tests, and for trying things out
     #[command(hide = true)]
     TestPlugin(TestPluginArgs),
+    /// Write the finished archives of a directory onto standard output, as one stream
+    #[command(hide = true)]
+    Splat(SplatArgs),
+    /// List the finished archives of a directory, or write a piece of one onto standard output
+    #[command(hide = true)]
+    ArchivePiece(PieceArgs),
 }
 
 /// `plumbline status`

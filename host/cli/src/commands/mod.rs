@@ -2,11 +2,17 @@
 
 pub(crate) mod aggregator;
 pub(crate) mod completion;
+pub(crate) mod delete;
 pub(crate) mod facts;
+pub(crate) mod get;
 pub(crate) mod list;
+pub(crate) mod piece;
 pub(crate) mod process;
+mod remote;
 pub(crate) mod results;
+pub(crate) mod retrieve;
 pub(crate) mod run;
+pub(crate) mod splat;
 pub(crate) mod status;
 pub(crate) mod test_plugin;
 pub(crate) mod version;

@@ -1,6 +1,7 @@
 //! What a person sees while something goes on: talk on stderr, one line per event, or bars on a terminal.
 
 mod lines;
+mod transfer;
 mod watch;
 
 use std::io::{self, IsTerminal, Write};
@@ -9,6 +10,7 @@ use std::sync::OnceLock;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 pub(crate) use lines::progress;
+pub(crate) use transfer::Transfer;
 pub(crate) use watch::Watch;
 
 /// The bars of this process, if it shows any.
