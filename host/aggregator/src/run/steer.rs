@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use plumbline_archive::layout;
-use plumbline_core::ledger::{Effect, ErrorRecord, Event};
+use plumbline_core::ledger::{Effect, ErrorRecord, Event, KeyState};
 use plumbline_core::{PluginName, ResultKey};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -134,8 +134,12 @@ impl Run {
     }
 
     fn heard(&self) -> Heard {
-        let state = self.state.clone();
-        Heard::new(move |key| state.read(|ledger| ledger.last_heard(key)))
+        let (state, results) = (self.state.clone(), self.state.clone());
+        Heard::new(move |key| state.read(|ledger| ledger.last_heard(key))).with_missing(move |key| {
+            results.read(|ledger| {
+                !matches!(ledger.state(key), None | Some(KeyState::Received { .. } | KeyState::Failed { .. }))
+            })
+        })
     }
 
     fn deadline(&self) -> Option<Timestamp> {
