@@ -15,9 +15,9 @@ pub(crate) struct WorkerArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkerCommand {
     /// Beside a plugin that runs once per cluster
-    Global(RoleArgs),
+    Global(SleepArgs),
     /// Beside a plugin that runs once per node
-    SingleNode(SingleNodeArgs),
+    SingleNode(SleepArgs),
     /// Gather facts of this machine and print them as JSON
     Facts(FactsArgs),
 }
@@ -33,9 +33,9 @@ pub(crate) struct RoleArgs {
     pub(crate) progress_bind: Option<IpAddr>,
 }
 
-/// `plumbline worker single-node`
+/// `plumbline worker global` and `plumbline worker single-node`
 #[derive(Debug, clap::Args)]
-pub(crate) struct SingleNodeArgs {
+pub(crate) struct SleepArgs {
     #[command(flatten)]
     pub(crate) role: RoleArgs,
     /// Seconds to stay after the results are sent, so that a pod is not restarted; negative: until ended

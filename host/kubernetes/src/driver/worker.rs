@@ -40,7 +40,9 @@ pub(super) fn container(
         put("command", words.collect());
     } else {
         put("command", json!([names::BINARY]));
-        put("args", ["worker", "global"].into_iter().chain(LOGGING).collect());
+        // A sidecar that ends is started again, and would send again.
+        let stay = stage.native_sidecar.then_some("--sleep=-1");
+        put("args", ["worker", "global"].into_iter().chain(LOGGING).chain(stay).collect());
     }
     put("env", env(stage, definition, access, secret, plugin)?);
     put("volumeMounts", json!([{"name": names::RESULTS_VOLUME, "mountPath": stage.results_dir}]));
