@@ -37,6 +37,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => commands::run::run(args, &cli.global),
         Command::Status(args) => commands::status::status(&args, &cli.global),
+        Command::Wait(args) => commands::wait::wait(&args, &cli.global),
         Command::Results(args) => commands::results::results(&args, &cli.global),
         Command::Plugin(args) => match args.command {
             PluginCommand::Process(args) => commands::process::process(&args, &cli.global),

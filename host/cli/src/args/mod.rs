@@ -4,6 +4,7 @@ mod cluster;
 mod plugin;
 mod results;
 mod run;
+mod status;
 mod time;
 mod worker;
 
@@ -13,6 +14,7 @@ pub(crate) use cluster::ClusterArgs;
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use run::{RunArgs, RunFormat, WaitOutput};
+pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
 pub(crate) use worker::{FactsArgs, RoleArgs, SingleNodeArgs, WorkerArgs, WorkerCommand};
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
@@ -95,6 +97,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Show how a run goes
     Status(StatusArgs),
+    /// Wait for a run in a cluster to end, and say how it went
+    Wait(WaitArgs),
     /// Show what is in an archive, or compute it anew
     Results(ResultsArgs),
     /// Work on plugins: for their authors
@@ -110,19 +114,6 @@ pub(crate) enum Command {
     /// Run beside a plugin: wait for its results and send them home
     #[command(hide = true)]
     Worker(WorkerArgs),
-}
-
-/// `plumbline status`
-#[derive(Debug, clap::Args)]
-pub(crate) struct StatusArgs {
-    /// The run: its id or the beginning of it; without one, the newest run of this user on this machine
-    pub(crate) run: Option<String>,
-    /// One line per expected result
-    #[arg(long)]
-    pub(crate) show_all: bool,
-    /// Print the status as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// `plumbline version`

@@ -8,4 +8,5 @@ pub(crate) mod results;
 pub(crate) mod run;
 pub(crate) mod status;
 pub(crate) mod version;
+pub(crate) mod wait;
 pub(crate) mod worker;
