@@ -42,6 +42,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Run(args) => commands::run::run(args, &cli.global),
         Command::Status(args) => commands::status::status(&args, &cli.global),
+        Command::Wait(args) => commands::wait::wait(&args, &cli.global),
         Command::Results(args) => commands::results::results(&args, &cli.global),
         Command::Retrieve(args) => commands::retrieve::retrieve(&args, &cli.global),
         Command::Delete(args) => commands::delete::delete(&args, &cli.global),

@@ -10,6 +10,7 @@ mod results;
 mod retrieve;
 mod run;
 mod test_plugin;
+mod status;
 mod time;
 mod worker;
 
@@ -26,6 +27,8 @@ pub(crate) use test_plugin::{Ending, ResultFormat, TestPluginArgs};
 pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
 pub(crate) use run::{RunArgs, RunFormat, WaitOutput};
 pub(crate) use worker::{FactsArgs, RoleArgs, SleepArgs, WorkerArgs, WorkerCommand};
+pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
+pub(crate) use worker::{FactsArgs, RoleArgs, SingleNodeArgs, WorkerArgs, WorkerCommand};
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
 #[derive(Debug, Parser)]
@@ -110,6 +113,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Show how a run goes
     Status(StatusArgs),
+    /// Wait for a run in a cluster to end, and say how it went
+    Wait(WaitArgs),
     /// Show what is in an archive, or compute it anew
     Results(ResultsArgs),
     /// Bring the archive of a run home from the cluster
@@ -143,19 +148,6 @@ pub(crate) enum Command {
     /// List the finished archives of a directory, or write a piece of one onto standard output
     #[command(hide = true)]
     ArchivePiece(PieceArgs),
-}
-
-/// `plumbline status`
-#[derive(Debug, clap::Args)]
-pub(crate) struct StatusArgs {
-    /// The run: its id or the beginning of it; without one, the newest run of this user on this machine
-    pub(crate) run: Option<String>,
-    /// One line per expected result
-    #[arg(long)]
-    pub(crate) show_all: bool,
-    /// Print the status as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// `plumbline version`

@@ -16,4 +16,5 @@ pub(crate) mod splat;
 pub(crate) mod status;
 pub(crate) mod test_plugin;
 pub(crate) mod version;
+pub(crate) mod wait;
 pub(crate) mod worker;

@@ -4,3 +4,4 @@
 mod dispatch;
 mod delete;
 mod retrieve;
+mod status;
