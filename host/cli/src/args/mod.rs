@@ -1,6 +1,8 @@
 //! The command line.
 
 mod cluster;
+mod cluster_run;
+mod generate;
 mod plugin;
 mod results;
 mod run;
@@ -10,9 +12,12 @@ mod worker;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use cluster::ClusterArgs;
+pub(crate) use cluster_run::{ClusterRunArgs, RbacChoice};
+pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs};
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use run::{RunArgs, RunFormat, WaitOutput};
+pub(crate) use time::Time;
 pub(crate) use worker::{FactsArgs, RoleArgs, SingleNodeArgs, WorkerArgs, WorkerCommand};
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
@@ -97,6 +102,8 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Show what is in an archive, or compute it anew
     Results(ResultsArgs),
+    /// Print what a run in a cluster is made of: its manifest, a configuration, or the definition of a plugin
+    Gen(Box<GenArgs>),
     /// Work on plugins: for their authors
     Plugin(PluginArgs),
     /// Print the version

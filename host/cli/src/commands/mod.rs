@@ -2,6 +2,11 @@
 
 pub(crate) mod completion;
 pub(crate) mod facts;
+pub(crate) mod gen_config;
+pub(crate) mod gen_files;
+pub(crate) mod gen_options;
+pub(crate) mod gen_plugin;
+pub(crate) mod generate;
 pub(crate) mod list;
 pub(crate) mod process;
 pub(crate) mod results;

@@ -5,6 +5,7 @@
 mod bed;
 mod broken_off;
 mod filter;
+mod generate;
 mod outcome;
 mod plugins;
 mod process;

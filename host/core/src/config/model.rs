@@ -252,12 +252,7 @@ impl Config {
             limits: QueryLimits::default(),
             qps: 0.0,
             burst: 0,
-            server: Server {
-                bind_address: none(),
-                bind_port: 0,
-                advertise_address: none(),
-                timeout_seconds: 0,
-            },
+            server: Server { bind_address: none(), bind_port: 0, advertise_address: none(), timeout_seconds: 0 },
             plugin_search_path: Vec::new(),
             namespace: none(),
             worker_image: none(),

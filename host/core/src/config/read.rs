@@ -93,7 +93,8 @@ impl Config {
         from.texts("PluginSearchPath", &mut path)?;
         self.plugin_search_path = path.unwrap_or_default();
 
-        let mut list = self.plugins.take().map(|plugins| plugins.iter().map(|one| Value::from(one.name.as_str())).collect());
+        let mut list =
+            self.plugins.take().map(|plugins| plugins.iter().map(|one| Value::from(one.name.as_str())).collect());
         from.list("Plugins", &mut list)?;
         let selection = |(i, item)| -> Result<Selection, ConfigError> {
             // A bare text is what the list above began with, and what a person may well write.
@@ -108,7 +109,8 @@ impl Config {
             }
             Ok(Selection { name })
         };
-        self.plugins = list.map(|list: Vec<Value>| list.into_iter().enumerate().map(selection).collect()).transpose()?;
+        self.plugins =
+            list.map(|list: Vec<Value>| list.into_iter().enumerate().map(selection).collect()).transpose()?;
         Ok(())
     }
 
@@ -121,8 +123,12 @@ impl Config {
             // A map from text to text, whose keys are looked up as they are written.
             let mut fields = text_map(&path, item)?;
             let mut take = |key: &str| fields.remove(key).unwrap_or_default();
-            let read =
-                Toleration { key: take("key"), operator: take("operator"), value: take("value"), effect: take("effect") };
+            let read = Toleration {
+                key: take("key"),
+                operator: take("operator"),
+                value: take("value"),
+                effect: take("effect"),
+            };
             one_of(&path, "operator", &read.operator, &["", "Exists", "Equal"], "`Exists` or `Equal`")?;
             let effects = ["", "NoSchedule", "PreferNoSchedule", "NoExecute"];
             one_of(&path, "effect", &read.effect, &effects, "`NoSchedule`, `PreferNoSchedule` or `NoExecute`")?;
@@ -133,13 +139,7 @@ impl Config {
     }
 }
 
-fn one_of(
-    path: &str,
-    key: &str,
-    text: &str,
-    known: &[&str],
-    expected: &'static str,
-) -> Result<(), ConfigError> {
+fn one_of(path: &str, key: &str, text: &str, known: &[&str], expected: &'static str) -> Result<(), ConfigError> {
     match known.contains(&text) {
         true => Ok(()),
         false => Err(wrong_type(&format!("{path}.{key}"), expected, &Value::from(text))),

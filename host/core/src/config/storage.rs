@@ -92,7 +92,9 @@ mod tests {
         for good in ["", "pvc:5Gi", "pvc:1.5Ti:fast-ssd", "pvc:500M", "pvc:1000000"] {
             assert_eq!(good.parse::<Storage>().unwrap().to_string(), good);
         }
-        for bad in ["pvc", "pvc:", "pvc:0", "pvc:5GiB", "pvc:5Gi:", "pvc:5Gi:a b", "5Gi", "pvc:1.2.3Gi", "pvc:-1Gi", "pvc:.Gi"] {
+        for bad in
+            ["pvc", "pvc:", "pvc:0", "pvc:5GiB", "pvc:5Gi:", "pvc:5Gi:a b", "5Gi", "pvc:1.2.3Gi", "pvc:-1Gi", "pvc:.Gi"]
+        {
             assert!(bad.parse::<Storage>().is_err(), "{bad}");
         }
     }

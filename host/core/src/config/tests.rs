@@ -55,7 +55,9 @@ fn defaults_are_written_in_the_incumbents_form() {
     // Key by key in its order: what comes later is ours alone.
     let keys = |json: &str| -> Vec<String> {
         let keys = json.split('"').skip(1).step_by(2);
-        keys.filter(|text| text.starts_with(|c: char| c.is_ascii_uppercase()) && *text != "DEFAULT").map(str::to_owned).collect()
+        keys.filter(|text| text.starts_with(|c: char| c.is_ascii_uppercase()) && *text != "DEFAULT")
+            .map(str::to_owned)
+            .collect()
     };
     let (ours_keys, theirs) = (keys(&ours), keys(INCUMBENT));
     assert_eq!(ours_keys[..theirs.len()], theirs[..]);
@@ -94,7 +96,8 @@ fn absent_keys_keep_defaults_here_and_are_zero_in_the_aggregator() {
 
 #[test]
 fn null_means_none_where_there_is_one() {
-    let config = Config::over_defaults(r#"{"Resources":["pods"],"Plugins":[],"PluginSearchPath":null,"Burst":null}"#).unwrap();
+    let config =
+        Config::over_defaults(r#"{"Resources":["pods"],"Plugins":[],"PluginSearchPath":null,"Burst":null}"#).unwrap();
     assert_eq!(config.plugins, Some(Vec::new()));
     assert!(config.plugin_search_path.is_empty());
     assert_eq!(config.burst, 50);
@@ -110,22 +113,25 @@ fn unknown_and_old_keys_have_no_effect() {
 #[test]
 fn errors_name_the_key() {
     let told = |json: Value| Config::over_defaults(&json.to_string()).unwrap_err().to_string();
-    insta::assert_snapshot!([
-        told(json!([])),
-        told(json!({"burst": -1})),
-        told(json!({"Server": {"bindport": 70000}})),
-        told(json!({"Limits": {"PodLogs": {"FieldSelectors": ["a", 1]}}})),
-        told(json!({"limits": {"podlogs": {"sincetime": "yesterday"}}})),
-        told(json!({"Limits": {"PodLogs": {"SinceSeconds": 1, "SinceTime": "2026-01-31T12:00:00Z"}}})),
-        told(json!({"Namespace": "a", "namespace": "b"})),
-        told(json!({"AggregatorPermissions": "root"})),
-        told(json!({"AggregatorTolerations": [{"effect": "Never"}]})),
-        told(json!({"Plugins": [{}]})),
-        told(json!({"Plumbline": {"Storage": "disk"}})),
-        told(json!({"Plumbline": {"Graces": {"Hello": "1m"}}})),
-        Config::over_defaults("{").unwrap_err().to_string(),
-        Config::over_defaults(&" ".repeat(MAX_CONFIG_BYTES + 1)).unwrap_err().to_string(),
-    ].join("\n"));
+    insta::assert_snapshot!(
+        [
+            told(json!([])),
+            told(json!({"burst": -1})),
+            told(json!({"Server": {"bindport": 70000}})),
+            told(json!({"Limits": {"PodLogs": {"FieldSelectors": ["a", 1]}}})),
+            told(json!({"limits": {"podlogs": {"sincetime": "yesterday"}}})),
+            told(json!({"Limits": {"PodLogs": {"SinceSeconds": 1, "SinceTime": "2026-01-31T12:00:00Z"}}})),
+            told(json!({"Namespace": "a", "namespace": "b"})),
+            told(json!({"AggregatorPermissions": "root"})),
+            told(json!({"AggregatorTolerations": [{"effect": "Never"}]})),
+            told(json!({"Plugins": [{}]})),
+            told(json!({"Plumbline": {"Storage": "disk"}})),
+            told(json!({"Plumbline": {"Graces": {"Hello": "1m"}}})),
+            Config::over_defaults("{").unwrap_err().to_string(),
+            Config::over_defaults(&" ".repeat(MAX_CONFIG_BYTES + 1)).unwrap_err().to_string(),
+        ]
+        .join("\n")
+    );
 }
 
 #[test]
