@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         },
         Command::Splat(args) => Ok(commands::splat::splat(&args)),
         Command::ArchivePiece(args) => commands::piece::piece(&args),
+        Command::Gen(args) => commands::generate::generate(&args, &cli.global),
         Command::Plugin(args) => match args.command {
             PluginCommand::Process(args) => commands::process::process(&args, &cli.global),
             PluginCommand::List => commands::list::list(&cli.global),

@@ -5,6 +5,8 @@ mod cluster;
 mod delete;
 mod get;
 mod minutes;
+mod cluster_run;
+mod generate;
 mod plugin;
 mod results;
 mod retrieve;
@@ -20,15 +22,16 @@ pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use delete::{DeleteArgs, RbacArg};
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
+pub(crate) use cluster_run::{ClusterRunArgs, RbacChoice};
+pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs};
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
 pub(crate) use test_plugin::{Ending, ResultFormat, TestPluginArgs};
 pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
-pub(crate) use run::{RunArgs, RunFormat, WaitOutput};
 pub(crate) use worker::{FactsArgs, RoleArgs, SleepArgs, WorkerArgs, WorkerCommand};
 pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
-pub(crate) use worker::{FactsArgs, RoleArgs, SingleNodeArgs, WorkerArgs, WorkerCommand};
+pub(crate) use time::Time;
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
 #[derive(Debug, Parser)]
@@ -123,6 +126,8 @@ pub(crate) enum Command {
     Delete(DeleteArgs),
     /// Print the names of objects of a run
     Get(GetArgs),
+    /// Print what a run in a cluster is made of: its manifest, a configuration, or the definition of a plugin
+    Gen(Box<GenArgs>),
     /// Work on plugins: for their authors
     Plugin(PluginArgs),
     /// Print the version

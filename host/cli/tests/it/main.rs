@@ -6,6 +6,7 @@ mod bed;
 mod broken_off;
 mod compat;
 mod filter;
+mod generate;
 mod outcome;
 mod plugins;
 mod process;

@@ -1,5 +1,5 @@
 //! The configuration of a run in a cluster: what the person's side writes into a ConfigMap and the aggregator reads there
-//! (docs/operators.md, «Configuration»).
+//! (docs/configuration.md).
 //!
 //! The keys are the incumbent's, so its files are read here and ours there; our own keys stand in a section of their own, `Plumbline`,
 //! which it ignores. Keys are matched without regard to case, as it does; keys that are not known have no effect (old files have some).

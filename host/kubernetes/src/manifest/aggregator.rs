@@ -102,7 +102,8 @@ fn container(options: &ManifestOptions, modules: &[String]) -> Value {
         "args": ["aggregator", "--no-exit", format!("--level={level}"), format!("-v={verbosity}"), "--alsologtostderr"],
         "env": env(options),
         "volumeMounts": mounts,
-        // What a run of 5,000 nodes was measured to need, with room. No limit on processors: a slow aggregator helps nobody.
+        // The requests are what waiting takes; the limit leaves room for a module at its default limit (256 MiB) beside the server. None
+        // on processors: a slow aggregator helps nobody.
         "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
         // Asked until it succeeds once: the pod is ready when the binary runs on this node. Nothing is asked later: the server is closed
         // when the run is over, while the pod stays for whoever fetches the archive; a probe of the port would then restart it (or, in a

@@ -7,7 +7,7 @@ use super::error::ManifestError;
 use super::objects::labels;
 use super::options::{ManifestOptions, ManifestPlugin};
 use super::prepare::config_map_name;
-use super::yaml::document;
+use super::yaml::to_document;
 use crate::names;
 
 /// What is put into one ConfigMap: 900 KiB. The API server takes 1 MiB for the whole object, keys and metadata included.
@@ -33,7 +33,7 @@ pub(super) fn definitions(config: &Config, plugins: &[&ManifestPlugin]) -> Resul
     let mut filled = 0;
     for (at, plugin) in plugins.iter().enumerate() {
         let definition = &plugin.definition;
-        let yaml = document(&definition.to_json());
+        let yaml = to_document(&definition.to_json());
         if yaml.len() > MAX_CONFIG_MAP_BYTES {
             let what = "the definition (with the files under `config-map`)";
             return Err(ManifestError::TooLarge { what, plugin: definition.name.clone(), bytes: yaml.len() });

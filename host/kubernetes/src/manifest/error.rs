@@ -11,7 +11,9 @@ use super::modules::{MAX_MODULE_BYTES, MAX_MODULES, MAX_PACKED_BYTES};
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// A name that objects get is not one.
-    #[error("{what} `{name}` is not a name of Kubernetes: use lower-case letters, digits and `-`, at most {max} characters")]
+    #[error(
+        "{what} `{name}` is not a name of Kubernetes: use lower-case letters, digits and `-`, at most {max} characters"
+    )]
     Name {
         /// Which name.
         what: &'static str,
@@ -58,7 +60,9 @@ pub enum ManifestError {
         bytes: usize,
     },
     /// A module's file has a name that no key of a ConfigMap can hold.
-    #[error("module file `{file}` of plugin `{plugin}` has a name that a cluster cannot keep: use letters, digits, `-`, `_` and `.`, at most 100 characters")]
+    #[error(
+        "module file `{file}` of plugin `{plugin}` has a name that a cluster cannot keep: use letters, digits, `-`, `_` and `.`, at most 100 characters"
+    )]
     ModuleName {
         /// The plugin.
         plugin: PluginName,

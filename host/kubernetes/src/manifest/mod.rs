@@ -29,4 +29,4 @@ pub use error::ManifestError;
 pub use modules::{MAX_MODULE_BYTES, MAX_PACKED_BYTES, UnpackError, unpack_modules};
 pub use options::{DockerConfig, ManifestOptions, ManifestPlugin};
 pub use prepare::{Transform, config_map_name, prepare_definition};
-pub use yaml::to_yaml;
+pub use yaml::{to_document, to_yaml};

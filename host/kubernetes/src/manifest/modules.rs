@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use plumbline_core::size::Bytes;
 use plumbline_core::{Config, PluginName};
 use serde_json::{Map, Value, json};
@@ -20,8 +21,8 @@ use super::objects::{base64, labels};
 use super::options::ManifestPlugin;
 use crate::names;
 
-/// The largest module: 64 MiB, which is what the sandbox takes.
-pub const MAX_MODULE_BYTES: u64 = 64 << 20;
+/// The largest module: what the sandbox takes.
+pub const MAX_MODULE_BYTES: u64 = MAX_COMPONENT_BYTES;
 
 /// All modules together, compressed: 32 MiB. A cluster's store has a few GiB for everything there is.
 pub const MAX_PACKED_BYTES: usize = 32 << 20;
@@ -118,7 +119,10 @@ pub enum UnpackError {
     #[error("`{0}` is not a chunk of a module: expected `PLUGIN_FILE.gz.NUMBER`")]
     Foreign(String),
     /// A chunk is missing.
-    #[error("chunk {number} of module `{file}` of plugin `{plugin}` is missing: is one of the ConfigMaps `{}-…` gone?", names::MODULES_CONFIG_MAP)]
+    #[error(
+        "chunk {number} of module `{file}` of plugin `{plugin}` is missing: is one of the ConfigMaps `{}-…` gone?",
+        names::MODULES_CONFIG_MAP
+    )]
     Missing {
         /// The plugin.
         plugin: String,
@@ -200,11 +204,7 @@ fn parse(key: &str) -> Option<(&str, &str, usize)> {
     Some((plugin, file, number.parse().ok()?))
 }
 
-fn put_together(
-    plugin: &str,
-    file: &str,
-    chunks: impl Iterator<Item = PathBuf>,
-) -> Result<Vec<u8>, UnpackError> {
+fn put_together(plugin: &str, file: &str, chunks: impl Iterator<Item = PathBuf>) -> Result<Vec<u8>, UnpackError> {
     let mut packed: Box<dyn Read> = Box::new(io::empty());
     for path in chunks {
         let chunk = File::open(&path).map_err(|source| UnpackError::Read { path, source })?;
@@ -319,7 +319,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let zeros = vec![0; usize::try_from(MAX_MODULE_BYTES).unwrap() + 1];
         std::fs::write(dir.path().join("p_m.wasm.gz.000"), compress(&zeros).unwrap()).unwrap();
-        assert_eq!(unpack_modules(dir.path()).unwrap_err().to_string(), "module `m.wasm` of plugin `p` has more than 64 MiB");
+        assert_eq!(
+            unpack_modules(dir.path()).unwrap_err().to_string(),
+            "module `m.wasm` of plugin `p` has more than 64 MiB"
+        );
     }
 
     #[test]

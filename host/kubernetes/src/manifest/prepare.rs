@@ -72,7 +72,9 @@ pub fn prepare_definition(definition: &Definition, transform: &Transform) -> Res
     if let (Some(image), Some(Value::Object(spec))) = (&transform.image, json.get_mut("spec")) {
         spec.insert("image".to_owned(), json!(image));
     }
-    if let (Some(version), Some(Value::String(image))) = (&transform.kubernetes_version, json.pointer_mut("/spec/image")) {
+    if let (Some(version), Some(Value::String(image))) =
+        (&transform.kubernetes_version, json.pointer_mut("/spec/image"))
+    {
         *image = image.replace(K8S_VERSION_VARIABLE, version);
     }
     let files = !definition.config_map.is_empty();
@@ -156,9 +158,7 @@ fn list<'a>(
     }
     match value {
         Value::Array(items) => Ok(items),
-        _ => {
-            Err(ManifestError::Shape { plugin: plugin.clone(), path: format!("{path}.{key}"), expected: "a list" })
-        }
+        _ => Err(ManifestError::Shape { plugin: plugin.clone(), path: format!("{path}.{key}"), expected: "a list" }),
     }
 }
 

@@ -8,11 +8,12 @@ use serde_json::{Map, Value};
 /// The documents, each followed by a line `---`.
 #[must_use]
 pub fn to_yaml(documents: &[Value]) -> String {
-    documents.iter().map(|value| document(value) + "---\n").collect()
+    documents.iter().map(|value| to_document(value) + "---\n").collect()
 }
 
-/// One document, without a marker.
-pub(super) fn document(value: &Value) -> String {
+/// One document, without a marker before or after it.
+#[must_use]
+pub fn to_document(value: &Value) -> String {
     let mut out = String::new();
     match value {
         Value::Object(fields) if !fields.is_empty() => mapping(&mut out, fields, 0, false),
@@ -158,7 +159,8 @@ fn is_printable(c: char) -> bool {
 
 /// Whether a text needs no quotes. Narrower than the standard: whoever doubts quotes.
 fn is_plain(content: &str) -> bool {
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '$' | '(' | ')' | ',' | '=' | '+');
+    let safe =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '$' | '(' | ')' | ',' | '=' | '+');
     let mut chars = content.chars();
     // A number, a date, a time, or what old readers take for one, begins with a digit, a sign or a point.
     let begins = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '$' | '_'));
@@ -220,7 +222,7 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_written_is_read_as_the_same(value in values()) {
-            let yaml = document(&value);
+            let yaml = to_document(&value);
             let read: Value = serde_saphyr::from_str(&yaml).map_err(|error| TestCaseError::fail(format!("{error}\n{yaml}")))?;
             prop_assert_eq!(read, value, "{}", yaml);
         }

@@ -5,3 +5,4 @@ mod dispatch;
 mod delete;
 mod retrieve;
 mod status;
+mod manifest;

@@ -20,7 +20,8 @@ pub(crate) fn objects(config: &Config, needs: &Needs) -> Vec<Value> {
     match config.aggregator_permissions {
         Permissions::ClusterAdmin => for_cluster(config, &cluster, &everything()).into(),
         Permissions::ClusterRead => {
-            let roles = [for_cluster(config, &cluster, &reading()), for_namespace(config, inside, &everything_inside())];
+            let roles =
+                [for_cluster(config, &cluster, &reading()), for_namespace(config, inside, &everything_inside())];
             roles.concat()
         }
         Permissions::NamespaceAdmin => for_namespace(config, inside, &everything_inside()).into(),
