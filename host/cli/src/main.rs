@@ -18,11 +18,9 @@ mod ui;
 use std::env;
 use std::process::ExitCode;
 
-use args::{Color, Command, PluginCommand, WorkerCommand};
 use compat::Name;
-use clap::Parser;
 
-use args::{Cli, Color, Command, GetCommand, PluginCommand, WorkerCommand};
+use args::{Color, Command, GetCommand, PluginCommand, WorkerCommand};
 
 fn main() -> ExitCode {
     let name = Name::of(env::args_os().next().as_deref());

@@ -3,8 +3,8 @@
 //! No I/O, no async, no WebAssembly, no Kubernetes: everything here can be tested by calling it.
 #![forbid(unsafe_code)]
 
-pub mod config;
 pub mod compact;
+pub mod config;
 pub mod definition;
 pub mod driver;
 pub mod duration;

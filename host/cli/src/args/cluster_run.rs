@@ -74,6 +74,13 @@ pub(crate) struct ClusterRunArgs {
     pub(crate) native_sidecar: Option<NativeSidecar>,
 }
 
+impl ClusterRunArgs {
+    /// Whether roles for the whole cluster are made.
+    pub(crate) fn makes_cluster_roles(&self, permissions: Permissions) -> bool {
+        self.rbac != Some(RbacChoice::Disable) && permissions != Permissions::NamespaceAdmin
+    }
+}
+
 /// Whether roles are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RbacChoice {

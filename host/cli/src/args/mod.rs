@@ -2,17 +2,17 @@
 
 mod aggregator;
 mod cluster;
+mod cluster_run;
 mod delete;
+mod generate;
 mod get;
 mod minutes;
-mod cluster_run;
-mod generate;
 mod plugin;
 mod results;
 mod retrieve;
 mod run;
-mod test_plugin;
 mod status;
+mod test_plugin;
 mod time;
 mod worker;
 
@@ -20,18 +20,18 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
-pub(crate) use delete::{DeleteArgs, RbacArg};
-pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use cluster_run::{ClusterRunArgs, RbacChoice};
+pub(crate) use delete::{DeleteArgs, RbacArg};
 pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs};
+pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
-pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
-pub(crate) use test_plugin::{Ending, ResultFormat, TestPluginArgs};
 pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
-pub(crate) use worker::{FactsArgs, RoleArgs, SleepArgs, WorkerArgs, WorkerCommand};
+pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
 pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
+pub(crate) use test_plugin::{Ending, ResultFormat, TestPluginArgs};
 pub(crate) use time::Time;
+pub(crate) use worker::{FactsArgs, RoleArgs, SleepArgs, WorkerArgs, WorkerCommand};
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
 #[derive(Debug, Parser)]

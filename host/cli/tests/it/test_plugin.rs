@@ -22,7 +22,12 @@ fn a_run_judges_it_as_what_it_was_told_to_be() {
     let bed = Bed::new();
     for format in ["junit", "gojson", "manual"] {
         plugin(&bed, &format!("good-{format}"), format, &format!("--format={format}, --items=2"));
-        plugin(&bed, &format!("bad-{format}"), format, &format!("--format={format}, --items=2, --outcome=fail, --archive"));
+        plugin(
+            &bed,
+            &format!("bad-{format}"),
+            format,
+            &format!("--format={format}, --items=2, --outcome=fail, --archive"),
+        );
     }
     bed.run(&["good-junit", "good-gojson", "good-manual"], &[]).expect(0);
     for format in ["junit", "gojson", "manual"] {
@@ -44,7 +49,8 @@ fn a_large_file_goes_along_in_a_directory_and_in_an_archive() {
     bed.run(&["directory", "archive"], &[]).expect(0);
     let members = bed.members();
     for name in ["directory", "archive"] {
-        let file = members.iter().find(|member| member.contains(&format!("/{name}/")) && member.ends_with("/extra.bin"));
+        let file =
+            members.iter().find(|member| member.contains(&format!("/{name}/")) && member.ends_with("/extra.bin"));
         assert_eq!(bed.member(file.unwrap_or_else(|| panic!("{name}: {members:?}"))).len() as u64, 1 << 20);
     }
 }

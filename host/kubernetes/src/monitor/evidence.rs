@@ -31,7 +31,8 @@ const MAX_POD_BYTES: usize = 256 << 10;
 const MAX_CONTAINERS: usize = 20;
 
 /// What our workers log when they begin, and when the aggregator cannot be reached. One that logs neither is of another make.
-const OUR_WORKERS_SAY: [&str; 3] = ["worker started", "reach the aggregator", "the aggregator does not want this worker"];
+const OUR_WORKERS_SAY: [&str; 3] =
+    ["worker started", "reach the aggregator", "the aggregator does not want this worker"];
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -135,7 +136,8 @@ impl Evidence {
         if !log.lines().any(|line| ours(&line)) {
             return WorkerSays::Foreign;
         }
-        let told = log.lines().rev().find(|line| line.contains("reach the aggregator") || line.contains("does not want"));
+        let told =
+            log.lines().rev().find(|line| line.contains("reach the aggregator") || line.contains("does not want"));
         WorkerSays::Ours(told.map(|line| line.trim().to_owned()))
     }
 

@@ -45,7 +45,11 @@ pub(super) enum Command {
 enum Done {
     Nothing,
     /// A verdict that does not stand, and when it is to be thought of again.
-    Premature { key: ResultKey, kind: Kind, delay: Duration },
+    Premature {
+        key: ResultKey,
+        kind: Kind,
+        delay: Duration,
+    },
     /// The workers of the plugin of this result never say hello.
     NoHello(ResultKey),
 }

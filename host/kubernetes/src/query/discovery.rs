@@ -156,7 +156,11 @@ fn order(groups: &Value, record: &Recorder<'_>) -> Vec<GroupVersion> {
             if is_safe_name(version) && (group.is_empty() || is_safe_name(group)) {
                 order.push(at);
             } else {
-                record.problem("discovery", "", format!("the server lists the group version {:?}, which is no name", name(&at)));
+                record.problem(
+                    "discovery",
+                    "",
+                    format!("the server lists the group version {:?}, which is no name", name(&at)),
+                );
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Over the double of an API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
-mod dispatch;
 mod delete;
+mod dispatch;
+mod manifest;
 mod retrieve;
 mod status;
-mod manifest;

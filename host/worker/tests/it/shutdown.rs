@@ -20,7 +20,8 @@ fn nowhere() -> std::net::SocketAddr {
 async fn a_worker_waits_a_minute_for_the_done_file_and_then_gives_up() {
     let run = Run::new();
     let dir = tempfile::tempdir().unwrap();
-    let worker = Worker::new(run.config(nowhere(), dir.path()), Mode::Global { sleep: 0 }, Settings::default()).unwrap();
+    let worker =
+        Worker::new(run.config(nowhere(), dir.path()), Mode::Global { sleep: 0 }, Settings::default()).unwrap();
     let shutdown = Shutdown::new();
     let task = tokio::spawn(worker.run(shutdown.clone()));
     tokio::time::sleep(Duration::from_secs(7200)).await;

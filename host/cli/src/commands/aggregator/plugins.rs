@@ -22,10 +22,8 @@ pub(super) fn find(config: &Config, modules: &BTreeMap<String, PathBuf>) -> Resu
             source.bundle = modules.get(source.definition.name.as_str()).cloned();
             let name = source.definition.name.clone();
             if found.insert(name.clone(), source).is_some() {
-                return Err(CliError::usage(format!("two definitions have the name `{name}`")).hint(format!(
-                    "the second is `{}`; names must differ within a run",
-                    file.display()
-                )));
+                return Err(CliError::usage(format!("two definitions have the name `{name}`"))
+                    .hint(format!("the second is `{}`; names must differ within a run", file.display())));
             }
         }
     }
@@ -37,8 +35,9 @@ pub(super) fn find(config: &Config, modules: &BTreeMap<String, PathBuf>) -> Resu
             Some(source) => chosen.push(source),
             None => {
                 let there: Vec<_> = found.keys().map(|name| format!("`{name}`")).collect();
-                return Err(CliError::usage(format!("plugin `{}` is selected and not there", selection.name))
-                    .hint(format!("there are: {}", if there.is_empty() { "none".to_owned() } else { there.join(", ") })));
+                return Err(CliError::usage(format!("plugin `{}` is selected and not there", selection.name)).hint(
+                    format!("there are: {}", if there.is_empty() { "none".to_owned() } else { there.join(", ") }),
+                ));
             }
         }
     }
@@ -78,7 +77,8 @@ mod tests {
     }
 
     fn write(dir: &Path, file: &str, name: &str) {
-        let text = format!("sonobuoy-config:\n  driver: Job\n  plugin-name: {name}\nspec:\n  name: plugin\n  image: i\n");
+        let text =
+            format!("sonobuoy-config:\n  driver: Job\n  plugin-name: {name}\nspec:\n  name: plugin\n  image: i\n");
         std::fs::write(dir.join(file), text).unwrap();
     }
 

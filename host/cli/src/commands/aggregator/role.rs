@@ -141,8 +141,7 @@ async fn run(
     });
     let modules = stock::modules(&limits)?;
     let begun = Box::pin(Run::begin(work, sources, settings, &modules, Arc::new(dispatcher))).await;
-    let (run, begun) =
-        begun.map_err(|error| CliError::system("the run cannot be begun").because(&error))?;
+    let (run, begun) = begun.map_err(|error| CliError::system("the run cannot be begun").because(&error))?;
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
     look_around(run.url(), fail_fast.as_ref()).await;
 
@@ -154,7 +153,9 @@ async fn run(
         tracing::error!("the task that tells the status ended: {error}");
     }
     let finished = finished.map_err(|error| {
-        CliError::system("the run broke off").because(&error).hint("what was received is kept: a restarted container goes on with it")
+        CliError::system("the run broke off")
+            .because(&error)
+            .hint("what was received is kept: a restarted container goes on with it")
     })?;
     let mut status = finished.status.clone();
     if !config.plumbline.upload_url.is_empty() {
@@ -228,8 +229,9 @@ async fn look_around(url: &str, fail_fast: Option<&CancellationToken>) {
 
 /// The id of a run that goes on is its own; that of a new one is the configured one.
 fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, CliError> {
-    let record =
-        work.record().map_err(|error| CliError::system("the run's working directory cannot be used").because(&error))?;
+    let record = work
+        .record()
+        .map_err(|error| CliError::system("the run's working directory cannot be used").because(&error))?;
     if let Some(record) = record {
         return Ok(record.run);
     }

@@ -28,7 +28,10 @@ fn of_events_the_last_are_told_in_order_and_in_brief() {
     let list = json!({"items": (0..30).map(event).collect::<Vec<_>>()});
     let told = last_events(&list);
     assert_eq!(told.len(), EVENTS);
-    assert_eq!(told.last().unwrap(), &json!({"time": "2026-01-01T00:00:59Z", "type": "Normal", "reason": "Pulling", "message": "0", "count": 0}));
+    assert_eq!(
+        told.last().unwrap(),
+        &json!({"time": "2026-01-01T00:00:59Z", "type": "Normal", "reason": "Pulling", "message": "0", "count": 0})
+    );
     assert_eq!(told[0]["message"], "19");
     assert!(last_events(&json!({"items": [null, {"message": {}}]})).len() == 2);
     assert!(last_events(&json!(null)).is_empty());
