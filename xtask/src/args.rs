@@ -137,7 +137,10 @@ mod tests {
             .filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(commands, ["setup", "modules", "run", "test", "bench", "fuzz", "dist", "image", "e2e", "check", "deny", "help"]);
+        assert_eq!(
+            commands,
+            ["setup", "modules", "run", "test", "bench", "fuzz", "dist", "image", "e2e", "check", "deny", "help"]
+        );
         for command in commands {
             assert!(parse(command).is_ok(), "{command}");
         }

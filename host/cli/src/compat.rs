@@ -36,7 +36,8 @@ impl Name {
     pub(crate) fn parse(self, args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
         let mut command = Cli::command();
         if self == Self::Sonobuoy {
-            command = command.name(INCUMBENT).bin_name(INCUMBENT).mut_arg("exit_code", |arg| arg.default_value("compat"));
+            command =
+                command.name(INCUMBENT).bin_name(INCUMBENT).mut_arg("exit_code", |arg| arg.default_value("compat"));
         }
         let matches = command.try_get_matches_from_mut(args)?;
         let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;

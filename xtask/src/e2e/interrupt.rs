@@ -83,12 +83,14 @@ fn end(child: &mut Child) {
         sleep(LOOK);
     }
     signal_group("KILL", child.id());
+    // Whatever became of the others: what is waited for is not there any more.
+    let _ = child.kill();
     let _ = child.wait();
 }
 
-/// The shell has it built in. A group that is gone is as good.
+/// The shell has it built in (that of Debian knows no `--` here). A group that is gone is as good.
 fn signal_group(signal: &str, group: u32) {
-    let _ = Command::new("sh").args(["-c", &format!("kill -{signal} -- -{group} 2>/dev/null")]).status();
+    let _ = Command::new("sh").args(["-c", &format!("kill -{signal} -{group} 2>/dev/null")]).status();
 }
 
 fn interrupted() -> Error {

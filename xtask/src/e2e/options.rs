@@ -72,7 +72,9 @@ impl Options {
                 }
                 Some("--keep") => options.keep = true,
                 Some("--nodes") => options.nodes = Some(nodes(args.next().as_ref().and_then(|value| value.to_str()))?),
-                Some(text) if text.starts_with("--nodes=") => options.nodes = Some(nodes(text.strip_prefix("--nodes="))?),
+                Some(text) if text.starts_with("--nodes=") => {
+                    options.nodes = Some(nodes(text.strip_prefix("--nodes="))?)
+                }
                 _ => return Err(Error::Usage(format!("`e2e` does not take the argument `{}`", arg.display()))),
             }
         }
@@ -87,10 +89,7 @@ impl Options {
         match self.nodes {
             Some(1) => vec![Round { nodes: 1, tests: Tests::OfOneNode }],
             Some(nodes) => vec![Round { nodes, tests: Tests::All }],
-            None => vec![
-                Round { nodes: 1, tests: Tests::OfOneNode },
-                Round { nodes: 3, tests: Tests::OfSeveralNodes },
-            ],
+            None => vec![Round { nodes: 1, tests: Tests::OfOneNode }, Round { nodes: 3, tests: Tests::OfSeveralNodes }],
         }
     }
 }

@@ -73,15 +73,16 @@ impl Place {
             }
             (Some(_), None) => {
                 return Err(Error::Usage(
-                    "PLUMBLINE_E2E_KUBECONFIG names a cluster, but PLUMBLINE_E2E_IMAGE no image that it can pull".to_owned(),
+                    "PLUMBLINE_E2E_KUBECONFIG names a cluster, but PLUMBLINE_E2E_IMAGE no image that it can pull"
+                        .to_owned(),
                 ));
             }
             (None, _) => {}
         }
         match (&around.scripts, &around.named) {
-            (Some(_), _) if !around.root => {
-                Ok(Self::Nowhere("a cluster on this machine needs namespaces of the kernel, which only root can make".to_owned()))
-            }
+            (Some(_), _) if !around.root => Ok(Self::Nowhere(
+                "a cluster on this machine needs namespaces of the kernel, which only root can make".to_owned(),
+            )),
             (Some(scripts), _) => match &around.state {
                 Some(state) => Ok(Self::Lab { scripts: scripts.clone(), state: state.clone() }),
                 None => Err(Error::NoCache),

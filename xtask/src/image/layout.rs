@@ -86,7 +86,8 @@ impl Image {
             });
             entry.insert("annotations".to_owned(), names);
         }
-        let index = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [index]});
+        let index =
+            json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [index]});
         let legacy = json!([{
             "Config": blob_path(&self.config),
             "RepoTags": [reference.full()],

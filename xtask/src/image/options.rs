@@ -33,9 +33,11 @@ impl Options {
             };
             let name = name.to_owned();
             let mut value = || {
-                inline.clone().or_else(|| args.next()).filter(|value| !value.is_empty()).ok_or_else(|| {
-                    Error::Usage(format!("`{name}` of `image` needs a value"))
-                })
+                inline
+                    .clone()
+                    .or_else(|| args.next())
+                    .filter(|value| !value.is_empty())
+                    .ok_or_else(|| Error::Usage(format!("`{name}` of `image` needs a value")))
             };
             match name.as_str() {
                 "--output" => options.output = Some(value()?.into()),
@@ -76,7 +78,9 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_refused_by_name() {
-        for (line, told) in [("--tag", "`--tag`"), ("--output=", "`--output`"), ("now", "`now`"), ("--optimised=1", "optimised")] {
+        for (line, told) in
+            [("--tag", "`--tag`"), ("--output=", "`--output`"), ("now", "`now`"), ("--optimised=1", "optimised")]
+        {
             let error = parse(line).unwrap_err().to_string();
             assert!(error.contains(told), "{line}: {error}");
         }

@@ -21,7 +21,8 @@ pub(crate) struct Reference {
 impl Reference {
     /// Reads `[REGISTRY/]PATH[:TAG]`.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
-        let wrong = || Error::Usage(format!("`{text}` is not the name of an image, such as `registry.example/plumbline:v1`"));
+        let wrong =
+            || Error::Usage(format!("`{text}` is not the name of an image, such as `registry.example/plumbline:v1`"));
         let (path, tag) = match text.rsplit_once(':') {
             // A colon before a slash is the one of a registry's port.
             Some((path, tag)) if !tag.contains('/') => (path, tag),

@@ -121,7 +121,8 @@ impl Bed {
 
     /// `run` of these plugins with the image under test.
     pub(crate) fn run(&self, plugins: &[Plugin], more: &[&str]) -> Done {
-        let mut args: Vec<String> = ["run", "-n", &self.namespace, "--image-pull-policy", "IfNotPresent"].map(str::to_owned).to_vec();
+        let mut args: Vec<String> =
+            ["run", "-n", &self.namespace, "--image-pull-policy", "IfNotPresent"].map(str::to_owned).to_vec();
         args.extend(["--image".to_owned(), self.settings.image.clone()]);
         for plugin in plugins {
             let file = format!("{}.yaml", plugin.name());

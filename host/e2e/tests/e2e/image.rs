@@ -41,7 +41,11 @@ fn it_answers_to_both_names() {
 fn its_test_plugin_does_what_it_is_told() {
     let Some(bed) = Bed::new("image-plugin") else { return };
     bed.create_namespace();
-    let pod = bed.pod("archive", &["test-plugin", "--archive", "--bytes=1MiB", "--progress=1", "--after=100ms"], &Value::Null);
+    let pod = bed.pod(
+        "archive",
+        &["test-plugin", "--archive", "--bytes=1MiB", "--progress=1", "--after=100ms"],
+        &Value::Null,
+    );
     let log = bed.logs("archive", "c");
     assert_eq!(phase(&pod), "Succeeded", "{log}");
     assert!(log.contains("/tmp/sonobuoy/results/test-plugin.tar.gz` is done"), "{log}");

@@ -36,7 +36,8 @@ fn a_job_and_a_daemon_set_that_pass() {
 
     let status = bed.command("status", &["--json"]).expect(0).json();
     assert_eq!(status["status"], "complete", "{status}");
-    let complete = |plugin: &str, node: &str| (plugin.to_owned(), node.to_owned(), "complete".to_owned(), "passed".to_owned());
+    let complete =
+        |plugin: &str, node: &str| (plugin.to_owned(), node.to_owned(), "complete".to_owned(), "passed".to_owned());
     let mut expected: Vec<_> = nodes.iter().map(|node| complete("each", node)).collect();
     expected.push(complete("once", "global"));
     assert_eq!(results(&status), expected);

@@ -21,7 +21,9 @@ impl Settings {
     /// What the environment says; `None`, told loudly, without a cluster.
     pub(crate) fn from_env(test: &str) -> Option<Self> {
         let Some(kubeconfig) = set("PLUMBLINE_E2E_KUBECONFIG") else {
-            loudly(&format!("SKIPPED {test}: PLUMBLINE_E2E_KUBECONFIG is not set; `cargo xtask e2e` puts a cluster up"));
+            loudly(&format!(
+                "SKIPPED {test}: PLUMBLINE_E2E_KUBECONFIG is not set; `cargo xtask e2e` puts a cluster up"
+            ));
             return None;
         };
         let image = env::var("PLUMBLINE_E2E_IMAGE").ok().filter(|image| !image.is_empty());

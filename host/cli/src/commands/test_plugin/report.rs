@@ -108,7 +108,9 @@ mod tests {
     fn the_last_item_fails_and_no_other() {
         for format in [ResultFormat::Junit, ResultFormat::Gojson, ResultFormat::Manual] {
             let report = text(format, 3, true);
-            let told = report.lines().position(|line| line.contains("failure m") || line.contains("fail\"") || line.contains("status: failed"));
+            let told = report.lines().position(|line| {
+                line.contains("failure m") || line.contains("fail\"") || line.contains("status: failed")
+            });
             let last = report.lines().position(|line| line.contains("item-0000003"));
             assert!(told.zip(last).is_some_and(|(told, last)| told >= last), "{report}");
             assert!(!text(format, 3, false).contains("fail\""), "{format:?}");
@@ -125,6 +127,9 @@ mod tests {
         let mut out = Vec::new();
         write_half(ResultFormat::Junit, Content { items: 4, last_fails: false }, &mut out).unwrap();
         let half = String::from_utf8(out).unwrap();
-        assert!(half.contains("item-0000002") && !half.contains("item-0000003") && !half.contains("</testsuite>"), "{half}");
+        assert!(
+            half.contains("item-0000002") && !half.contains("item-0000003") && !half.contains("</testsuite>"),
+            "{half}"
+        );
     }
 }
