@@ -1,2 +1,52 @@
-//! A Kubernetes API server in memory, on loopback, for tests.
+//! A Kubernetes API server in memory, on loopback, for tests: objects, watches, logs, exec, and faults on order.
+//!
+//! It speaks plain HTTP and answers as a real server does where a client can tell: `Status` objects with reasons, resource versions, pages,
+//! watches that expire, validation of names, labels and sizes, finalizers. There are no controllers: a test plays them with [`ApiDouble::put`]
+//! and [`ApiDouble::update`].
+//!
+//! ```
+//! # async fn example() -> std::io::Result<()> {
+//! use plumbline_apidouble::ApiDouble;
+//! use serde_json::json;
+//!
+//! let double = ApiDouble::start().await?;
+//! double.put("nodes", json!({"metadata": {"name": "n1"}}));
+//! // A client made from `double.kubeconfig()` now sees one node.
+//! assert_eq!(double.list("nodes").len(), 1);
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
+
+mod access;
+mod answer;
+mod changes;
+mod deletion;
+mod discovery;
+mod double;
+mod exec;
+mod failure;
+mod faults;
+mod json;
+mod log_stream;
+mod logs;
+mod objects;
+mod patch;
+mod path;
+mod proxy;
+mod query;
+mod read;
+mod resources;
+mod route;
+mod selector;
+mod server;
+mod state;
+mod store;
+mod validate;
+mod watch;
+mod write;
+
+pub use double::ApiDouble;
+pub use exec::{ExecReply, ExecRequest};
+pub use faults::{Fault, FaultKind};
+pub use state::Recorded;

@@ -1,0 +1,128 @@
+//! What goes wrong, as the `Status` object that clients read.
+
+use serde_json::{Value, json};
+
+use crate::resources::Resource;
+
+/// A refusal: becomes an HTTP answer with a `Status` object.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) code: u16,
+    reason: &'static str,
+    message: String,
+    details: Option<Value>,
+    /// Seconds, as header `Retry-After` and in the details.
+    pub(crate) retry_after: Option<u64>,
+}
+
+impl Failure {
+    /// A failure of which only the code and the sentence are known.
+    pub(crate) fn plain(code: u16, message: impl Into<String>) -> Self {
+        Self { code, reason: reason(code), message: message.into(), details: None, retry_after: None }
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::plain(400, message)
+    }
+
+    /// No such object.
+    pub(crate) fn not_found(resource: &Resource, name: &str) -> Self {
+        Self::plain(404, format!("{} \"{name}\" not found", resource.id())).about(resource, name)
+    }
+
+    /// No such path or kind.
+    pub(crate) fn unknown_path() -> Self {
+        Self { details: Some(json!({})), ..Self::plain(404, "the server could not find the requested resource") }
+    }
+
+    pub(crate) fn already_exists(resource: &Resource, name: &str) -> Self {
+        let message = format!("{} \"{name}\" already exists", resource.id());
+        Self { reason: "AlreadyExists", ..Self::plain(409, message) }.about(resource, name)
+    }
+
+    /// The object is not in the state that the request presumes.
+    pub(crate) fn conflict(resource: &Resource, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", resource.id());
+        Self::plain(409, message).about(resource, name)
+    }
+
+    /// The version that the request starts from is forgotten.
+    pub(crate) fn expired(message: impl Into<String>) -> Self {
+        Self::plain(410, message)
+    }
+
+    /// A field holds what it must not.
+    pub(crate) fn invalid(resource: &Resource, name: &str, field: &str, why: &str) -> Self {
+        let message = format!("{} \"{name}\" is invalid: {field}: {why}", resource.kind);
+        let mut failure = Self::plain(422, message).about(resource, name);
+        if let Some(details) = &mut failure.details {
+            crate::json::set(details, &["kind"], resource.kind.as_str());
+            crate::json::set(
+                details,
+                &["causes"],
+                json!([{"reason": "FieldValueInvalid", "message": why, "field": field}]),
+            );
+        }
+        failure
+    }
+
+    /// Says which object it is about.
+    pub(crate) fn about(mut self, resource: &Resource, name: &str) -> Self {
+        let mut details = json!({"kind": resource.plural});
+        if !name.is_empty() {
+            crate::json::set(&mut details, &["name"], name);
+        }
+        if !resource.group.is_empty() {
+            crate::json::set(&mut details, &["group"], resource.group.as_str());
+        }
+        self.details = Some(details);
+        self
+    }
+
+    /// Asks the client to come again after so many seconds.
+    pub(crate) fn retry_after(mut self, seconds: Option<u64>) -> Self {
+        if let Some(seconds) = seconds {
+            let details = self.details.get_or_insert_with(|| json!({}));
+            crate::json::set(details, &["retryAfterSeconds"], seconds);
+        }
+        self.retry_after = seconds;
+        self
+    }
+
+    /// The `Status` object.
+    pub(crate) fn body(&self) -> Value {
+        let mut body = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "code": self.code,
+        });
+        if !self.reason.is_empty() {
+            crate::json::set(&mut body, &["reason"], self.reason);
+        }
+        if let Some(details) = &self.details {
+            crate::json::set(&mut body, &["details"], details.clone());
+        }
+        body
+    }
+}
+
+/// The machine-readable word for a code, as far as there is one.
+fn reason(code: u16) -> &'static str {
+    match code {
+        400 => "BadRequest",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "NotFound",
+        405 => "MethodNotAllowed",
+        406 => "NotAcceptable",
+        409 => "Conflict",
+        410 => "Expired",
+        413 => "RequestEntityTooLarge",
+        415 => "UnsupportedMediaType",
+        422 => "Invalid",
+        429 => "TooManyRequests",
+        500 => "InternalError",
+        503 => "ServiceUnavailable",
+        504 => "Timeout",
+        _ => "",
+    }
+}

@@ -1,0 +1,124 @@
+//! Reading objects: one, or pages of them.
+
+use serde_json::{Value, json};
+
+use crate::{
+    failure::Failure, json as at, path::ObjectPath, query::Query, resources::Resource, selector::Selector,
+    state::State, store::Key,
+};
+
+/// How an object is shown.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Shape {
+    /// Only its metadata.
+    pub(crate) metadata_only: bool,
+}
+
+impl Shape {
+    /// What the client accepts.
+    pub(crate) fn accepted(accept: &str) -> Self {
+        Self { metadata_only: accept.contains("as=PartialObjectMetadata") }
+    }
+
+    /// An object as the resource at this version shows it.
+    pub(crate) fn show(self, resource: &Resource, object: &Value) -> Value {
+        if self.metadata_only {
+            return json!({
+                "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": object.get("metadata"),
+            });
+        }
+        let mut shown = object.clone();
+        at::set(&mut shown, &["apiVersion"], resource.api_version());
+        at::set(&mut shown, &["kind"], resource.kind.as_str());
+        shown
+    }
+
+    fn show_in_list(self, resource: &Resource, object: &Value) -> Value {
+        let mut shown = self.show(resource, object);
+        if !resource.custom && !self.metadata_only {
+            at::unset(&mut shown, &["apiVersion"]);
+            at::unset(&mut shown, &["kind"]);
+        }
+        shown
+    }
+
+    /// A list; `metadata` is that of the list.
+    pub(crate) fn list<'a>(
+        self,
+        resource: &Resource,
+        metadata: Value,
+        objects: impl Iterator<Item = &'a Value>,
+    ) -> Value {
+        let (kind, api_version) = if self.metadata_only {
+            ("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned())
+        } else {
+            (format!("{}List", resource.kind), resource.api_version())
+        };
+        let items: Vec<_> = objects.map(|object| self.show_in_list(resource, object)).collect();
+        json!({"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items})
+    }
+}
+
+/// One object.
+pub(crate) fn one(
+    state: &State,
+    resource: &Resource,
+    path: &ObjectPath,
+    name: &str,
+    shape: Shape,
+) -> Result<Value, Failure> {
+    let namespace = path.namespace.as_deref().unwrap_or_default();
+    let object = state.store.get(&resource.id(), namespace, name).ok_or_else(|| Failure::not_found(resource, name))?;
+    Ok(shape.show(resource, object))
+}
+
+/// A list, or a page of it.
+pub(crate) fn list(
+    state: &State,
+    resource: &Resource,
+    path: &ObjectPath,
+    query: &Query,
+    shape: Shape,
+) -> Result<Value, Failure> {
+    let selector = Selector::of(query, resource)?;
+    let limit = query.parsed::<usize>("limit")?.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
+    let (version, after) = match query.get("continue") {
+        Some(token) => read_token(state, token)?,
+        None => (state.store.version(), None),
+    };
+    if let Some(exact) = query.parsed::<u64>("resourceVersion")?
+        && query.get("resourceVersionMatch") == Some("Exact")
+        && state.store.changes.is_too_old(exact)
+    {
+        return Err(Failure::expired(format!("The resourceVersion for the provided list is too old: {exact}")));
+    }
+    let id = resource.id();
+    let wanted = |(key, object): &(&Key, &std::sync::Arc<Value>)| {
+        path.namespace.as_ref().is_none_or(|namespace| key.0 == *namespace)
+            && after.as_ref().is_none_or(|after| *key > after)
+            && selector.matches(object)
+    };
+    let all: Vec<_> = state.store.list(&id).filter(wanted).collect();
+    let mut metadata = json!({"resourceVersion": version.to_string()});
+    if let Some((key, _)) = limit.checked_sub(1).and_then(|last| all.get(last)).filter(|_| all.len() > limit) {
+        at::set(&mut metadata, &["continue"], format!("{version}:{}/{}", key.0, key.1));
+        if selector.is_empty() {
+            at::set(&mut metadata, &["remainingItemCount"], all.len() - limit);
+        }
+    }
+    Ok(shape.list(resource, metadata, all.into_iter().take(limit).map(|(_, object)| object.as_ref())))
+}
+
+/// Version of the first page, and the last object of the page before: `VERSION:NAMESPACE/NAME`. To clients it means nothing.
+fn read_token(state: &State, token: &str) -> Result<(u64, Option<Key>), Failure> {
+    let parts = || {
+        let (version, key) = token.split_once(':')?;
+        let (namespace, name) = key.split_once('/')?;
+        Some((version.parse::<u64>().ok()?, (namespace.to_owned(), name.to_owned())))
+    };
+    let (version, key) = parts().ok_or_else(|| Failure::bad_request("continue key is not valid"))?;
+    if state.store.changes.is_too_old(version) {
+        return Err(Failure::expired("The provided continue parameter is too old to display a consistent list result"));
+    }
+    Ok((version, Some(key)))
+}

@@ -1,0 +1,143 @@
+//! The server: connections in, requests recorded, faults first.
+
+use std::{convert::Infallible, io, net::TcpListener, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{StatusCode, header};
+use http_body_util::{BodyExt, Limited};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpStream, runtime, time::sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    answer::{self, Answer},
+    failure::Failure,
+    faults::{self, FaultKind},
+    query::Query,
+    route,
+    state::{Recorded, Shared},
+};
+
+/// Bytes of a request's body: what a real server takes.
+const BODY: usize = 3 * 1024 * 1024;
+/// How long to wait after a connection could not be accepted: long enough not to spin while the system is out of files.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(10);
+
+/// Why a connection ends without an answer.
+#[derive(Debug)]
+enum Broken {
+    /// A fault on order.
+    Ordered,
+    /// The client went away.
+    Client,
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Ordered => "the connection is closed on order",
+            Self::Client => "the client went away",
+        })
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// Serves on a thread with a runtime of its own until told to stop. A test may block its own thread (to wait for a command, say) or stop its
+/// clock, and still be answered.
+pub(crate) fn spawn(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken) -> io::Result<()> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    let serve = move || {
+        runtime.block_on(stop.run_until_cancelled(accept(listener, shared)));
+        // Handlers of exec that still block must not hold up anybody.
+        runtime.shutdown_background();
+    };
+    std::thread::Builder::new().name("api-double".into()).spawn(serve)?;
+    Ok(())
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) -> io::Result<Infallible> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    loop {
+        // What fails here is one connection (reset before it was accepted), or the system is out of something for a while.
+        match listener.accept().await {
+            Ok((stream, _)) => drop(tokio::spawn(connection(stream, Arc::clone(&shared)))),
+            Err(_) => sleep(ACCEPT_AGAIN).await,
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, shared: Arc<Shared>) {
+    // Small answers go out at once; where the system cannot do that, they come a little later.
+    drop(stream.set_nodelay(true));
+    let service = service_fn(move |request| serve(Arc::clone(&shared), request));
+    // However a connection ends, the others go on; the client sees it.
+    drop(http1::Builder::new().serve_connection(TokioIo::new(stream), service).with_upgrades().await);
+}
+
+async fn serve(shared: Arc<Shared>, mut request: http::Request<Incoming>) -> Result<Answer, Broken> {
+    let upgrade = request.headers().contains_key(header::UPGRADE).then(|| hyper::upgrade::on(&mut request));
+    let (parts, body) = request.into_parts();
+    let body = read(body).await?;
+    let path = parts.uri.path().to_owned();
+    let query = parts.uri.query().unwrap_or_default().to_owned();
+    let content_type = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let recorded = Recorded {
+        method: parts.method.to_string(),
+        path: path.clone(),
+        query: query.clone(),
+        body: body.as_deref().unwrap_or_default().to_vec(),
+        content_type: content_type.unwrap_or_default().to_owned(),
+        status: 0,
+    };
+    let (number, fault) = shared.change(|state| {
+        state.requests.push(recorded);
+        let fault = faults::strike(&mut state.faults, parts.method.as_str(), &format!("{path}?{query}"));
+        (state.requests.len() - 1, fault)
+    });
+    let request = body.map(|body| route::Request {
+        method: parts.method,
+        path,
+        query: Query::parse(&query),
+        headers: parts.headers,
+        body,
+        upgrade,
+    });
+    let answer = match (fault, request) {
+        (Some(FaultKind::Reset), _) => return Err(Broken::Ordered),
+        (Some(FaultKind::Status { code, message, retry_after }), _) => {
+            answer::failure(&Failure::plain(code, message).retry_after(retry_after))
+        }
+        (Some(FaultKind::Stall(time)), request) => {
+            sleep(time).await;
+            answered(&shared, request)
+        }
+        (None, request) => answered(&shared, request),
+    };
+    shared.change(|state| {
+        if let Some(recorded) = state.requests.get_mut(number) {
+            recorded.status = answer.status().as_u16();
+        }
+    });
+    Ok(answer)
+}
+
+fn answered(shared: &Arc<Shared>, request: Option<route::Request>) -> Answer {
+    match request {
+        Some(request) => route::answer(shared, request),
+        None => answer::failure(&Failure::plain(
+            StatusCode::PAYLOAD_TOO_LARGE.as_u16(),
+            format!("Request entity too large: limit is {BODY}"),
+        )),
+    }
+}
+
+/// The body; none if it is too large.
+async fn read(body: Incoming) -> Result<Option<Bytes>, Broken> {
+    match Limited::new(body, BODY).collect().await {
+        Ok(body) => Ok(Some(body.to_bytes())),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => Ok(None),
+        Err(_) => Err(Broken::Client),
+    }
+}
