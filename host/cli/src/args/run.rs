@@ -101,14 +101,10 @@ impl std::str::FromStr for SkipPreflight {
         match text {
             "true" | "*" => Ok(Self::All),
             "false" => Ok(Self::None),
-            name => Check::ALL
-                .into_iter()
-                .find(|check| check.name() == name)
-                .map(Self::One)
-                .ok_or_else(|| {
-                    let known: Vec<_> = Check::ALL.iter().map(|check| format!("`{}`", check.name())).collect();
-                    format!("there is no check of this name: there are {}, and `true` for all", known.join(", "))
-                }),
+            name => Check::ALL.into_iter().find(|check| check.name() == name).map(Self::One).ok_or_else(|| {
+                let known: Vec<_> = Check::ALL.iter().map(|check| format!("`{}`", check.name())).collect();
+                format!("there is no check of this name: there are {}, and `true` for all", known.join(", "))
+            }),
         }
     }
 }
