@@ -110,13 +110,7 @@ pub fn list_archives(dir: &Path) -> Result<ArchiveList, FinishedError> {
 ///
 /// # Errors
 /// [`FinishedError`].
-pub fn copy_piece(
-    dir: &Path,
-    name: &str,
-    offset: u64,
-    length: u64,
-    out: &mut dyn Write,
-) -> Result<u64, FinishedError> {
+pub fn copy_piece(dir: &Path, name: &str, offset: u64, length: u64, out: &mut dyn Write) -> Result<u64, FinishedError> {
     if !is_archive_name(name) {
         return Err(FinishedError::Name(shown(name.as_bytes())));
     }

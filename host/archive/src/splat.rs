@@ -139,7 +139,8 @@ mod tests {
         stream.extend_from_slice(b"noise");
         let arrived = unsplat(&stream[..], &mut |name, _| to.path().join(name)).unwrap();
         assert!(fs::read_dir(to.path()).unwrap().all(|e| e.unwrap().file_name().to_string_lossy().starts_with('.')));
-        let names: Vec<_> = arrived.iter().map(|archive| (archive.archive.name.clone(), archive.archive.size)).collect();
+        let names: Vec<_> =
+            arrived.iter().map(|archive| (archive.archive.name.clone(), archive.archive.size)).collect();
         assert_eq!(names, [("a.tar.gz".to_owned(), 3_000_000), ("b.tar.gz".to_owned(), 0)]);
         for archive in arrived {
             archive.file.commit().unwrap();

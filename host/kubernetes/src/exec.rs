@@ -181,8 +181,9 @@ impl ExecStream {
         match exit_code(&status) {
             Ok(code) => Ok(Exit { code, stderr: printable(&self.told) }),
             Err(cause) => {
-                let error = ClusterError::new(&self.what, cause)
-                    .hint("is it the aggregator's image? `--retrieve-path` and the image's `/sonobuoy` belong together");
+                let error = ClusterError::new(&self.what, cause).hint(
+                    "is it the aggregator's image? `--retrieve-path` and the image's `/sonobuoy` belong together",
+                );
                 Err(ExecError { fault: ExecFault::NotRunning, error: Box::new(error) })
             }
         }
@@ -279,7 +280,9 @@ fn refused(what: &str, target: &ExecTarget, error: &kube::Error) -> ExecError {
             (ExecFault::Forbidden, told.hint(hint))
         }
         (Some(_), _) if NOT_RUNNING.iter().any(|known| told.cause.contains(known)) => {
-            let hint = format!("container `{container}` of pod `{pod}` does not run: commands can only be executed while it does");
+            let hint = format!(
+                "container `{container}` of pod `{pod}` does not run: commands can only be executed while it does"
+            );
             (ExecFault::NotRunning, told.hint(hint))
         }
         (None | Some(429 | 500..), _) => (ExecFault::Dropped, told),

@@ -21,7 +21,8 @@ pub(crate) fn piece(args: &PieceArgs) -> Result<ExitCode, CliError> {
         snapshot(&args.dir, out).map_err(|error| CliError::system(what).because(&error))?;
     } else if let (Some(name), Some(offset), Some(length)) = (&args.name, args.offset, args.length) {
         let what = format!("a piece of archive `{name}` in `{dir}` cannot be sent");
-        copy_piece(&args.dir, name, offset, length, &mut out).map_err(|error| CliError::system(what).because(&error))?;
+        copy_piece(&args.dir, name, offset, length, &mut out)
+            .map_err(|error| CliError::system(what).because(&error))?;
     } else {
         let what = || format!("the archives in `{dir}` cannot be listed");
         let list = list_archives(&args.dir).map_err(|error| CliError::system(what()).because(&error))?;

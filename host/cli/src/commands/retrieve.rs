@@ -118,9 +118,9 @@ fn extract(retrieved: &[Retrieved], dir: &Path, global: &Global) -> Result<ExitC
         ExtractLimits { unpacked_bytes: read.unpacked_bytes, entries: read.entries, ..ExtractLimits::default() };
     for Retrieved { path, .. } in retrieved {
         let what = || format!("archive `{}` cannot be unpacked into `{}`", path.display(), dir.display());
-        let extracted = File::open(path)
-            .map_err(|error| CliError::system(what()).because(&error))
-            .and_then(|file| extract_tar_gz(file, dir, &limits).map_err(|error| CliError::system(what()).because(&error)));
+        let extracted = File::open(path).map_err(|error| CliError::system(what()).because(&error)).and_then(|file| {
+            extract_tar_gz(file, dir, &limits).map_err(|error| CliError::system(what()).because(&error))
+        });
         let extracted = match extracted {
             Ok(extracted) => extracted,
             Err(error) => {

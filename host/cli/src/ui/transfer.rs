@@ -28,7 +28,9 @@ impl Transfer {
             Progress::Bytes(have) => self.bytes(have),
             Progress::Again { cause, attempt } => say(&format!("{cause}; trying again ({attempt})")),
             Progress::Verifying => self.end(),
-            Progress::OneStream => say("the aggregator's image sends archives only as a whole: a lost connection begins anew"),
+            Progress::OneStream => {
+                say("the aggregator's image sends archives only as a whole: a lost connection begins anew")
+            }
             Progress::Present(path) => say(&format!("{} is here already", path.display())),
             _ => {}
         }

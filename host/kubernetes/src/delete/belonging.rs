@@ -87,11 +87,7 @@ pub(super) enum NamespaceFate {
 
 /// Decides over a namespace. `aggregator`: whether a run's aggregator is in it. `others`: what is in it that is not of the run;
 /// `Err` where that cannot be known, with why.
-pub(super) fn fate(
-    metadata: &ObjectMeta,
-    aggregator: bool,
-    others: &Result<Vec<String>, String>,
-) -> NamespaceFate {
+pub(super) fn fate(metadata: &ObjectMeta, aggregator: bool, others: &Result<Vec<String>, String>) -> NamespaceFate {
     let name = metadata.name.as_deref().unwrap_or_default();
     let keep = |why: &str| NamespaceFate::Keep(format!("namespace `{name}` is kept: {why}"));
     if SYSTEM_NAMESPACES.contains(&name) {
@@ -153,13 +149,25 @@ mod tests {
         for (word, metadata, want) in [
             ("pod", json!({"name": "x", "labels": {"component": "sonobuoy"}}), Belongs::Run),
             ("pod", json!({"name": "x", "labels": {"component": "kube-proxy"}}), Belongs::Others),
-            ("pod", json!({"name": "x", "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "u1"}]}), Belongs::Run),
-            ("pod", json!({"name": "x", "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "u2"}]}), Belongs::Others),
+            (
+                "pod",
+                json!({"name": "x", "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "u1"}]}),
+                Belongs::Run,
+            ),
+            (
+                "pod",
+                json!({"name": "x", "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "u2"}]}),
+                Belongs::Others,
+            ),
             ("config map", json!({"name": "plugin-e2e-cm"}), Belongs::Run),
             ("config map", json!({"name": "kube-root-ca.crt"}), Belongs::Cluster),
             ("config map", json!({"name": "mine"}), Belongs::Others),
             ("secret", json!({"name": "ssh-key"}), Belongs::Run),
-            ("secret", json!({"name": "t", "annotations": {"kubernetes.io/service-account.name": "default"}}), Belongs::Cluster),
+            (
+                "secret",
+                json!({"name": "t", "annotations": {"kubernetes.io/service-account.name": "default"}}),
+                Belongs::Cluster,
+            ),
             ("service account", json!({"name": "default"}), Belongs::Cluster),
             ("role binding", json!({"name": "system:image-pullers"}), Belongs::Cluster),
             ("secret", json!({"name": "password"}), Belongs::Others),

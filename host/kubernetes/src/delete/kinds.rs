@@ -62,7 +62,8 @@ impl Kind {
         selector: Option<&str>,
     ) -> Result<Vec<PartialObjectMeta<DynamicObject>>, kube::Error> {
         let api = self.api(cluster, namespace);
-        let mut params = ListParams { label_selector: selector.map(str::to_owned), ..ListParams::default() }.limit(PAGE);
+        let mut params =
+            ListParams { label_selector: selector.map(str::to_owned), ..ListParams::default() }.limit(PAGE);
         let mut objects = Vec::new();
         loop {
             let page = match api.list_metadata(&params).await {
@@ -89,7 +90,8 @@ pub(super) static CLUSTER_WIDE: [Kind; 2] = [
     Kind::new("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", "cluster role"),
 ];
 /// What a run has in its namespace, in the order of deletion: a DaemonSet would make its pods anew.
-pub(super) static OF_RUN: [&Kind; 9] = [&DAEMON_SET, &POD, &SERVICE, &CONFIG_MAP, &SECRET, &CLAIM, &BINDING, &ROLE, &ACCOUNT];
+pub(super) static OF_RUN: [&Kind; 9] =
+    [&DAEMON_SET, &POD, &SERVICE, &CONFIG_MAP, &SECRET, &CLAIM, &BINDING, &ROLE, &ACCOUNT];
 /// What else shows that somebody uses the namespace.
 pub(super) static OF_OTHERS: [Kind; 5] = [
     Kind::new("apps", "v1", "Deployment", "deployments", "deployment"),

@@ -104,7 +104,10 @@ async fn in_namespace(cluster: &Cluster, namespace: &str, metadata: Option<&Obje
 fn counts(found: &[(&'static Kind, ObjectMeta)]) -> Vec<String> {
     let count = |kind: &Kind| found.iter().filter(|(of, _)| *of == kind).count();
     let kinds = OF_RUN.into_iter().chain(&OF_OTHERS).map(|kind| (kind.word, count(kind)));
-    kinds.filter(|(_, n)| *n > 0).map(|(word, n)| if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }).collect()
+    kinds
+        .filter(|(_, n)| *n > 0)
+        .map(|(word, n)| if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") })
+        .collect()
 }
 
 async fn labelled(cluster: &Cluster, kind: &'static Kind, namespace: Option<&str>, selector: &str, plan: &mut Plan) {

@@ -19,7 +19,11 @@ pub enum Removed<'a> {
 
 /// Deletes every object of the plan, one after the other, telling each. One that cannot be deleted does not keep the others.
 /// Whatever took the place of an object meanwhile, under the same name, stays.
-pub async fn remove<'a>(cluster: &Cluster, plan: &'a Plan, told: &mut (dyn FnMut(&Removed<'a>) + Send)) -> Vec<ClusterError> {
+pub async fn remove<'a>(
+    cluster: &Cluster,
+    plan: &'a Plan,
+    told: &mut (dyn FnMut(&Removed<'a>) + Send),
+) -> Vec<ClusterError> {
     let mut failed = Vec::new();
     for object in &plan.objects {
         let removed = one(cluster, object).await;

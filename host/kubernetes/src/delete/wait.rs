@@ -95,7 +95,8 @@ async fn remaining(cluster: &Cluster, plan: &Plan) -> Result<Vec<Blocker>, Clust
 /// What a namespace says itself: its conditions, or just that it is still there.
 fn namespace_blockers(object: &Object, data: &Value) -> Vec<Blocker> {
     let blocker = |why: String| Blocker { object: object.to_string(), why };
-    let conditions = data.pointer("/status/conditions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let conditions =
+        data.pointer("/status/conditions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let text = |condition: &Value, key: &str| condition.get(key).and_then(Value::as_str).map(str::to_owned);
     let told: Vec<_> = conditions
         .iter()
@@ -162,7 +163,10 @@ mod tests {
         let meta = |json: Value| serde_json::from_value::<ObjectMeta>(json).unwrap();
         for (metadata, want) in [
             (json!({"finalizers": ["a/b", "c"]}), "waits for finalizers `a/b`, `c`: whoever set it has to remove it"),
-            (json!({"deletionTimestamp": "2026-01-01T00:00:30Z"}), "is terminating, 30 s longer than it may: does its node answer?"),
+            (
+                json!({"deletionTimestamp": "2026-01-01T00:00:30Z"}),
+                "is terminating, 30 s longer than it may: does its node answer?",
+            ),
             (json!({"deletionTimestamp": "2026-01-01T00:01:20Z"}), "is terminating, at most 20 s more"),
             (json!({}), "is still there"),
         ] {

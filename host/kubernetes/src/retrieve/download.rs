@@ -31,13 +31,8 @@ pub(super) enum End {
 /// Where pieces come from.
 pub(super) trait Source {
     /// Asks for a piece of archive `name` and appends what arrives of it to `part`.
-    async fn fetch(
-        &self,
-        name: &str,
-        piece: Piece,
-        part: &mut Part,
-        tell: &mut Tell<'_>,
-    ) -> Result<End, RetrieveError>;
+    async fn fetch(&self, name: &str, piece: Piece, part: &mut Part, tell: &mut Tell<'_>)
+    -> Result<End, RetrieveError>;
 }
 
 /// The pauses before further attempts.

@@ -100,10 +100,12 @@ impl RetrieveError {
         match self {
             Self::NotReady(not) => Some(not.hint()),
             Self::Cluster(error) => error.hint.clone(),
-            Self::Command { .. } => {
-                Some("is that where the aggregator keeps its archive? Name another directory with `--retrieve-path`".into())
+            Self::Command { .. } => Some(
+                "is that where the aggregator keeps its archive? Name another directory with `--retrieve-path`".into(),
+            ),
+            Self::Unknown(_) => {
+                Some("retrieve the archive once the run is complete: that works with every image".into())
             }
-            Self::Unknown(_) => Some("retrieve the archive once the run is complete: that works with every image".into()),
             Self::BrokenOff { part, .. } => {
                 Some(format!("what arrived is kept in `{}`: the same command goes on from there", part.display()))
             }

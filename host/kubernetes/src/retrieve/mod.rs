@@ -17,7 +17,7 @@ mod retrieval;
 mod snapshot;
 
 pub use error::{RetrieveError, Stage};
-pub use options::{Progress, Retrieved, RetrieveOptions, Retries, Wait};
+pub use options::{Progress, Retries, RetrieveOptions, Retrieved, Wait};
 pub use readiness::NotReady;
 pub use retrieval::retrieve;
 pub use snapshot::retrieve_snapshot;

@@ -48,7 +48,9 @@ impl NotReady {
     pub(super) fn hint(&self) -> String {
         match self {
             Self::Failed => "`plumbline logs` tells why; what was gathered can be had with `--partial`".into(),
-            Self::NoArchive(_) => "if the aggregator keeps it elsewhere, name that directory with `--retrieve-path`".into(),
+            Self::NoArchive(_) => {
+                "if the aggregator keeps it elsewhere, name that directory with `--retrieve-path`".into()
+            }
             Self::Running { .. } => "wait for it with `--wait`, or take what there is with `--partial`".into(),
             _ => "wait for it with `--wait`".into(),
         }

@@ -12,7 +12,7 @@ use super::options::{Progress, Retries, RetrieveOptions, Tell};
 use super::part::Part;
 use super::piece::Piece;
 use crate::cluster::Cluster;
-use crate::exec::{Exit, ExecStream, ExecTarget};
+use crate::exec::{ExecStream, ExecTarget, Exit};
 use crate::names::BINARY;
 
 /// How long the list may take: the first one reads every archive for its digest, 100 GB in ten minutes.
@@ -74,9 +74,9 @@ impl<'a> Remote<'a> {
             return Ok(Listed::Unknown);
         }
         check_exit(&command, exit)?;
-        parse_list(&out).map(Listed::Archives).map_err(|why| {
-            RetrieveError::Stream(format!("the aggregator's list of archives makes no sense: {why}"))
-        })
+        parse_list(&out)
+            .map(Listed::Archives)
+            .map_err(|why| RetrieveError::Stream(format!("the aggregator's list of archives makes no sense: {why}")))
     }
 
     async fn start(&self, command: &[String], patience: Duration) -> Result<ExecStream, crate::exec::ExecError> {

@@ -97,7 +97,9 @@ async fn ready(
         };
         match &error {
             RetrieveError::NotReady(not) if not.may_change() => failed = 0,
-            RetrieveError::Cluster(cluster) if cluster.is_transient() && failed < MAX_FAILED_LOOKS && told_once(&told) => {
+            RetrieveError::Cluster(cluster)
+                if cluster.is_transient() && failed < MAX_FAILED_LOOKS && told_once(&told) =>
+            {
                 failed += 1;
             }
             _ => return Err(error),

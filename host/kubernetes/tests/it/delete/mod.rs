@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
-use plumbline_kubernetes::delete::{DeleteOptions, Plan, Rbac, plan, remove, wait};
+use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Plan, Rbac, plan, remove, wait};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, names, plugin_pods};
 use serde_json::{Value, json};
 
@@ -27,9 +27,15 @@ impl Bed {
         let cluster = Cluster::connect(&options).await.unwrap();
         let bed = Self { double, cluster };
         bed.double.put("namespaces", json!({"metadata": {"name": NAMESPACE, "labels": labels}}));
-        for (name, role) in [("sonobuoy", "aggregator"), ("sonobuoy-e2e-job-1", "plugin"), ("sonobuoy-x-job-2", "plugin")] {
+        for (name, role) in
+            [("sonobuoy", "aggregator"), ("sonobuoy-e2e-job-1", "plugin"), ("sonobuoy-x-job-2", "plugin")]
+        {
             let plugin = if name.contains("e2e") { "e2e" } else { "x" };
-            bed.put("pods", name, json!({"component": "sonobuoy", "sonobuoy-component": role, "sonobuoy-plugin": plugin}));
+            bed.put(
+                "pods",
+                name,
+                json!({"component": "sonobuoy", "sonobuoy-component": role, "sonobuoy-plugin": plugin}),
+            );
         }
         bed.put("configmaps", "sonobuoy-config-cm", json!({"component": "sonobuoy"}));
         bed.put("configmaps", "kube-root-ca.crt", json!({}));
@@ -42,7 +48,8 @@ impl Bed {
                     "labels": {"component": "sonobuoy", "namespace": run},
                 }});
                 if resource == "clusterrolebindings" {
-                    object["roleRef"] = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"});
+                    object["roleRef"] =
+                        json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "x"});
                 }
                 bed.double.put(resource, object);
             }
@@ -149,7 +156,8 @@ async fn what_blocks_is_told_until_it_is_gone() {
     let limit = Some(Duration::from_millis(30));
     let left = wait(&bed.cluster, &plan, limit, LOOK, &mut |_| {}).await.unwrap();
     let left: Vec<_> = left.iter().map(ToString::to_string).collect();
-    let blocker = "config map `held` in namespace `ns`: waits for finalizer `example.com/hold`: whoever set it has to remove it";
+    let blocker =
+        "config map `held` in namespace `ns`: waits for finalizer `example.com/hold`: whoever set it has to remove it";
     assert!(left.iter().any(|line| line == blocker), "{left:?}");
 
     let again = bed.plan(false).await;
@@ -157,11 +165,12 @@ async fn what_blocks_is_told_until_it_is_gone() {
     assert!(bed.remove(&again).await.is_empty(), "a repeated delete is no error");
     let double = bed.double.clone();
     let mut told = 0;
-    let left = wait(&bed.cluster, &again, Some(Duration::from_secs(20)), LOOK, &mut |_| {
+    let mut tell = |_: &[Blocker]| {
         told += 1;
         double.update("configmaps", NAMESPACE, "held", |object| object["metadata"]["finalizers"] = json!([]));
-    });
-    assert!(left.await.unwrap().is_empty());
+    };
+    let left = wait(&bed.cluster, &again, Some(Duration::from_secs(20)), LOOK, &mut tell).await;
+    assert!(left.unwrap().is_empty());
     assert!(told > 0);
 }
 
@@ -190,7 +199,8 @@ async fn what_may_not_be_looked_at_is_a_problem() {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_takes_other_runs_roles_and_leftovers_of_tests() {
     let bed = Bed::new(owned()).await;
-    bed.double.put("namespaces", json!({"metadata": {"name": "e2e-1", "labels": {"e2e-framework": "x", "e2e-run": "y"}}}));
+    bed.double
+        .put("namespaces", json!({"metadata": {"name": "e2e-1", "labels": {"e2e-framework": "x", "e2e-run": "y"}}}));
     bed.double.put("namespaces", json!({"metadata": {"name": "e2e-2", "labels": {"e2e-framework": "x"}}}));
     let plan = bed.plan(true).await;
     let objects = objects(&plan);

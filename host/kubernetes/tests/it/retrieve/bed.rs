@@ -12,7 +12,7 @@ use plumbline_archive::gzip::Sha256Writer;
 use plumbline_archive::snapshot::snapshot;
 use plumbline_archive::splat::splat;
 use plumbline_kubernetes::retrieve::{
-    Progress, RetrieveError, RetrieveOptions, Retries, Retrieved, retrieve, retrieve_snapshot,
+    Progress, Retries, RetrieveError, RetrieveOptions, Retrieved, retrieve, retrieve_snapshot,
 };
 use plumbline_kubernetes::{Cluster, ConnectOptions, names};
 use serde_json::{Value, json};
@@ -82,14 +82,17 @@ impl Bed {
         options
     }
 
-    pub(super) async fn retrieve(&self, options: &RetrieveOptions) -> (Result<Vec<Retrieved>, RetrieveError>, Vec<String>) {
+    pub(super) async fn retrieve(
+        &self,
+        options: &RetrieveOptions,
+    ) -> (Result<Vec<Retrieved>, RetrieveError>, Vec<String>) {
         let mut told = Vec::new();
-        let result = retrieve(&self.cluster, options, &mut |progress: Progress<'_>| {
+        let mut tell = |progress: Progress<'_>| {
             if !matches!(progress, Progress::Bytes(_)) {
                 told.push(format!("{progress:?}"));
             }
-        });
-        let result = Box::pin(result).await;
+        };
+        let result = Box::pin(retrieve(&self.cluster, options, &mut tell)).await;
         (result, told)
     }
 
@@ -145,9 +148,7 @@ pub(super) fn carry_out(dir: &Path, words: &[&str]) -> ExecReply {
             let (offset, length) = (offset.parse().unwrap(), length.parse().unwrap());
             copy_piece(dir, name, offset, length, &mut stdout).map(drop).map_err(Into::into)
         }
-        (names::BINARY, "archive-piece", ["--snapshot"]) => {
-            snapshot(dir, &mut stdout).map(drop).map_err(Into::into)
-        }
+        (names::BINARY, "archive-piece", ["--snapshot"]) => snapshot(dir, &mut stdout).map(drop).map_err(Into::into),
         (names::BINARY, "splat", []) => splat(dir, &mut stdout).map(drop).map_err(Into::into),
         _ => panic!("{words:?}"),
     };

@@ -73,9 +73,16 @@ async fn a_run_that_is_not_there_is_looked_for_where_it_should_be() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_that_fails_or_lies_is_told() {
     let bed = Bed::new(&complete(b"x")).await;
-    bed.on_exec(|_, _| ExecReply { stderr: b"error: failed to read `/y`\n".to_vec(), exit_code: 4, ..ExecReply::default() });
+    bed.on_exec(|_, _| ExecReply {
+        stderr: b"error: failed to read `/y`\n".to_vec(),
+        exit_code: 4,
+        ..ExecReply::default()
+    });
     let (told, hint) = fails(&bed).await;
-    assert!(told.ends_with("exited with code 4: error: failed to read `/y`") && hint.contains("--retrieve-path"), "{told}");
+    assert!(
+        told.ends_with("exited with code 4: error: failed to read `/y`") && hint.contains("--retrieve-path"),
+        "{told}"
+    );
     for list in ["{", r#"{"archives":[{"name":"../../x.tar.gz","size":1,"sha256":"00"}]}"#] {
         bed.on_exec(move |_, _| ExecReply { stdout: list.into(), ..ExecReply::default() });
         let error = bed.retrieve(&bed.options()).await.0.unwrap_err();
