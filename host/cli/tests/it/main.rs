@@ -7,6 +7,7 @@ mod broken_off;
 mod compat;
 mod filter;
 mod generate;
+mod in_cluster;
 mod outcome;
 mod plugins;
 mod process;

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
-use plumbline_kubernetes::delete::{DeleteOptions, Plan, Rbac, plan, remove, wait};
+use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Plan, Rbac, plan, remove, wait};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, names, plugin_pods};
 use serde_json::{Value, json};
 
@@ -165,11 +165,12 @@ async fn what_blocks_is_told_until_it_is_gone() {
     assert!(bed.remove(&again).await.is_empty(), "a repeated delete is no error");
     let double = bed.double.clone();
     let mut told = 0;
-    let left = wait(&bed.cluster, &again, Some(Duration::from_secs(20)), LOOK, &mut |_| {
+    let mut tell = |_: &[Blocker]| {
         told += 1;
         double.update("configmaps", NAMESPACE, "held", |object| object["metadata"]["finalizers"] = json!([]));
-    });
-    assert!(left.await.unwrap().is_empty());
+    };
+    let left = wait(&bed.cluster, &again, Some(Duration::from_secs(20)), LOOK, &mut tell).await;
+    assert!(left.unwrap().is_empty());
     assert!(told > 0);
 }
 

@@ -87,12 +87,12 @@ impl Bed {
         options: &RetrieveOptions,
     ) -> (Result<Vec<Retrieved>, RetrieveError>, Vec<String>) {
         let mut told = Vec::new();
-        let result = retrieve(&self.cluster, options, &mut |progress: Progress<'_>| {
+        let mut tell = |progress: Progress<'_>| {
             if !matches!(progress, Progress::Bytes(_)) {
                 told.push(format!("{progress:?}"));
             }
-        });
-        let result = Box::pin(result).await;
+        };
+        let result = Box::pin(retrieve(&self.cluster, options, &mut tell)).await;
         (result, told)
     }
 

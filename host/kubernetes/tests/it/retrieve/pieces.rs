@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use plumbline_kubernetes::retrieve::{NotReady, RetrieveError, Stage, Wait};
+use plumbline_kubernetes::retrieve::{NotReady, Progress, RetrieveError, Stage, Wait, retrieve};
 
 use super::bed::{ARCHIVE, Bed, bytes, carry_out, complete, queue, running};
 
@@ -25,7 +25,8 @@ async fn connections_that_drop_anywhere_bring_the_same_bytes() {
     assert!(retrieved[0].as_status_says && retrieved.len() == 1);
     assert!(fs::read(&retrieved[0].path).unwrap() == data, "the bytes are those of the original");
     assert_eq!(bed.at_home(), [ARCHIVE]);
-    assert_eq!(told.iter().filter(|line| line.starts_with("Again")).count(), 12, "{told:?}");
+    // One of the twelve fell behind the last byte of its piece: nothing was missing then.
+    assert_eq!(told.iter().filter(|line| line.starts_with("Again")).count(), 11, "{told:?}");
 
     let (again, told) = bed.retrieve(&bed.options()).await;
     assert_eq!(again.unwrap(), retrieved);
@@ -119,15 +120,16 @@ async fn a_run_is_waited_for() {
     options.file_name = Some("mine.tar.gz".into());
     let double = bed.double.clone();
     let status = complete(&data).to_string();
-    let mut result = Box::pin(plumbline_kubernetes::retrieve::retrieve(&bed.cluster, &options, &mut |progress| {
-        if let plumbline_kubernetes::retrieve::Progress::Waiting(why) = progress {
+    let mut tell = |progress: Progress<'_>| {
+        if let Progress::Waiting(why) = progress {
             assert!(why.contains("1 of 2"), "{why}");
             double.update("pods", "sonobuoy", "sonobuoy", |pod| {
                 pod["metadata"]["annotations"]["sonobuoy.hept.io/status"] = status.clone().into();
             });
         }
-    }));
-    assert_eq!(result.as_mut().await.unwrap()[0].path, bed.home().join("mine.tar.gz"));
+    };
+    let retrieved = Box::pin(retrieve(&bed.cluster, &options, &mut tell)).await.unwrap();
+    assert_eq!(retrieved[0].path, bed.home().join("mine.tar.gz"));
 
     bed.set_status(&running());
     options.wait = Wait::AtMost(Some(std::time::Duration::from_millis(30)));
