@@ -159,18 +159,33 @@ fn is_printable(c: char) -> bool {
 
 /// Whether a text needs no quotes. Narrower than the standard: whoever doubts quotes.
 fn is_plain(content: &str) -> bool {
-    let safe =
-        |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '$' | '(' | ')' | ',' | '=' | '+');
-    let mut chars = content.chars();
-    // A number, a date, a time, or what old readers take for one, begins with a digit, a sign or a point.
-    let begins = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '$' | '_'));
+    let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
+    if words.iter().any(|word| word.eq_ignore_ascii_case(content)) {
+        return false;
+    }
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./$(),=+*".contains(c);
     let inner = content.char_indices().all(|(at, c)| {
         // `: ` and ` #` have a meaning, and blanks at the end are lost.
         let after = content.get(at + 1..).and_then(|rest| rest.chars().next());
-        safe(c) || (c == ':' && after.is_some_and(safe)) || (c == ' ' && after.is_some_and(safe))
+        safe(c) || (matches!(c, ':' | ' ') && after.is_some_and(safe))
     });
-    let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
-    begins && inner && !words.iter().any(|word| word.eq_ignore_ascii_case(content))
+    inner && (begins_plainly(content) || is_quantity(content))
+}
+
+/// A number, a date, a time, or what old readers take for one, begins with a digit, a sign or a point. An option (`-v`, `--level`) and a
+/// path (`./run.sh`) are none of these.
+fn begins_plainly(content: &str) -> bool {
+    let rest = content.strip_prefix("--").or_else(|| content.strip_prefix('-')).unwrap_or(content);
+    rest.starts_with(|c: char| c.is_ascii_alphabetic())
+        || content.starts_with(['/', '$', '_'])
+        || content.starts_with("./")
+}
+
+/// `512Mi`, `50m`: digits and a unit, which no reader takes for a number.
+fn is_quantity(content: &str) -> bool {
+    let units = ["m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"];
+    let digits = content.bytes().take_while(u8::is_ascii_digit).count();
+    digits > 0 && content.get(digits..).is_some_and(|unit| units.contains(&unit))
 }
 
 #[cfg(test)]
@@ -199,7 +214,7 @@ mod tests {
         prop_oneof![
             "[ \n\t#:'\"|>{}\\[\\],&*!%@`?~.0-9eE+xyYnNo-]{0,12}",
             any::<String>(),
-            "(true|No|~|null|0x1F|1_000|12:30:45|2001-01-01|=|<<|-|\\.inf|0o7|017|---|\\.\\.\\.)",
+            "(true|No|~|null|0x1F|1_000|12:30:45|2001-01-01|=|<<|-|-?\\.inf|0o7|017|---|--- a|- a|-a|--a|\\.\\.\\.|\\./a|1e3|5m|-1m|1Mi|\\*a|a\\*)",
         ]
     }
 
