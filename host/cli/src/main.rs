@@ -38,6 +38,8 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(args, &cli.global),
         Command::Status(args) => commands::status::status(&args, &cli.global),
         Command::Results(args) => commands::results::results(&args, &cli.global),
+        Command::Logs(args) => commands::logs::logs(&args, &cli.global),
+        Command::Query(args) => commands::query::query(&args, &cli.global),
         Command::Plugin(args) => match args.command {
             PluginCommand::Process(args) => commands::process::process(&args, &cli.global),
             PluginCommand::List => commands::list::list(&cli.global),

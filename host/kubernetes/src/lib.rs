@@ -11,6 +11,7 @@
 
 mod cluster;
 mod error;
+pub mod logs;
 pub mod monitor;
 pub mod names;
 pub mod query;

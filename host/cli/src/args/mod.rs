@@ -1,7 +1,9 @@
 //! The command line.
 
 mod cluster;
+mod logs;
 mod plugin;
+mod query;
 mod results;
 mod run;
 mod time;
@@ -10,7 +12,9 @@ mod worker;
 use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use cluster::ClusterArgs;
+pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
+pub(crate) use query::QueryArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use run::{RunArgs, RunFormat, WaitOutput};
 pub(crate) use worker::{FactsArgs, RoleArgs, SingleNodeArgs, WorkerArgs, WorkerCommand};
@@ -97,6 +101,10 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Show what is in an archive, or compute it anew
     Results(ResultsArgs),
+    /// Print the logs of a run's pods
+    Logs(LogsArgs),
+    /// Collect what a cluster says of itself: resources, host data, pod logs, versions, health
+    Query(QueryArgs),
     /// Work on plugins: for their authors
     Plugin(PluginArgs),
     /// Print the version

@@ -32,4 +32,7 @@ pub use options::{ConfigError, PodLogOptions, QueryOptions};
 pub use record::{Progress, QueryError, Summary};
 pub use survey::{survey, survey_watched};
 
+pub(crate) use fetch::Fetch;
+pub(crate) use list::{Selection, Sink, list};
 pub(crate) use safe::is_safe_name;
+pub(crate) use throttle::Throttle;

@@ -1,1 +1,7 @@
 //! Over the double of an API server.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod logs;
+mod query;
+mod query_bed;
+mod query_podlogs;
