@@ -68,7 +68,8 @@ mod tests {
     use super::*;
 
     async fn lines(text: &[u8]) -> Vec<Piece> {
-        let mut lines = Lines::new(futures_util::io::BufReader::with_capacity(5, futures_util::io::Cursor::new(text.to_vec())));
+        let mut lines =
+            Lines::new(futures_util::io::BufReader::with_capacity(5, futures_util::io::Cursor::new(text.to_vec())));
         let mut all = Vec::new();
         while let Some(piece) = lines.next().await.unwrap() {
             all.push(piece);

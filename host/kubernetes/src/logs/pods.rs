@@ -58,7 +58,11 @@ impl Pod {
                 let mut state = match status {
                     Some(status) => state(status),
                     // No word about the container: the pod's phase has to do.
-                    None => State { instances: u64::from(ended || phase == "Running"), running: phase == "Running", last: false },
+                    None => State {
+                        instances: u64::from(ended || phase == "Running"),
+                        running: phase == "Running",
+                        last: false,
+                    },
                 };
                 state.last = ended;
                 containers.push((container.to_owned(), state));
@@ -139,7 +143,8 @@ mod tests {
         let state = |instances, running| State { instances, running, last: false };
         assert_eq!(container(json!({"name": "c", "state": {"waiting": {}}})), state(0, false));
         assert_eq!(container(json!({"name": "c", "state": {"running": {}}, "restartCount": 0})), state(1, true));
-        let crashing = json!({"name": "c", "state": {"waiting": {}}, "lastState": {"terminated": {}}, "restartCount": 2});
+        let crashing =
+            json!({"name": "c", "state": {"waiting": {}}, "lastState": {"terminated": {}}, "restartCount": 2});
         assert_eq!(container(crashing), state(3, false));
         assert_eq!(container(json!({"name": "other"})), state(1, true));
         assert_eq!(state_of(json!({"phase": "Failed"})), State { instances: 1, running: false, last: true });

@@ -92,7 +92,8 @@ impl Pass {
 fn split(mut line: Vec<u8>) -> (Option<Timestamp>, Vec<u8>) {
     // 35 is the length of a time with nanoseconds and an offset.
     let end = line.iter().take(36).position(|&b| b == b' ').unwrap_or(line.len());
-    let at = line.get(..end).filter(|head| head.len() >= 20).and_then(|head| std::str::from_utf8(head).ok()?.parse().ok());
+    let at =
+        line.get(..end).filter(|head| head.len() >= 20).and_then(|head| std::str::from_utf8(head).ok()?.parse().ok());
     if at.is_some() {
         line.drain(..line.len().min(end + 1));
     }

@@ -97,7 +97,11 @@ pub(super) async fn discover(fetch: &Fetch, record: &Recorder<'_>, wanted: Optio
         let (found, refused) = of_list(&at, &list, &mut seen);
         resources.extend(found.into_iter().filter(|found| is_wanted(found, wanted)));
         for plural in refused {
-            record.problem("discovery", "", format!("the resource {plural:?} of `{}` cannot be the name of a file", name(&at)));
+            record.problem(
+                "discovery",
+                "",
+                format!("the resource {plural:?} of `{}` cannot be the name of a file", name(&at)),
+            );
         }
     }
     for missing in missing(wanted, &resources) {
@@ -161,7 +165,11 @@ fn order(groups: &Value, record: &Recorder<'_>) -> Vec<GroupVersion> {
             if is_safe_name(version) && (group.is_empty() || is_safe_name(group)) {
                 order.push(at);
             } else {
-                record.problem("discovery", "", format!("the server lists the group version {:?}, which is no name", name(&at)));
+                record.problem(
+                    "discovery",
+                    "",
+                    format!("the server lists the group version {:?}, which is no name", name(&at)),
+                );
             }
         }
     }

@@ -86,9 +86,8 @@ pub fn assess(tree: &Path) -> (ClusterHealth, Vec<String>) {
 
 fn api_version(tree: &Path) -> String {
     // What cannot be read here was recorded when it could not be written.
-    let version: Option<Value> = fs::read(tree.join(layout::SERVER_VERSION))
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let version: Option<Value> =
+        fs::read(tree.join(layout::SERVER_VERSION)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     version.as_ref().map(|version| text(version, "/gitVersion")).unwrap_or_default()
 }
 
@@ -186,7 +185,9 @@ fn logs(tree: &Path, summary: &mut ErrorSummary, problems: &mut Vec<String>) {
                     Err(error) => complain(&path, &error, problems),
                     Ok(hits) => {
                         let name = format!("podlogs/{namespace}/{pod}/logs/{file}");
-                        for (count, class) in [(hits.errors, &mut summary.errors), (hits.warnings, &mut summary.warnings)] {
+                        for (count, class) in
+                            [(hits.errors, &mut summary.errors), (hits.warnings, &mut summary.warnings)]
+                        {
                             if count > 0 {
                                 class.insert(name.clone(), count);
                             }

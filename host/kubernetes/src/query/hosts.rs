@@ -26,10 +26,13 @@ const AT_ONCE: usize = 8;
 /// Asks every node. A node that does not answer is recorded, and the others go on.
 pub(super) async fn hosts(fetch: &Fetch, record: &Recorder<'_>, scratch: &Arc<Scratch>) {
     let all = Selection { metadata_only: true, ..Selection::default() };
-    let nodes = match list(fetch, "list the nodes whose kubelets are to be asked", "/api/v1/nodes", &all, Names::default()).await {
-        Ok((Names(nodes), _)) => nodes,
-        Err(error) => return record.problem("hosts", "", error.to_string()),
-    };
+    let nodes =
+        match list(fetch, "list the nodes whose kubelets are to be asked", "/api/v1/nodes", &all, Names::default())
+            .await
+        {
+            Ok((Names(nodes), _)) => nodes,
+            Err(error) => return record.problem("hosts", "", error.to_string()),
+        };
     futures_util::stream::iter(nodes)
         .for_each_concurrent(AT_ONCE, |node| async move {
             if !is_safe_name(&node) {

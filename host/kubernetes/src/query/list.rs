@@ -62,7 +62,9 @@ pub(crate) async fn list<S: Sink>(
                 limit = (limit / 10).max(1);
                 continue;
             }
-            Err(FetchError::Cluster(error)) if error.code == Some(410) && token.is_some() && restarts < MAX_RESTARTS => {
+            Err(FetchError::Cluster(error))
+                if error.code == Some(410) && token.is_some() && restarts < MAX_RESTARTS =>
+            {
                 restarts += 1;
                 token = None;
                 sink.restart().map_err(|error| disk(what, &error))?;

@@ -60,7 +60,8 @@ fn klog(line: &[u8], letter: u8) -> bool {
 
 /// Whether one of `first` stands before `rest` anywhere.
 fn holds(line: &[u8], first: &[u8], rest: &[u8]) -> bool {
-    line.windows(rest.len() + 1).any(|at| at.split_first().is_some_and(|(head, tail)| first.contains(head) && tail == rest))
+    line.windows(rest.len() + 1)
+        .any(|at| at.split_first().is_some_and(|(head, tail)| first.contains(head) && tail == rest))
 }
 
 #[cfg(test)]

@@ -162,7 +162,8 @@ fn pod_logs(limits: &Value) -> Result<PodLogOptions, ConfigError> {
     set_bool(&mut options.previous, limits, "Limits.PodLogs.Previous", "Previous")?;
     options.since_seconds = integer(limits, "Limits.PodLogs.SinceSeconds", "SinceSeconds")?;
     if let Some(value) = find(limits, &["SinceTime"]) {
-        let wrong = ConfigError::Kind { key: "Limits.PodLogs.SinceTime", wanted: "a time such as 2026-11-20T13:00:00Z" };
+        let wrong =
+            ConfigError::Kind { key: "Limits.PodLogs.SinceTime", wanted: "a time such as 2026-11-20T13:00:00Z" };
         options.since_time = Some(value.as_str().and_then(|text| text.parse().ok()).ok_or(wrong)?);
     }
     set_bool(&mut options.timestamps, limits, "Limits.PodLogs.Timestamps", "Timestamps")?;

@@ -30,10 +30,7 @@ pub(super) enum PageError {
 }
 
 /// Gives every item of the list `bytes` to `each`, one at a time: never are two of them in memory.
-pub(super) fn read_bytes(
-    bytes: &[u8],
-    each: &mut dyn FnMut(Value) -> io::Result<()>,
-) -> Result<ListHead, PageError> {
+pub(super) fn read_bytes(bytes: &[u8], each: &mut dyn FnMut(Value) -> io::Result<()>) -> Result<ListHead, PageError> {
     let mut de = serde_json::Deserializer::from_slice(bytes);
     let head = read(&mut de, each)?;
     de.end()?;

@@ -7,8 +7,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::io::{AsyncBufRead, AsyncBufReadExt};
 use futures_util::StreamExt;
+use futures_util::io::{AsyncBufRead, AsyncBufReadExt};
 use jiff::Timestamp;
 use kube::core::subresource::LogParams;
 use serde_json::Value;
@@ -108,11 +108,15 @@ fn read_pod(item: &Value) -> Result<Option<Pod>, String> {
     let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
     let mut containers = Vec::new();
     for list in ["initContainers", "containers", "ephemeralContainers"] {
-        for container in item.pointer("/spec").and_then(|spec| spec.get(list)).and_then(Value::as_array).into_iter().flatten() {
+        for container in
+            item.pointer("/spec").and_then(|spec| spec.get(list)).and_then(Value::as_array).into_iter().flatten()
+        {
             containers.push(container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned());
         }
     }
-    if let Some(bad) = [namespace, name].into_iter().chain(containers.iter().map(String::as_str)).find(|name| !is_safe_name(name)) {
+    if let Some(bad) =
+        [namespace, name].into_iter().chain(containers.iter().map(String::as_str)).find(|name| !is_safe_name(name))
+    {
         return Err(format!("pod {name:?} in namespace {namespace:?} has the name {bad:?}, which is none"));
     }
     let identity = match text("/metadata/uid") {

@@ -95,7 +95,9 @@ mod tests {
         ] {
             assert_eq!(complaint(good), None, "{good}");
         }
-        for bad in ["=x", "app=a b", "app in a", "app in (a", "a,,b", "!", "a/b/c", "app=-x", "n>many", "bad key(", "a b c"] {
+        for bad in
+            ["=x", "app=a b", "app in a", "app in (a", "a,,b", "!", "a/b/c", "app=-x", "n>many", "bad key(", "a b c"]
+        {
             assert!(complaint(bad).is_some(), "{bad}");
         }
     }

@@ -121,14 +121,7 @@ pub(super) struct LeftOut {
 
 impl ListFiles {
     pub(super) fn new(scratch: Arc<Scratch>, resource: Resource, place: Place) -> Self {
-        Self {
-            scratch,
-            resource,
-            place,
-            parts: BTreeMap::new(),
-            open: VecDeque::new(),
-            left_out: LeftOut::default(),
-        }
+        Self { scratch, resource, place, parts: BTreeMap::new(), open: VecDeque::new(), left_out: LeftOut::default() }
     }
 
     /// Completes all files and moves them to their places; how many they are, and what was left out. A list without objects leaves none.
@@ -163,10 +156,7 @@ impl ListFiles {
         self.open.push_back(directory.to_owned());
         let new = !self.parts.contains_key(directory);
         let scratch = &self.scratch;
-        let part = self
-            .parts
-            .entry(directory.to_owned())
-            .or_insert_with(|| Part { path: scratch.path(), file: None });
+        let part = self.parts.entry(directory.to_owned()).or_insert_with(|| Part { path: scratch.path(), file: None });
         if part.file.is_none() {
             part.file = Some(BufWriter::new(OpenOptions::new().create(true).append(true).open(&part.path)?));
         }

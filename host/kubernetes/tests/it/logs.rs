@@ -72,8 +72,12 @@ async fn all_logs_come_one_after_the_other() {
     let bed = Bed::new().await;
     aggregator(&bed, "running");
     plugin(&bed, "e2e", running("c", 0));
-    plugin(&bed, "waiting", json!({"phase": "Pending", "containerStatuses": [
-        {"name": "c", "state": {"waiting": {"reason": "ContainerCreating"}}}]}));
+    plugin(
+        &bed,
+        "waiting",
+        json!({"phase": "Pending", "containerStatuses": [
+        {"name": "c", "state": {"waiting": {"reason": "ContainerCreating"}}}]}),
+    );
     log(&bed, "e2e", "one\ntwo\n");
     log(&bed, "sonobuoy", "hello");
     assert_eq!(

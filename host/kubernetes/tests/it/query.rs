@@ -50,11 +50,16 @@ async fn everything_stands_where_readers_look_for_it() {
     assert_eq!(bed.json("serverversion.json")["gitVersion"], "v1.30.2");
     assert_eq!(bed.json("servergroups.json")["groups"][0]["name"], "");
     let health = bed.json("meta/clusterhealth.json");
-    assert_eq!((&health["node_health"]["healthy_nodes"], &health["pod_health"]["healthy_nodes"]), (&json!(1), &json!(0)));
+    assert_eq!(
+        (&health["node_health"]["healthy_nodes"], &health["pod_health"]["healthy_nodes"]),
+        (&json!(1), &json!(0))
+    );
     assert_eq!(health["pod_health"]["details"][0]["reason"], "Waiting");
     assert_eq!(health["error_summary"]["Errors"], json!({"podlogs/kube-system/dns/logs/dns.txt": 1}));
     let times = bed.json("meta/query-time.json");
-    assert!(times.as_array().unwrap().iter().any(|entry| entry["queryobj"] == "configmaps" && entry["time"].is_string()));
+    assert!(
+        times.as_array().unwrap().iter().any(|entry| entry["queryobj"] == "configmaps" && entry["time"].is_string())
+    );
 }
 
 #[tokio::test]
@@ -90,7 +95,10 @@ async fn a_list_that_never_ends_well_is_given_up_and_recorded() {
     assert_eq!(errors(&summary), ["configmaps: failed to list configmaps: refused with 410"]);
     assert!(!bed.has("resources"));
     let times = bed.json("meta/query-time.json");
-    assert_eq!(times[times.as_array().unwrap().len() - 1]["error"]["message"], "failed to list configmaps: refused with 410");
+    assert_eq!(
+        times[times.as_array().unwrap().len() - 1]["error"]["message"],
+        "failed to list configmaps: refused with 410"
+    );
 }
 
 #[tokio::test]
@@ -157,7 +165,8 @@ async fn secrets_come_when_they_are_named() {
 async fn filters_choose_objects_and_namespaces() {
     let bed = Bed::new().await;
     for (namespace, name, app) in [("default", "a", "x"), ("default", "b", "y"), ("kube-system", "c", "x")] {
-        bed.double.put("configmaps", json!({"metadata": {"namespace": namespace, "name": name, "labels": {"app": app}}}));
+        bed.double
+            .put("configmaps", json!({"metadata": {"namespace": namespace, "name": name, "labels": {"app": app}}}));
     }
     let options = QueryOptions {
         label_selector: "app in (x)".to_owned(),

@@ -49,7 +49,12 @@ impl Bed {
     /// The names of the objects in a list.
     pub(crate) fn names(&self, name: &str) -> Vec<String> {
         let list = self.json(name);
-        list["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect()
+        list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     /// All files of the survey, in order.
