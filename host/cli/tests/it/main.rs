@@ -4,6 +4,7 @@
 
 mod bed;
 mod broken_off;
+mod cluster_reading;
 mod filter;
 mod outcome;
 mod plugins;
