@@ -50,6 +50,8 @@ fn main() -> ExitCode {
         Command::Splat(args) => Ok(commands::splat::splat(&args)),
         Command::ArchivePiece(args) => commands::piece::piece(&args),
         Command::Gen(args) => commands::generate::generate(&args, &cli.global),
+        Command::Logs(args) => commands::logs::logs(&args, &cli.global),
+        Command::Query(args) => commands::query::query(&args, &cli.global),
         Command::Plugin(args) => match args.command {
             PluginCommand::Process(args) => commands::process::process(&args, &cli.global),
             PluginCommand::List => commands::list::list(&cli.global),

@@ -20,6 +20,7 @@ pub mod exec;
 pub mod inside;
 mod insist;
 pub mod manifest;
+pub mod logs;
 pub mod monitor;
 pub mod names;
 mod nodes;

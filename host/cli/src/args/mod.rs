@@ -7,7 +7,9 @@ mod delete;
 mod generate;
 mod get;
 mod minutes;
+mod logs;
 mod plugin;
+mod query;
 mod results;
 mod retrieve;
 mod run;
@@ -24,7 +26,9 @@ pub(crate) use cluster_run::{ClusterRunArgs, RbacChoice};
 pub(crate) use delete::{DeleteArgs, RbacArg};
 pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs};
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
+pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
+pub(crate) use query::QueryArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
 pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
@@ -128,6 +132,10 @@ pub(crate) enum Command {
     Get(GetArgs),
     /// Print what a run in a cluster is made of: its manifest, a configuration, or the definition of a plugin
     Gen(Box<GenArgs>),
+    /// Print the logs of a run's pods
+    Logs(LogsArgs),
+    /// Collect what a cluster says of itself: resources, host data, pod logs, versions, health
+    Query(QueryArgs),
     /// Work on plugins: for their authors
     Plugin(PluginArgs),
     /// Print the version

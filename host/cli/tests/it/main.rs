@@ -5,6 +5,7 @@
 mod bed;
 mod broken_off;
 mod compat;
+mod cluster_reading;
 mod filter;
 mod generate;
 mod in_cluster;

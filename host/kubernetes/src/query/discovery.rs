@@ -94,7 +94,15 @@ pub(super) async fn discover(fetch: &Fetch, record: &Recorder<'_>, wanted: Optio
     let mut resources = Vec::new();
     for (at, list) in lists {
         let Some(list) = list else { continue };
-        resources.extend(of_list(&at, &list, &mut seen).into_iter().filter(|found| is_wanted(found, wanted)));
+        let (found, refused) = of_list(&at, &list, &mut seen);
+        resources.extend(found.into_iter().filter(|found| is_wanted(found, wanted)));
+        for plural in refused {
+            record.problem(
+                "discovery",
+                "",
+                format!("the resource {plural:?} of `{}` cannot be the name of a file", name(&at)),
+            );
+        }
     }
     for missing in missing(wanted, &resources) {
         record.problem(missing, "", "the server has no such resource, or it cannot be listed");
@@ -133,7 +141,7 @@ fn with_core(mut groups: Value) -> Value {
     let version = json!({"groupVersion": "v1", "version": "v1"});
     let core = json!({"name": "", "versions": [version], "preferredVersion": version});
     if let Some(list) = groups.get_mut("groups").and_then(Value::as_array_mut)
-        && !list.iter().any(|group| text(group, "/name").is_empty())
+        && !list.iter().any(|group| group.get("name").and_then(Value::as_str) == Some(""))
     {
         list.insert(0, core);
     }
@@ -145,7 +153,8 @@ fn with_core(mut groups: Value) -> Value {
 fn order(groups: &Value, record: &Recorder<'_>) -> Vec<GroupVersion> {
     let mut order = Vec::new();
     for entry in groups.get("groups").and_then(Value::as_array).into_iter().flatten() {
-        let group = text(entry, "/name");
+        // No name is something else than the core group's, which is empty.
+        let Some(group) = entry.get("name").and_then(Value::as_str) else { continue };
         let preferred = text(entry, "/preferredVersion/version");
         let others = entry.get("versions").and_then(Value::as_array).into_iter().flatten();
         for version in std::iter::once(preferred).chain(others.map(|version| text(version, "/version"))) {
@@ -167,14 +176,13 @@ fn order(groups: &Value, record: &Recorder<'_>) -> Vec<GroupVersion> {
     order
 }
 
-/// What can be listed of a group version, without what an earlier one has already.
-fn of_list(at: &GroupVersion, list: &Value, seen: &mut BTreeSet<String>) -> Vec<Resource> {
-    let mut found = Vec::new();
+/// What can be listed of a group version, without what an earlier one has already; and the names that are none.
+fn of_list(at: &GroupVersion, list: &Value, seen: &mut BTreeSet<String>) -> (Vec<Resource>, Vec<String>) {
+    let (mut found, mut refused) = (Vec::new(), Vec::new());
     for entry in list.get("resources").and_then(Value::as_array).into_iter().flatten() {
         let plural = text(entry, "/name");
         let lists = entry.get("verbs").and_then(Value::as_array).into_iter().flatten().any(|verb| verb == "list");
-        // A slash makes a subresource; a name that is none cannot become a file.
-        if !lists || !is_safe_name(plural) {
+        if !lists {
             continue;
         }
         let resource = Resource {
@@ -184,11 +192,13 @@ fn of_list(at: &GroupVersion, list: &Value, seen: &mut BTreeSet<String>) -> Vec<
             kind: text(entry, "/kind").to_owned(),
             namespaced: entry.get("namespaced").and_then(Value::as_bool).unwrap_or(false),
         };
-        if is_safe_name(&resource.file_name()) && seen.insert(plural.to_owned()) {
+        if !is_safe_name(plural) || !is_safe_name(&resource.file_name()) {
+            refused.push(plural.to_owned());
+        } else if seen.insert(plural.to_owned()) {
             found.push(resource);
         }
     }
-    found
+    (found, refused)
 }
 
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
@@ -204,7 +214,7 @@ mod tests {
         let groups = with_core(json!({"groups": [
             {"name": "apps", "preferredVersion": {"version": "v1"}, "versions": [{"version": "v1beta1"}, {"version": "v1"}]},
             {"name": "../x", "versions": [{"version": "v1"}]},
-            {"name": "empty"}, 3]}));
+            {"name": "empty"}, {"versions": [{"version": "v9"}]}, 3]}));
         let record = Recorder::new(&|_| {});
         let order: Vec<String> = order(&groups, &record).iter().map(name).collect();
         assert_eq!(order, ["v1", "apps/v1", "apps/v1beta1"]);
@@ -217,14 +227,14 @@ mod tests {
         let at = |group: &str| GroupVersion { group: group.to_owned(), version: "v1".to_owned() };
         let list = json!({"resources": [
             {"name": "events", "kind": "Event", "namespaced": true, "verbs": ["get", "list"]},
-            {"name": "pods/log", "verbs": ["list"]}, {"name": "bindings", "verbs": ["create"]},
+            {"name": "pods/log", "verbs": ["get"]}, {"name": "bindings", "verbs": ["create"]},
             {"name": "../../etc", "verbs": ["list"]}, {"verbs": ["list"]}]});
-        let first = of_list(&at(""), &list, &mut seen);
-        assert_eq!(first.len(), 1);
+        let (first, refused) = of_list(&at(""), &list, &mut seen);
+        assert_eq!((first.len(), refused.join(" ").as_str()), (1, "../../etc "));
         let events = first.first().unwrap();
         assert_eq!(events.file_name(), "core_v1_events.json");
         assert_eq!(events.path(Some("a")), "/api/v1/namespaces/a/events");
-        assert!(of_list(&at("events.k8s.io"), &list, &mut seen).is_empty());
+        assert!(of_list(&at("events.k8s.io"), &list, &mut seen).0.is_empty());
     }
 
     #[test]

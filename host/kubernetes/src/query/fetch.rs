@@ -18,11 +18,11 @@ const WITHIN: Duration = Duration::from_secs(90);
 const MAX_DOCUMENT: usize = 16 << 20;
 
 /// A request without a body.
-pub(super) type Request = http::Request<Vec<u8>>;
+pub(crate) type Request = http::Request<Vec<u8>>;
 
 /// A request that failed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum FetchError {
+pub(crate) enum FetchError {
     /// The server said no, or nothing.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
@@ -33,7 +33,7 @@ pub(super) enum FetchError {
 
 impl FetchError {
     /// As an error of the cluster.
-    pub(super) fn told(self, what: &str) -> ClusterError {
+    pub(crate) fn told(self, what: &str) -> ClusterError {
         match self {
             Self::Cluster(error) => error,
             Self::TooLarge(_) => ClusterError::new(what, self.to_string()),
@@ -42,23 +42,23 @@ impl FetchError {
 }
 
 /// Asks the API server.
-pub(super) struct Fetch {
+pub(crate) struct Fetch {
     client: Client,
     throttle: Throttle,
 }
 
 impl Fetch {
-    pub(super) fn new(client: Client, throttle: Throttle) -> Self {
+    pub(crate) fn new(client: Client, throttle: Throttle) -> Self {
         Self { client, throttle }
     }
 
     /// The whole answer, of at most `limit` bytes. `what` reads after «failed to».
-    pub(super) async fn bytes(&self, what: &str, request: Request, limit: usize) -> Result<Vec<u8>, FetchError> {
+    pub(crate) async fn bytes(&self, what: &str, request: Request, limit: usize) -> Result<Vec<u8>, FetchError> {
         self.bytes_within(what, request, limit, WITHIN).await
     }
 
     /// The same within another time.
-    pub(super) async fn bytes_within(
+    pub(crate) async fn bytes_within(
         &self,
         what: &str,
         request: Request,
@@ -74,14 +74,14 @@ impl Fetch {
     }
 
     /// The document at a path.
-    pub(super) async fn json(&self, what: &str, path: &str) -> Result<Value, ClusterError> {
+    pub(crate) async fn json(&self, what: &str, path: &str) -> Result<Value, ClusterError> {
         let bytes = self.bytes(what, get(what, path)?, MAX_DOCUMENT).await.map_err(|error| error.told(what))?;
         serde_json::from_slice(&bytes)
             .map_err(|error| ClusterError::new(what, format!("the answer is not JSON: {error}")))
     }
 
     /// The answer as a stream. The seat is to be kept for as long as it is read.
-    pub(super) async fn stream(
+    pub(crate) async fn stream(
         &self,
         what: &str,
         request: Request,
@@ -94,7 +94,7 @@ impl Fetch {
 }
 
 /// A request for what is at a path.
-pub(super) fn get(what: &str, path: &str) -> Result<Request, ClusterError> {
+pub(crate) fn get(what: &str, path: &str) -> Result<Request, ClusterError> {
     http::Request::get(path)
         .body(Vec::new())
         .map_err(|error| ClusterError::new(what, format!("`{path}` is no path: {error}")))

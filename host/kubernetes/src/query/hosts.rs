@@ -11,7 +11,7 @@ use super::fetch::{Fetch, get};
 use super::list::{Names, Selection, list};
 use super::record::{Recorder, not_written};
 use super::safe::is_safe_name;
-use super::store::Scratch;
+use super::scratch::Scratch;
 use crate::error::ClusterError;
 
 /// How long a node may take for each of its two answers: a node that is gone holds up nobody else.

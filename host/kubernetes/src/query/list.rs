@@ -25,7 +25,7 @@ const MAX_RESTARTS: u32 = 3;
 const MAX_PAGES: u32 = 10_000;
 
 /// What takes the objects of a list.
-pub(super) trait Sink: Send + 'static {
+pub(crate) trait Sink: Send + 'static {
     /// Takes an object.
     fn item(&mut self, item: Value) -> io::Result<()>;
 
@@ -35,17 +35,17 @@ pub(super) trait Sink: Send + 'static {
 
 /// Which objects of a list.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Selection {
+pub(crate) struct Selection {
     /// Empty for all.
-    pub(super) labels: String,
+    pub(crate) labels: String,
     /// Empty for all.
-    pub(super) fields: String,
+    pub(crate) fields: String,
     /// Names and labels are enough.
-    pub(super) metadata_only: bool,
+    pub(crate) metadata_only: bool,
 }
 
 /// Reads a list into `sink`, which comes back with the metadata of the last page. `what` reads after «failed to».
-pub(super) async fn list<S: Sink>(
+pub(crate) async fn list<S: Sink>(
     fetch: &Fetch,
     what: &str,
     path: &str,
@@ -117,7 +117,7 @@ fn disk(what: &str, error: &io::Error) -> ClusterError {
 
 /// Takes the names of objects.
 #[derive(Debug, Default)]
-pub(super) struct Names(pub(super) Vec<String>);
+pub(crate) struct Names(pub(super) Vec<String>);
 
 impl Sink for Names {
     fn item(&mut self, item: Value) -> io::Result<()> {

@@ -1,6 +1,5 @@
 //! The logs of pods.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::pin::pin;
@@ -11,17 +10,13 @@ use futures_util::StreamExt;
 use futures_util::io::{AsyncBufRead, AsyncBufReadExt};
 use jiff::Timestamp;
 use kube::core::subresource::LogParams;
-use serde_json::Value;
 use tokio::time::Instant;
 
 use super::fetch::Fetch;
-use super::filter::{NamespaceFilter, Scope, scope};
-use super::list::{Selection, Sink, list};
 use super::options::{PodLogOptions, QueryOptions};
+use super::podlog_pods::{Pod, choose};
 use super::record::{Recorder, not_written};
-use super::safe::is_safe_name;
-use super::selector;
-use super::store::Scratch;
+use super::scratch::Scratch;
 use crate::error::chain;
 
 /// What is kept of one container's log at most: a container that crashes in a loop must not make an archive that nobody can open.
@@ -60,156 +55,6 @@ pub(super) async fn pod_logs(
             record.query("podlogs", &pod.namespace, began, result);
         })
         .await;
-}
-
-/// A pod whose logs are collected.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Pod {
-    namespace: String,
-    name: String,
-    /// What tells it from others: its UID, or namespace and name on a server that gives none.
-    identity: String,
-    containers: Vec<String>,
-}
-
-/// Takes the pods of a list that have logs, each once.
-#[derive(Debug, Default)]
-struct Pods {
-    filter: Option<NamespaceFilter>,
-    pods: Vec<Pod>,
-    refused: Vec<String>,
-}
-
-impl Sink for Pods {
-    fn item(&mut self, item: Value) -> io::Result<()> {
-        match read_pod(&item) {
-            Ok(Some(pod)) if self.filter.as_ref().is_none_or(|filter| filter.takes(&pod.namespace)) => {
-                self.pods.push(pod);
-            }
-            Ok(_) => {}
-            Err(why) => self.refused.push(why),
-        }
-        Ok(())
-    }
-
-    fn restart(&mut self) -> io::Result<()> {
-        self.pods.clear();
-        self.refused.clear();
-        Ok(())
-    }
-}
-
-/// What matters of a pod; `None` if it has no logs any more, because it was evicted.
-fn read_pod(item: &Value) -> Result<Option<Pod>, String> {
-    let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    if text("/status/reason") == "Evicted" {
-        return Ok(None);
-    }
-    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-    let mut containers = Vec::new();
-    for list in ["initContainers", "containers", "ephemeralContainers"] {
-        for container in
-            item.pointer("/spec").and_then(|spec| spec.get(list)).and_then(Value::as_array).into_iter().flatten()
-        {
-            containers.push(container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned());
-        }
-    }
-    if let Some(bad) =
-        [namespace, name].into_iter().chain(containers.iter().map(String::as_str)).find(|name| !is_safe_name(name))
-    {
-        return Err(format!("pod {name:?} in namespace {namespace:?} has the name {bad:?}, which is none"));
-    }
-    let identity = match text("/metadata/uid") {
-        "" => format!("{namespace}/{name}"),
-        uid => uid.to_owned(),
-    };
-    Ok(Some(Pod { namespace: namespace.to_owned(), name: name.to_owned(), identity, containers }))
-}
-
-/// All pods that are asked for: by namespace, and by field selectors over all namespaces.
-async fn choose(fetch: &Fetch, record: &Recorder<'_>, options: &QueryOptions, namespaces: &[String]) -> Vec<Pod> {
-    let wanted = &options.pod_logs;
-    let labels = match selector::complaint(&wanted.label_selector) {
-        None => wanted.label_selector.clone(),
-        Some(why) => {
-            record.problem("podlogs", "", format!("the label selector of pod logs is left out: {why}"));
-            String::new()
-        }
-    };
-    let filter = filter(wanted, &options.own_namespace, record);
-    let by_labels = Selection { labels, ..Selection::default() };
-    let mut asked: Vec<(String, Selection, Option<NamespaceFilter>)> = Vec::new();
-    // The whole list is taken only if it does for all of many namespaces; where it is refused, each is asked for.
-    let each = match scope(namespaces, &filter) {
-        Scope::All => {
-            let whole = ask(fetch, "/api/v1/pods", &by_labels, Some(filter.clone())).await;
-            match whole {
-                Ok(pods) => return with_fields(fetch, record, wanted, &by_labels, vec![pods]).await,
-                Err(error) if error.is_forbidden() => namespaces.to_vec(),
-                Err(error) => {
-                    record.problem("podlogs", "", error.to_string());
-                    Vec::new()
-                }
-            }
-        }
-        Scope::Each(each) => each,
-    };
-    asked.extend(each.iter().map(|namespace| (namespace.clone(), by_labels.clone(), None)));
-    let mut lists = Vec::new();
-    for (namespace, selection, filter) in asked {
-        match ask(fetch, &format!("/api/v1/namespaces/{namespace}/pods"), &selection, filter).await {
-            Ok(pods) => lists.push(pods),
-            Err(error) => record.problem("podlogs", &namespace, error.to_string()),
-        }
-    }
-    with_fields(fetch, record, wanted, &by_labels, lists).await
-}
-
-/// Adds what field selectors select, and takes every pod once.
-async fn with_fields(
-    fetch: &Fetch,
-    record: &Recorder<'_>,
-    wanted: &PodLogOptions,
-    by_labels: &Selection,
-    mut lists: Vec<Pods>,
-) -> Vec<Pod> {
-    for fields in &wanted.field_selectors {
-        let selection = Selection { fields: fields.clone(), ..by_labels.clone() };
-        match ask(fetch, "/api/v1/pods", &selection, None).await {
-            Ok(pods) => lists.push(pods),
-            Err(error) => record.problem("podlogs", "", format!("field selector `{fields}`: {error}")),
-        }
-    }
-    let mut seen = BTreeSet::new();
-    let mut pods = Vec::new();
-    for list in lists {
-        for why in list.refused {
-            record.problem("podlogs", "", why);
-        }
-        pods.extend(list.pods.into_iter().filter(|pod| seen.insert(pod.identity.clone())));
-    }
-    pods
-}
-
-async fn ask(
-    fetch: &Fetch,
-    path: &str,
-    selection: &Selection,
-    filter: Option<NamespaceFilter>,
-) -> Result<Pods, crate::ClusterError> {
-    let sink = Pods { filter, ..Pods::default() };
-    list(fetch, "list the pods whose logs are to be collected", path, selection, sink).await.map(|(pods, _)| pods)
-}
-
-fn filter(wanted: &PodLogOptions, own: &str, record: &Recorder<'_>) -> NamespaceFilter {
-    let matching = match wanted.namespaces.as_str() {
-        "" => NamespaceFilter::default(),
-        expression => NamespaceFilter::matching(expression).unwrap_or_else(|error| {
-            record.problem("podlogs", "", format!("the namespaces of pod logs are no regular expression: {error}"));
-            NamespaceFilter::default()
-        }),
-    };
-    if wanted.own_namespace { matching.and(own) } else { matching }
 }
 
 fn params(options: &PodLogOptions, container: &str) -> LogParams {
@@ -305,23 +150,6 @@ async fn copy(stream: impl AsyncBufRead, to: &mut impl Write, max: u64) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn every_container_of_a_pod_has_a_log() {
-        let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "c"}],
-            "initContainers": [{"name": "i"}], "ephemeralContainers": null}});
-        let pod = read_pod(&pod).unwrap().unwrap();
-        assert_eq!((pod.identity.as_str(), pod.containers.join(" ").as_str()), ("n/p", "i c"));
-    }
-
-    #[test]
-    fn evicted_pods_have_none_and_names_are_checked() {
-        assert_eq!(read_pod(&json!({"status": {"reason": "Evicted"}})), Ok(None));
-        let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "../../x"}]}});
-        assert!(read_pod(&pod).unwrap_err().contains("../../x"));
-        assert!(read_pod(&json!(null)).is_err());
-    }
 
     #[tokio::test]
     async fn a_log_without_end_is_cut_and_says_so() {

@@ -19,8 +19,9 @@ use super::options::QueryOptions;
 use super::podlogs::pod_logs;
 use super::record::{Progress, Recorder, Summary, not_written};
 use super::safe::is_safe_name;
+use super::scratch::Scratch;
 use super::selector;
-use super::store::{ListFiles, Place, Scratch};
+use super::store::{ListFiles, Place};
 use super::throttle::Throttle;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
@@ -31,7 +32,7 @@ const JOBS: usize = 16;
 /// The file with the list of groups.
 const SERVER_GROUPS: &str = "servergroups.json";
 
-/// Writes what the cluster says of itself below `out`, laid out as in an archive (docs/archive.md). Nothing is fatal: what cannot be
+/// Writes what the cluster says of itself below `out`, laid out as in an archive. Nothing is fatal: what cannot be
 /// learned stands in `meta/query-time.json` and in the summary. When the future is dropped, the files that are there are whole.
 pub async fn survey(cluster: &Cluster, options: &QueryOptions, out: &Path) -> Summary {
     survey_watched(cluster, options, out, &|_| {}).await

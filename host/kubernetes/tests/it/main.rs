@@ -6,3 +6,7 @@ mod dispatch;
 mod manifest;
 mod retrieve;
 mod status;
+mod logs;
+mod query;
+mod query_bed;
+mod query_podlogs;
