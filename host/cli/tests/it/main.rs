@@ -4,8 +4,8 @@
 
 mod bed;
 mod broken_off;
-mod compat;
 mod cluster_reading;
+mod compat;
 mod filter;
 mod generate;
 mod in_cluster;

@@ -3,10 +3,10 @@
 
 mod delete;
 mod dispatch;
-mod manifest;
-mod retrieve;
-mod status;
 mod logs;
+mod manifest;
 mod query;
 mod query_bed;
 mod query_podlogs;
+mod retrieve;
+mod status;

@@ -28,7 +28,7 @@ const MAX_MANIFEST: u64 = 64 << 20;
 /// Puts a run into a cluster, and follows it where somebody looks or waits.
 pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
-    let found = match &args.file {
+    let found = match &args.manifest {
         Some(_) => Vec::new(),
         None => plugins(args)?,
     };
@@ -57,7 +57,7 @@ fn plugins(args: &RunArgs) -> Result<Vec<Found>, CliError> {
 
 async fn run_there(args: &RunArgs, global: &Global, found: Vec<Found>) -> Result<ExitCode, CliError> {
     let config = args.cluster_run.config(&args.cluster.namespace, args.timeout)?;
-    let given = args.file.as_deref().map(read_manifest).transpose()?;
+    let given = args.manifest.as_deref().map(read_manifest).transpose()?;
     let namespace = match &given {
         Some(objects) => namespace_of(objects).unwrap_or_else(|| config.namespace.clone()),
         None => config.namespace.clone(),
