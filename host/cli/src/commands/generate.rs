@@ -47,16 +47,17 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, C
     let config = args.run.config(&args.cluster.namespace, args.timeout)?;
     let questions = args.run.questions(&config, false);
     let answers = if questions.any() { ask(args)? } else { Answers::default() };
-    if questions.version && answers.version.is_none() {
-        say(
-            "warning: the version of the cluster is not known, and plugins are not told it: name it with `--kubernetes-version`",
-        );
-    }
     let options = args.run.manifest_options(
         config,
         Circumstances { found, level: global.level, server: answers.version, serves_rbac: answers.serves_rbac },
     )?;
     let objects = objects(&options)?;
+    if questions.version && options.server.is_none() {
+        let why = answers.silence.as_deref().unwrap_or("it was not asked");
+        say(&format!(
+            "warning: the version of the cluster is not known, and plugins are not told it: name it with `--kubernetes-version`\n  {why}"
+        ));
+    }
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", to_yaml(&objects))
         .and_then(|()| out.flush())
@@ -89,6 +90,8 @@ pub(crate) fn objects(options: &ManifestOptions) -> Result<Vec<Value>, CliError>
 struct Answers {
     version: Option<ServerVersion>,
     serves_rbac: Option<bool>,
+    /// Why nothing was said.
+    silence: Option<String>,
 }
 
 /// Asks the cluster. A cluster that is named must answer; without one, what it would tell is simply not known.
@@ -106,17 +109,14 @@ fn ask(args: &GenManifestArgs) -> Result<Answers, CliError> {
     match asked {
         Ok(answers) => Ok(answers),
         Err(error) if named => Err(told(&error)),
-        Err(error) => {
-            tracing::debug!("no cluster is asked: {error}");
-            Ok(Answers::default())
-        }
+        Err(error) => Ok(Answers { silence: Some(error.to_string()), ..Answers::default() }),
     }
 }
 
 async fn answers(args: &GenManifestArgs) -> Result<Answers, ClusterError> {
     let cluster = Cluster::connect(&args.cluster.connect_options()).await?;
     let version = cluster.version().await?;
-    Ok(Answers { version: Some(version), serves_rbac: Some(serves_rbac(&cluster).await?) })
+    Ok(Answers { version: Some(version), serves_rbac: Some(serves_rbac(&cluster).await?), silence: None })
 }
 
 /// Whether the cluster knows roles.

@@ -130,34 +130,39 @@ fn modules_of_a_bundle_go_along() {
 #[test]
 fn manifests_that_cannot_be_made() {
     let bed = bed();
-    bed.write("kubeconfig", "apiVersion: v1\nkind: Config\nclusters: []\ncontexts: []\nusers: []\n");
     bed.write("config.json", r#"{"Server": {"bindport": "many"}}"#);
     let version = ["--kubernetes-version", "v1.30.2"];
     let mut told = String::new();
-    let cases: [(&[&str], i32); 12] = [
-        (&[], 2),
-        (&["-p", "probe.yaml", "--rbac", "enable"], 2),
-        (&["-p", "probe.yaml", "--kubeconfig", "nowhere"], 4),
-        (&["-p", "host-facts", version[0], version[1]], 2),
-        (&["-p", "probe.yaml", "-p", "probe.yaml", version[0], version[1]], 2),
-        (&["-p", "probe.yaml", "--config", "config.json"], 2),
-        (&["-p", "probe.yaml", "--config", "nowhere.json"], 2),
-        (&["-p", "probe.yaml", "--kubernetes-version", "1.30"], 2),
-        (&["-p", "probe.yaml", "--kubernetes-version", "latest"], 2),
-        (&["-p", "probe.yaml", "--plugin-env", "e2e.A=1", version[0], version[1]], 2),
-        (&["-p", "probe.yaml", "--plugin-image", "probe", version[0], version[1]], 2),
-        (&["-p", "probe.yaml", "-n", "Prod", version[0], version[1]], 2),
+    let cases: [&[&str]; 11] = [
+        &[],
+        &["-p", "probe.yaml", "--rbac", "enable"],
+        &["-p", "host-facts", version[0], version[1]],
+        &["-p", "probe.yaml", "-p", "probe.yaml", version[0], version[1]],
+        &["-p", "probe.yaml", "--config", "config.json"],
+        &["-p", "probe.yaml", "--config", "nowhere.json"],
+        &["-p", "probe.yaml", "--kubernetes-version", "1.30"],
+        &["-p", "probe.yaml", "--kubernetes-version", "latest"],
+        &["-p", "probe.yaml", "--plugin-env", "e2e.A=1", version[0], version[1]],
+        &["-p", "probe.yaml", "--plugin-image", "probe", version[0], version[1]],
+        &["-p", "probe.yaml", "-n", "Prod", version[0], version[1]],
     ];
-    for (args, code) in cases {
+    for args in cases {
         let all = [&["gen"], args].concat();
         let mut command = bed.command(&all);
         // Nobody's cluster is asked.
         let output = command.env_remove("KUBECONFIG").env_remove("KUBERNETES_SERVICE_HOST").output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
         assert!(output.stdout.is_empty(), "{args:?}");
         told += &format!("$ plumbline {}\n{}\n", all.join(" "), String::from_utf8_lossy(&output.stderr));
     }
     insta::assert_snapshot!("gen_refused", told);
+}
+
+#[test]
+fn a_cluster_that_is_named_must_answer() {
+    let bed = bed();
+    let done = bed.plumbline(&["gen", "-p", "probe.yaml", "--kubeconfig", "nowhere"]).expect(4);
+    assert!(done.err.contains("`nowhere`") && done.out.is_empty(), "{}", done.err);
 }
 
 #[test]
