@@ -53,8 +53,7 @@ impl Capture {
                 if previous && container.restarts == 0 {
                     continue;
                 }
-                let log =
-                    Log { namespace: &self.namespace, pod: &pod.name, container: &container.name, previous };
+                let log = Log { namespace: &self.namespace, pod: &pod.name, container: &container.name, previous };
                 // Never closed.
                 let _permit = self.gate.acquire().await;
                 if let Err(error) = self.one(&log).await {

@@ -106,7 +106,8 @@ impl Asker<'_> {
 
     /// Whether there is any pod for this result.
     async fn has_pod(&self, verdict: &Verdict) -> Result<bool, ClusterError> {
-        let mut params = ListParams::default().labels(&format!("{}={}", names::SESSION_LABEL, verdict.session)).limit(1);
+        let mut params =
+            ListParams::default().labels(&format!("{}={}", names::SESSION_LABEL, verdict.session)).limit(1);
         if !verdict.key.node.is_global() {
             params = params.fields(&format!("spec.nodeName={}", verdict.key.node));
         }

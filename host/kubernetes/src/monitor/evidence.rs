@@ -31,7 +31,8 @@ const MAX_POD_BYTES: usize = 256 << 10;
 const MAX_CONTAINERS: usize = 20;
 
 /// What our workers log when they begin, and when the aggregator cannot be reached. One that logs neither is of another make.
-const OUR_WORKERS_SAY: [&str; 3] = ["worker started", "reach the aggregator", "the aggregator does not want this worker"];
+const OUR_WORKERS_SAY: [&str; 3] =
+    ["worker started", "reach the aggregator", "the aggregator does not want this worker"];
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -124,18 +125,21 @@ pub(super) enum WorkerSays {
     Ours(Option<String>),
     /// It never says hello.
     Foreign,
+    /// Its log cannot be read, or is empty: whether it would say hello is not known.
+    Nothing,
 }
 
 impl Evidence {
     /// What the log of a worker says about why it was not heard of.
     pub(super) fn worker_says(&self) -> WorkerSays {
         let log = self.logs.get(names::WORKER_CONTAINER).and_then(|log| log.get("last")).and_then(Value::as_str);
-        let Some(log) = log.filter(|log| !log.trim().is_empty()) else { return WorkerSays::Ours(None) };
+        let Some(log) = log.filter(|log| !log.trim().is_empty()) else { return WorkerSays::Nothing };
         let ours = |line: &&str| OUR_WORKERS_SAY.iter().any(|words| line.contains(words));
         if !log.lines().any(|line| ours(&line)) {
             return WorkerSays::Foreign;
         }
-        let told = log.lines().rev().find(|line| line.contains("reach the aggregator") || line.contains("does not want"));
+        let told =
+            log.lines().rev().find(|line| line.contains("reach the aggregator") || line.contains("does not want"));
         WorkerSays::Ours(told.map(|line| line.trim().to_owned()))
     }
 

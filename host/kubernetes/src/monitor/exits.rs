@@ -59,11 +59,17 @@ mod tests {
     fn only_bad_ends_of_the_plugins_own_container_are_told() {
         let ended = |code: i64, reason: &str| json!({"terminated": {"exitCode": code, "reason": reason}});
         let pods = [
-            pod("w4", json!({"name": "scan", "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ended(2, "Error")})),
+            pod(
+                "w4",
+                json!({"name": "scan", "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ended(2, "Error")}),
+            ),
             pod("w1", json!({"name": "scan", "state": ended(0, "Completed")})),
             pod("w2", json!({"name": "scan", "state": ended(3, "Error")})),
             pod("w3", json!({"name": "scan", "state": ended(137, "OOMKilled")})),
-            pod("w5", json!({"name": "scan", "state": {"running": {}}, "lastState": ended(1, "Error"), "restartCount": 1})),
+            pod(
+                "w5",
+                json!({"name": "scan", "state": {"running": {}}, "lastState": ended(1, "Error"), "restartCount": 1}),
+            ),
             pod("w6", json!({"name": "scan", "state": ended(3, "Error")})),
         ];
         let watched = Watched {
@@ -74,7 +80,8 @@ mod tests {
             container: "scan".into(),
             heard: Heard::new(|_| None),
         };
-        let told: Vec<String> = exits(&pods, &watched).iter().map(|exit| format!("{}: {}", exit.key, exit.text)).collect();
+        let told: Vec<String> =
+            exits(&pods, &watched).iter().map(|exit| format!("{}: {}", exit.key, exit.text)).collect();
         insta::assert_snapshot!(told.join("\n"), @"");
         assert!(!have_ended(&pods, &watched));
         assert!(have_ended(&pods[..4], &watched));

@@ -114,9 +114,9 @@ impl PodFacts {
     pub(super) fn read(pod: &Value) -> Option<Self> {
         let text = |path: &str| text(pod, path);
         let condition = |kind: &str, status: &str| {
-            list(pod, "/status/conditions").iter().find(|condition| {
-                is(condition, "/type", kind) && is(condition, "/status", status)
-            })
+            list(pod, "/status/conditions")
+                .iter()
+                .find(|condition| is(condition, "/type", kind) && is(condition, "/status", status))
         };
         let unschedulable = condition("PodScheduled", "False")
             .filter(|condition| is(condition, "/reason", "Unschedulable"))
@@ -308,7 +308,9 @@ mod tests {
         assert_eq!(pod.containers.len(), 1);
         assert_eq!(pod.containers[0].ended().unwrap().code, -1);
         assert_eq!(pod.containers[0].restarts, 0);
-        let node = NodeFacts::read(&json!({"metadata": {"name": "n"}, "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {}]}}));
+        let node = NodeFacts::read(
+            &json!({"metadata": {"name": "n"}, "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {}]}}),
+        );
         assert_eq!(node.unwrap().taints, ["a:NoSchedule"]);
     }
 

@@ -75,7 +75,11 @@ impl Log<'_> {
     }
 
     /// All of it, up to about `limit` bytes.
-    pub(super) async fn stream(&self, cluster: &Cluster, limit: u64) -> Result<impl AsyncBufRead + use<>, ClusterError> {
+    pub(super) async fn stream(
+        &self,
+        cluster: &Cluster,
+        limit: u64,
+    ) -> Result<impl AsyncBufRead + use<>, ClusterError> {
         let params = LogParams { limit_bytes: i64::try_from(limit).ok(), ..self.params() };
         let api = self.api(cluster);
         api.log_stream(self.pod, &params).await.map_err(|error| ClusterError::api(self.what(), &error))

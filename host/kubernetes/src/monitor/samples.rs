@@ -12,7 +12,11 @@ pub(super) fn pod_with(name: &str, node: &str, plugin: Value, worker: Value) -> 
     let status = |name: &str, state: &Value| {
         let mut status = json!({"name": name, "restartCount": 0, "state": state});
         if let (Some(status), Some(more)) = (status.as_object_mut(), state.as_object()) {
-            status.extend(more.iter().filter(|(key, _)| *key == "restartCount" || *key == "lastState").map(|(k, v)| (k.clone(), v.clone())));
+            status.extend(
+                more.iter()
+                    .filter(|(key, _)| *key == "restartCount" || *key == "lastState")
+                    .map(|(k, v)| (k.clone(), v.clone())),
+            );
         }
         status
     };

@@ -32,7 +32,10 @@ fn in_pod(pod: &PodFacts, of: &ContainerFacts) -> String {
 fn taints(node: Option<&NodeFacts>) -> String {
     match node {
         Some(node) if !node.taints.is_empty() => {
-            format!("; the node has the taints {}: add tolerations to `podSpec.tolerations`, or leave the node out", node.taints.join(", "))
+            format!(
+                "; the node has the taints {}: add tolerations to `podSpec.tolerations`, or leave the node out",
+                node.taints.join(", ")
+            )
         }
         Some(_) => "; the node has no taints: look at the events of the DaemonSet".to_owned(),
         None => String::new(),
@@ -42,7 +45,9 @@ fn taints(node: Option<&NodeFacts>) -> String {
 /// `exit code 3 (Error)`.
 fn code(end: &Ended) -> String {
     match end.reason.as_deref() {
-        Some(reason) if reason != "Error" && reason != "Completed" => format!("exit code {} ({})", end.code, told(reason)),
+        Some(reason) if reason != "Error" && reason != "Completed" => {
+            format!("exit code {} ({})", end.code, told(reason))
+        }
         _ => format!("exit code {}", end.code),
     }
 }
@@ -67,7 +72,11 @@ pub(super) fn node_removed(node: &str) -> String {
 
 pub(super) fn node_not_ready(node: &NodeFacts, grace: Duration) -> String {
     let reason = because(node.reason.as_deref());
-    format!("node `{}` has not been ready for {}, and its worker was not heard of meanwhile{reason}", node.name, format_duration(grace))
+    format!(
+        "node `{}` has not been ready for {}, and its worker was not heard of meanwhile{reason}",
+        node.name,
+        format_duration(grace)
+    )
 }
 
 pub(super) fn pod_gone(pod: &str, node: Option<&str>, why: Option<&str>) -> String {
@@ -99,13 +108,25 @@ pub(super) fn unschedulable(pod: &PodFacts, message: &str, grace: Duration) -> S
     format!("pod `{}`{meant} could not be scheduled for {}: {}", pod.name, format_duration(grace), told(message))
 }
 
-pub(super) fn image(pod: &PodFacts, of: &ContainerFacts, reason: &str, message: Option<&str>, grace: Duration) -> String {
+pub(super) fn image(
+    pod: &PodFacts,
+    of: &ContainerFacts,
+    reason: &str,
+    message: Option<&str>,
+    grace: Duration,
+) -> String {
     let image = if of.image.is_empty() { "the image".to_owned() } else { format!("image `{}`", told(&of.image)) };
     let (of, grace) = (in_pod(pod, of), format_duration(grace));
     format!("{image} of {of} could not be pulled within {grace}: {reason}{}", because(message))
 }
 
-pub(super) fn create(pod: &PodFacts, of: &ContainerFacts, reason: &str, message: Option<&str>, grace: Duration) -> String {
+pub(super) fn create(
+    pod: &PodFacts,
+    of: &ContainerFacts,
+    reason: &str,
+    message: Option<&str>,
+    grace: Duration,
+) -> String {
     let image = told(&of.image);
     let (of, grace) = (in_pod(pod, of), format_duration(grace));
     format!("{of} (image `{image}`) could not be started within {grace}: {reason}{}", because(message))
@@ -125,7 +146,10 @@ pub(super) fn worker_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended) -> 
 pub(super) fn plugin_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended) -> String {
     let message = because(end.message.as_deref());
     if end.code == 0 {
-        return format!("{} finished without results: no result arrived after it ended with exit code 0{message}", in_pod(pod, of));
+        return format!(
+            "{} finished without results: no result arrived after it ended with exit code 0{message}",
+            in_pod(pod, of)
+        );
     }
     format!("{} {} and left no results{message}", in_pod(pod, of), how_it_ended(of, end))
 }

@@ -42,14 +42,12 @@ pub(super) enum Sight {
 pub(super) fn pods(cluster: &Cluster, namespace: &str) -> BoxStream<'static, Sight> {
     let resource = ApiResource::erase::<Pod>(&());
     let api: Api<DynamicObject> = Api::namespaced_with(cluster.client(), namespace, &resource);
-    let labels = format!(
-        "{}={},{}={}",
-        names::COMPONENT_LABEL,
-        names::COMPONENT_VALUE,
-        names::ROLE_LABEL,
-        names::PLUGIN
+    let labels =
+        format!("{}={},{}={}", names::COMPONENT_LABEL, names::COMPONENT_VALUE, names::ROLE_LABEL, names::PLUGIN);
+    let outage = Outage::new(
+        format!("watch the pods of plugins in namespace `{namespace}`"),
+        "until then nothing is known of them",
     );
-    let outage = Outage::new(format!("watch the pods of plugins in namespace `{namespace}`"), "until then nothing is known of them");
     events(api, config().labels(&labels), outage, |event| match event {
         Event::Init => Some(Sight::PodsBegin),
         Event::InitDone => Some(Sight::PodsListed),
@@ -65,7 +63,8 @@ pub(super) fn pods(cluster: &Cluster, namespace: &str) -> BoxStream<'static, Sig
 /// The nodes. If the account may not list them there are no events, which is told once.
 pub(super) fn nodes(cluster: &Cluster) -> BoxStream<'static, Sight> {
     let api: Api<DynamicObject> = Api::all_with(cluster.client(), &ApiResource::erase::<Node>(&()));
-    let outage = Outage::new("watch the nodes".to_owned(), "until then nodes that disappear or are not ready are not noticed");
+    let outage =
+        Outage::new("watch the nodes".to_owned(), "until then nodes that disappear or are not ready are not noticed");
     events(api, config(), outage, |event| match event {
         Event::Init => Some(Sight::NodesBegin),
         Event::InitDone => Some(Sight::NodesListed),

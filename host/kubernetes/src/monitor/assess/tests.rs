@@ -37,7 +37,10 @@ fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
     let pulls = "rpc error: dial tcp 10.0.0.1:443: i/o timeout";
     let cases = [
         ("image", pod(waiting("ImagePullBackOff", pulls))),
-        ("image of an init container", init(waiting("ErrImageNeverPull", "not present"), json!({"name": "prepare", "image": "i"}))),
+        (
+            "image of an init container",
+            init(waiting("ErrImageNeverPull", "not present"), json!({"name": "prepare", "image": "i"})),
+        ),
         ("image name", pod(waiting("InvalidImageName", "couldn't parse image name \"A B\""))),
         ("configuration", pod(waiting("CreateContainerConfigError", "secret \"token\" not found"))),
         ("command", pod(waiting("RunContainerError", "exec: \"/nope\": no such file or directory"))),
@@ -47,13 +50,35 @@ fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
         ("finished", pod(ended(0, "Completed"))),
         ("exit code", pod(ended(3, "Error"))),
         ("memory", pod(ended(137, "OOMKilled"))),
-        ("worker", pod_with("p-x", "w1", ended(0, "Completed"), json!({"terminated": {"exitCode": 1, "reason": "Error", "message": "failed to send: 403"}}))),
+        (
+            "worker",
+            pod_with(
+                "p-x",
+                "w1",
+                ended(0, "Completed"),
+                json!({"terminated": {"exitCode": 1, "reason": "Error", "message": "failed to send: 403"}}),
+            ),
+        ),
         ("worker without plugin", pod_with("p-x", "w1", running(), ended(0, "Completed"))),
         ("init", init(ended(2, "Error"), json!({"name": "prepare"}))),
-        ("evicted", with(with(with(pod(running()), "/status", "phase", json!("Failed")), "/status", "reason", json!("Evicted")),
-            "/status", "message", json!("The node was low on resource: memory."))),
-        ("deleted", with(with(pod(running()), "/metadata", "deletionTimestamp", json!("2026-01-01T00:00:30Z")),
-            "/metadata", "deletionGracePeriodSeconds", json!(30))),
+        (
+            "evicted",
+            with(
+                with(with(pod(running()), "/status", "phase", json!("Failed")), "/status", "reason", json!("Evicted")),
+                "/status",
+                "message",
+                json!("The node was low on resource: memory."),
+            ),
+        ),
+        (
+            "deleted",
+            with(
+                with(pod(running()), "/metadata", "deletionTimestamp", json!("2026-01-01T00:00:30Z")),
+                "/metadata",
+                "deletionGracePeriodSeconds",
+                json!(30),
+            ),
+        ),
     ];
     let mut all = String::new();
     for (name, pod) in cases {
@@ -64,7 +89,8 @@ fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
 
 #[test]
 fn what_is_not_a_trouble() {
-    let sidecar = |state: Value| with(pod_with("p", "w", running(), running()), "/status/containerStatuses/1", "state", state);
+    let sidecar =
+        |state: Value| with(pod_with("p", "w", running(), running()), "/status/containerStatuses/1", "state", state);
     let companion = |plugin: Value| {
         let pod = pod_with("p", "w", plugin, running());
         let pod = with(pod, "/spec", "initContainers", json!([{"name": "proxy", "restartPolicy": "Always"}]));
@@ -73,7 +99,10 @@ fn what_is_not_a_trouble() {
     };
     assert_eq!(told(&pod_with("p", "w", running(), running())), "well");
     assert_eq!(told(&sidecar(ended(1, "Error"))), "well");
-    assert_eq!(told(&with(sidecar(ended(0, "Completed")), "/status/containerStatuses/1", "restartCount", json!(9))), "well");
+    assert_eq!(
+        told(&with(sidecar(ended(0, "Completed")), "/status/containerStatuses/1", "restartCount", json!(9))),
+        "well"
+    );
     assert_eq!(told(&companion(running())), "well");
     assert!(told(&companion(waiting("PodInitializing", ""))).starts_with("CrashLoop: "));
     assert_eq!(told(&pod_with("p", "w", waiting("ContainerCreating", ""), waiting("ContainerCreating", ""))), "well");

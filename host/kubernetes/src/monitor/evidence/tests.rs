@@ -28,7 +28,10 @@ fn of_events_the_last_are_told_in_order_and_in_brief() {
     let list = json!({"items": (0..30).map(event).collect::<Vec<_>>()});
     let told = last_events(&list);
     assert_eq!(told.len(), EVENTS);
-    assert_eq!(told.last().unwrap(), &json!({"time": "2026-01-01T00:00:59Z", "type": "Normal", "reason": "Pulling", "message": "0", "count": 0}));
+    assert_eq!(
+        told.last().unwrap(),
+        &json!({"time": "2026-01-01T00:00:59Z", "type": "Normal", "reason": "Pulling", "message": "0", "count": 0})
+    );
     assert_eq!(told[0]["message"], "19");
     assert!(last_events(&json!({"items": [null, {"message": {}}]})).len() == 2);
     assert!(last_events(&json!(null)).is_empty());
@@ -42,8 +45,7 @@ fn a_worker_tells_why_it_was_not_heard_of_and_one_of_another_make_does_not() {
     assert!(record.error.ends_with("connection refused\""), "{}", record.error);
     assert_eq!(with_worker_log("level=trace msg=\"Waiting for waitfile\"").worker_says(), WorkerSays::Foreign);
     assert_eq!(with_worker_log("INFO worker started\n").worker_says(), WorkerSays::Ours(None));
-    // Nothing is known of a log that cannot be read.
-    assert_eq!(Evidence::default().worker_says(), WorkerSays::Ours(None));
+    assert_eq!(Evidence::default().worker_says(), WorkerSays::Nothing);
 }
 
 #[test]

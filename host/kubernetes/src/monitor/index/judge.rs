@@ -192,7 +192,10 @@ impl Index {
 
     /// Whether a verdict about a result was given.
     pub(in super::super) fn was_given_up(&self, key: &ResultKey) -> bool {
-        self.plugins.get(&key.plugin).and_then(|plugin| plugin.keys.get(&key.node)).is_some_and(|tracked| tracked.given_up)
+        self.plugins
+            .get(&key.plugin)
+            .and_then(|plugin| plugin.keys.get(&key.node))
+            .is_some_and(|tracked| tracked.given_up)
     }
 
     fn judge(&mut self, key: &ResultKey, now: Now) -> Option<Verdict> {
@@ -309,11 +312,8 @@ impl Look<'_> {
     fn troubles(&self, watched: &Watched, node: &NodeName, tracked: &Tracked) -> Vec<Trouble> {
         let newest = newest(self.pods, tracked);
         let last = tracked.last.as_ref().map(|last| &last.facts);
-        let place = if node.is_global() {
-            newest.or(last).and_then(|pod| pod.node.as_deref())
-        } else {
-            Some(node.as_str())
-        };
+        let place =
+            if node.is_global() { newest.or(last).and_then(|pod| pod.node.as_deref()) } else { Some(node.as_str()) };
         let of_node = place.and_then(|place| self.of_node(place));
         let of_pod = match newest {
             _ if !self.pods.is_complete() => None,
@@ -343,10 +343,9 @@ impl Look<'_> {
                 self.trouble(Kind::PodGone, sentence::pod_gone(&last.name, last.node.as_deref(), why))
             }
             // The dispatcher makes this pod itself, before it is watched for: no controller is late here.
-            None if node.is_global() => Trouble {
-                grace: self.graces.pod_gone,
-                ..self.trouble(Kind::NoPod, sentence::no_pod(&watched.session))
-            },
+            None if node.is_global() => {
+                Trouble { grace: self.graces.pod_gone, ..self.trouble(Kind::NoPod, sentence::no_pod(&watched.session)) }
+            }
             None => {
                 let facts = self.nodes.get(node.as_str());
                 self.trouble(Kind::NoPod, sentence::no_pod_on(node.as_str(), facts, self.graces.no_pod))

@@ -12,7 +12,8 @@ use super::super::samples::{ended, facts, node, pod_with, running, waiting, watc
 use super::{Index, Now, Verdict};
 
 fn at(seconds: u64) -> Now {
-    let wall = Timestamp::UNIX_EPOCH + SignedDuration::from_hours(1000) + SignedDuration::from_secs(seconds.cast_signed());
+    let wall =
+        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(1000) + SignedDuration::from_secs(seconds.cast_signed());
     Now { at: Duration::from_secs(seconds), wall }
 }
 
@@ -156,7 +157,9 @@ fn a_worker_that_was_heard_of_once_has_said_hello() {
     let heard = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&heard);
     let mut of = watched(&["w1", "w2"]);
-    of.heard = Heard::new(move |key| (asked.load(Ordering::Relaxed) && key.node.as_str() == "w1").then_some(Timestamp::UNIX_EPOCH));
+    of.heard = Heard::new(move |key| {
+        (asked.load(Ordering::Relaxed) && key.node.as_str() == "w1").then_some(Timestamp::UNIX_EPOCH)
+    });
     let mut index = index(of, &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
     heard.store(true, Ordering::Relaxed);
     assert_eq!(told(index.tick(at(60))), [("p/w2".to_owned(), Kind::Hello)]);

@@ -73,7 +73,8 @@ impl Tracked {
     pub(super) fn take(&mut self, troubles: Vec<Trouble>, at: Duration) {
         let mut before = std::mem::take(&mut self.troubles);
         for trouble in troubles {
-            let due = before.remove(&trouble.kind).map_or_else(|| at.saturating_add(trouble.grace), |lasting| lasting.due);
+            let due =
+                before.remove(&trouble.kind).map_or_else(|| at.saturating_add(trouble.grace), |lasting| lasting.due);
             self.troubles.insert(trouble.kind, Lasting { due, trouble });
         }
     }
