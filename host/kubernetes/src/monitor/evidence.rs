@@ -125,13 +125,15 @@ pub(super) enum WorkerSays {
     Ours(Option<String>),
     /// It never says hello.
     Foreign,
+    /// Its log cannot be read, or is empty: whether it would say hello is not known.
+    Nothing,
 }
 
 impl Evidence {
     /// What the log of a worker says about why it was not heard of.
     pub(super) fn worker_says(&self) -> WorkerSays {
         let log = self.logs.get(names::WORKER_CONTAINER).and_then(|log| log.get("last")).and_then(Value::as_str);
-        let Some(log) = log.filter(|log| !log.trim().is_empty()) else { return WorkerSays::Ours(None) };
+        let Some(log) = log.filter(|log| !log.trim().is_empty()) else { return WorkerSays::Nothing };
         let ours = |line: &&str| OUR_WORKERS_SAY.iter().any(|words| line.contains(words));
         if !log.lines().any(|line| ours(&line)) {
             return WorkerSays::Foreign;

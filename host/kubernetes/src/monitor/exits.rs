@@ -82,7 +82,11 @@ mod tests {
         };
         let told: Vec<String> =
             exits(&pods, &watched).iter().map(|exit| format!("{}: {}", exit.key, exit.text)).collect();
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @r"
+        a/w2: container `scan` of pod `p-w2` ended with exit code 3
+        a/w3: container `scan` of pod `p-w3` was killed because it used more memory than its limit of 64Mi, exit code 137 (OOMKilled)
+        a/w4: container `scan` of pod `p-w4` ended with exit code 2
+        ");
         assert!(!have_ended(&pods, &watched));
         assert!(have_ended(&pods[..4], &watched));
     }

@@ -52,17 +52,27 @@ fn code(end: &Ended) -> String {
     }
 }
 
-/// `ended with exit code 3`, and what is to be done about a lack of memory.
+/// `ended with exit code 3`.
 pub(super) fn how_it_ended(of: &ContainerFacts, end: &Ended) -> String {
-    if end.reason.as_deref() != Some("OOMKilled") {
+    if !was_out_of_memory(end) {
         return format!("ended with {}", code(end));
     }
     match &of.memory_limit {
-        Some(limit) => format!(
-            "was killed because it used more memory than its limit of {limit} ({}): raise `resources.limits.memory` of the container",
-            code(end)
-        ),
-        None => format!("was killed because its node ran out of memory ({})", code(end)),
+        Some(limit) => format!("was killed because it used more memory than its limit of {limit}, {}", code(end)),
+        None => format!("was killed because its node ran out of memory, {}", code(end)),
+    }
+}
+
+fn was_out_of_memory(end: &Ended) -> bool {
+    end.reason.as_deref() == Some("OOMKilled")
+}
+
+/// What is to be done about it, for the end of a sentence.
+fn advice(of: &ContainerFacts, end: &Ended) -> &'static str {
+    if was_out_of_memory(end) && of.memory_limit.is_some() {
+        "; raise `resources.limits.memory` of the container"
+    } else {
+        ""
     }
 }
 
@@ -133,7 +143,10 @@ pub(super) fn create(
 }
 
 pub(super) fn crash_loop(pod: &PodFacts, of: &ContainerFacts) -> String {
-    let last = of.ended().or(of.last.as_ref()).map(|end| format!("; the last time it {}", how_it_ended(of, end)));
+    let last = of
+        .ended()
+        .or(of.last.as_ref())
+        .map(|end| format!("; the last time it {}{}", how_it_ended(of, end), advice(of, end)));
     let times = if of.restarts == 1 { "once".to_owned() } else { format!("{} times", of.restarts) };
     format!("{} crashes again and again: it was restarted {times}{}", in_pod(pod, of), last.unwrap_or_default())
 }
@@ -151,7 +164,7 @@ pub(super) fn plugin_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended) -> 
             in_pod(pod, of)
         );
     }
-    format!("{} {} and left no results{message}", in_pod(pod, of), how_it_ended(of, end))
+    format!("{} {} and left no results{message}{}", in_pod(pod, of), how_it_ended(of, end), advice(of, end))
 }
 
 pub(super) fn init_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended) -> String {

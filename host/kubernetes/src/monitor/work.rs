@@ -26,7 +26,7 @@ use super::watch::{self, Sight};
 /// Results that are looked into at once: a wave of failures must not load the API server.
 const AT_ONCE: usize = 8;
 
-/// How long a verdict waits if the API server does not answer.
+/// How long a verdict waits at most if the API server does not answer.
 const BLIND: Duration = Duration::from_secs(10);
 
 /// How long the plugin's container may take to end once its result is in: long enough to learn its exit code, and little in a run.
@@ -236,7 +236,7 @@ impl Case {
             SecondLook::Over => return Done::Premature { key, kind, delay: kind.grace(&options.graces) },
             SecondLook::Blind(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "not given up yet, because of a failure to look again: {error}");
-                return Done::Premature { key, kind, delay: BLIND };
+                return Done::Premature { key, kind, delay: BLIND.min(kind.grace(&options.graces)) };
             }
         };
         let evidence = match &verdict.pod {
@@ -249,9 +249,16 @@ impl Case {
             None => Evidence::default(),
         };
         drop(permit);
-        if kind == Kind::Hello && evidence.worker_says() == WorkerSays::Foreign {
-            tracing::info!(plugin = %key.plugin, "its workers are not of this make: that they send no signs of life is no failure");
-            return Done::NoHello(key);
+        if kind == Kind::Hello {
+            match evidence.worker_says() {
+                WorkerSays::Ours(_) => {}
+                WorkerSays::Foreign => {
+                    tracing::info!(plugin = %key.plugin, "its workers are not of this make: that they send no signs of life is no failure");
+                    return Done::NoHello(key);
+                }
+                // A run with workers of another make must not fail because their logs may not be read.
+                WorkerSays::Nothing => return Done::Premature { key, kind, delay: kind.grace(&options.graces) },
+            }
         }
         // Everything above takes time, and the result may be in by now.
         if !self.heard.is_missing(&key) || (kind == Kind::Hello && self.heard.at(&key).is_some()) {

@@ -10,3 +10,4 @@ mod query_bed;
 mod query_podlogs;
 mod retrieve;
 mod status;
+mod monitor;

@@ -45,8 +45,7 @@ fn a_worker_tells_why_it_was_not_heard_of_and_one_of_another_make_does_not() {
     assert!(record.error.ends_with("connection refused\""), "{}", record.error);
     assert_eq!(with_worker_log("level=trace msg=\"Waiting for waitfile\"").worker_says(), WorkerSays::Foreign);
     assert_eq!(with_worker_log("INFO worker started\n").worker_says(), WorkerSays::Ours(None));
-    // Nothing is known of a log that cannot be read.
-    assert_eq!(Evidence::default().worker_says(), WorkerSays::Ours(None));
+    assert_eq!(Evidence::default().worker_says(), WorkerSays::Nothing);
 }
 
 #[test]

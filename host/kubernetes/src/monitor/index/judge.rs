@@ -318,7 +318,7 @@ impl Look<'_> {
         let of_pod = match newest {
             _ if !self.pods.is_complete() => None,
             None => Some(self.of_nothing(watched, node, last)),
-            Some(newest) => self.of_pods(watched, tracked, newest),
+            Some(newest) => self.of_pods(watched, node, tracked, newest),
         };
         of_node.into_iter().chain(of_pod).collect()
     }
@@ -354,14 +354,15 @@ impl Look<'_> {
     }
 
     /// One pod that is well is enough: what is left of others is being cleared away.
-    fn of_pods(&self, watched: &Watched, tracked: &Tracked, newest: &PodFacts) -> Option<Trouble> {
+    fn of_pods(&self, watched: &Watched, node: &NodeName, tracked: &Tracked, newest: &PodFacts) -> Option<Trouble> {
         let pods = || tracked.pods.iter().filter_map(|name| self.pods.get(name));
         let assess = |pod: &PodFacts| assess(pod, &watched.container, self.graces);
         let Some(well) = pods().filter(|pod| assess(pod).is_none()).max_by_key(|pod| (&pod.created, &pod.name)) else {
             return assess(newest);
         };
         let runs = well.container(names::WORKER_CONTAINER).is_some_and(|worker| worker.is_running());
-        (runs && !tracked.greeted)
+        let silent = || watched.heard.at(&ResultKey::new(watched.plugin.clone(), node.clone())).is_none();
+        (runs && !tracked.greeted && silent())
             .then(|| self.trouble(Kind::Hello, sentence::hello(well, self.namespace, self.graces.hello)))
     }
 
