@@ -5,6 +5,7 @@
 mod bed;
 mod broken_off;
 mod filter;
+mod in_cluster;
 mod outcome;
 mod plugins;
 mod process;
