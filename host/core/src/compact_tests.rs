@@ -70,7 +70,8 @@ fn what_fits_is_left_as_it_is() {
 
 #[test]
 fn names_go_first_and_their_number_stays() {
-    let failures: Vec<String> = (0..5000).map(|n| format!("[sig-storage] a long name of a test, number {n:05}")).collect();
+    let failures: Vec<String> =
+        (0..5000).map(|n| format!("[sig-storage] a long name of a test, number {n:05}")).collect();
     let progress = ProgressUpdate { total: 7000, completed: 100, failures, ..ProgressUpdate::default() };
     let mut first = entry("e2e", "global", EntryStatus::Running, None);
     first.progress = Some(progress);
@@ -130,7 +131,8 @@ fn when_all_are_in_trouble_the_first_are_named() {
 
 #[test]
 fn more_plugins_than_fit_stand_together() {
-    let entries = (0..3000).map(|n| entry(&format!("plugin-{n}"), "global", EntryStatus::Complete, Some("a: 1"))).collect();
+    let entries =
+        (0..3000).map(|n| entry(&format!("plugin-{n}"), "global", EntryStatus::Complete, Some("a: 1"))).collect();
     let compacted = compact(&run(entries), now(), LIMIT);
     assert_eq!(compacted.level, Level::Totals);
     let plugins = read(&compacted).plugins.unwrap();
@@ -148,7 +150,8 @@ fn one_entry_that_alone_is_too_large_is_no_entry_too_many() {
 
 fn any_entry() -> impl Strategy<Value = PluginStatus> {
     let status = prop::sample::select(&["running", "complete", "complete", "failed", "odd"][..]);
-    let results = ["passed", "failed", "timeout", "unknown", "skipped", "mine", "a: 1, failed: 2", "b: 1, unknown: 3", "x: 0"];
+    let results =
+        ["passed", "failed", "timeout", "unknown", "skipped", "mine", "a: 1, failed: 2", "b: 1, unknown: 3", "x: 0"];
     let result = prop::option::weighted(0.8, prop::sample::select(results.to_vec()));
     let counts = prop::option::of(prop::collection::btree_map("timeout|failed|[a-z]{1,9}", 0u64..9, 0..4));
     let names = prop::collection::vec("[a-z\"\\n]{0,60}", 0..40);

@@ -87,7 +87,9 @@ pub(crate) async fn until_over(
             let error = CliError::system(format!("the run in namespace `{namespace}` has not ended within {limit}"));
             let told = match lost {
                 true => error.hint("its aggregator has not been heard of lately: look at its pod"),
-                false => error.hint("it goes on: wait again with `plumbline wait`, or look at it with `plumbline status`"),
+                false => {
+                    error.hint("it goes on: wait again with `plumbline wait`, or look at it with `plumbline status`")
+                }
             };
             told.report();
             let verdict = if lost { Verdict::SystemFailure } else { Verdict::Incomplete };

@@ -154,7 +154,9 @@ impl Follower {
                         "follow the run",
                         format!("the aggregator's pod in namespace `{namespace}` is gone"),
                     )
-                    .hint("somebody has deleted it, or its node is gone: see `kubectl get events`, and begin a new run"),
+                    .hint(
+                        "somebody has deleted it, or its node is gone: see `kubectl get events`, and begin a new run",
+                    ),
                     error => {
                         let why = ClusterError::new("follow the run", error.to_string());
                         match hint {

@@ -78,7 +78,9 @@ impl Show for Bars {
         if !names.is_empty() {
             let more = if more > 0 { format!("\n  and {more} more") } else { String::new() };
             let text = format!("failed so far: {}{more}", names.join("\n               "));
-            self.failed.get_or_insert_with(|| bars().add(ProgressBar::new_spinner().with_style(style("  {msg}")))).set_message(text);
+            self.failed
+                .get_or_insert_with(|| bars().add(ProgressBar::new_spinner().with_style(style("  {msg}"))))
+                .set_message(text);
         }
     }
 

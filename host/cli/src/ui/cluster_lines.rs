@@ -131,7 +131,9 @@ mod tests {
         };
         let logs = |n: u32, status: &str| json!({"plugin": "logs", "node": format!("n{n}"), "status": status});
         let mut looks = vec![
-            seen(json!([{"plugin": "e2e", "node": "global", "status": "running"}, logs(1, "running"), logs(2, "running")])),
+            seen(
+                json!([{"plugin": "e2e", "node": "global", "status": "running"}, logs(1, "running"), logs(2, "running")]),
+            ),
             seen(json!([e2e("running", json!([]), ""), logs(1, "running"), logs(2, "running")])),
             seen(json!([e2e("running", json!(["a test"]), ""), logs(1, "complete"), logs(2, "running")])),
             seen(json!([e2e("running", json!(["a test"]), ""), logs(1, "complete"), logs(2, "failed")])),

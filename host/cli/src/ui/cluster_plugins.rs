@@ -192,7 +192,8 @@ pub(super) mod tests {
         Seen {
             namespace: "sonobuoy".to_owned(),
             pod: "sonobuoy".to_owned(),
-            status: serde_json::from_value(json!({"status": "running", "run": "51c0de00", "plugins": plugins})).unwrap(),
+            status: serde_json::from_value(json!({"status": "running", "run": "51c0de00", "plugins": plugins}))
+                .unwrap(),
             began: Some("2026-11-20T12:48:00Z".parse().unwrap()),
             restarts: 0,
             waiting: Vec::new(),
@@ -227,8 +228,10 @@ pub(super) mod tests {
         assert_eq!((all[0].position(), all[0].stalled.unwrap().as_mins()), ((203, 404), 10));
         assert_eq!((all[1].expected, all[1].received, all[1].missing, all[1].waiting.len()), (12, 10, 1, 1));
         assert_eq!((all[1].position(), all[1].result.as_deref()), ((11, 12), None));
-        assert_eq!(head(&seen, "kind-prod", now()),
-            "run 51c0de · cluster kind-prod · namespace sonobuoy · 2 plugins, 13 expected results · 12 min");
+        assert_eq!(
+            head(&seen, "kind-prod", now()),
+            "run 51c0de · cluster kind-prod · namespace sonobuoy · 2 plugins, 13 expected results · 12 min"
+        );
         assert_eq!(failed_tests(&seen), (vec!["b".to_owned(), "a".to_owned()], 0));
     }
 

@@ -30,7 +30,8 @@ fn completion_knows_the_commands() {
 fn help() {
     let bed = Bed::new();
     let mut text = String::new();
-    for command in ["", "run", "status", "wait", "results", "plugin", "plugin process", "plugin list", "version", "completion"]
+    for command in
+        ["", "run", "status", "wait", "results", "plugin", "plugin process", "plugin list", "version", "completion"]
     {
         let mut args: Vec<&str> = command.split_ascii_whitespace().collect();
         args.push("--help");

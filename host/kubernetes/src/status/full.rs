@@ -64,7 +64,11 @@ fn pack(status: &RunStatus) -> Result<Vec<u8>, String> {
     }
     let packed = gzip(&smaller)?;
     let size = packed.len();
-    if size <= MAX_PACKED_BYTES { Ok(packed) } else { Err(format!("it has {size} bytes, compressed and without names of tests")) }
+    if size <= MAX_PACKED_BYTES {
+        Ok(packed)
+    } else {
+        Err(format!("it has {size} bytes, compressed and without names of tests"))
+    }
 }
 
 fn gzip(status: &RunStatus) -> Result<Vec<u8>, String> {
@@ -117,7 +121,10 @@ mod tests {
         let entry = |n: usize| PluginStatus {
             plugin: "p".to_owned(),
             node: format!("node-{n}"),
-            progress: Some(ProgressUpdate { failures: (0..9).map(|k| name(n * 10 + k)).collect(), ..ProgressUpdate::default() }),
+            progress: Some(ProgressUpdate {
+                failures: (0..9).map(|k| name(n * 10 + k)).collect(),
+                ..ProgressUpdate::default()
+            }),
             ..PluginStatus::default()
         };
         RunStatus { plugins: Some((0..entries).map(entry).collect()), ..RunStatus::default() }

@@ -46,11 +46,7 @@ pub(super) fn parse(text: &str) -> Result<RunStatus, String> {
 }
 
 /// What the pod says of the run. `status` is its annotation, read.
-pub(super) fn look(
-    namespace: &str,
-    pod: &Pod,
-    status: Option<Result<RunStatus, String>>,
-) -> Result<Seen, StatusError> {
+pub(super) fn look(namespace: &str, pod: &Pod, status: Option<Result<RunStatus, String>>) -> Result<Seen, StatusError> {
     let name = pod.metadata.name.clone().unwrap_or_default();
     let seen = |status: RunStatus| Seen {
         namespace: namespace.to_owned(),

@@ -157,7 +157,9 @@ async fn patch(options: &PublishOptions, json: &str) -> Result<(), ClusterError>
     let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
     let api: Api<Pod> = Api::namespaced(options.cluster.client(), &options.namespace);
     // The answer's metadata would do, but the server sends what it likes: the whole pod is small enough.
-    within(options.pace.attempt, &what, api.patch_metadata(&options.pod, &PatchParams::default(), &patch)).await.map(|_| ())
+    within(options.pace.attempt, &what, api.patch_metadata(&options.pod, &PatchParams::default(), &patch))
+        .await
+        .map(|_| ())
 }
 
 /// Writes the status that stays: tried again and again for [`Pace::last`]. The status in full follows where it is needed.

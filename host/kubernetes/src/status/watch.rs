@@ -77,7 +77,9 @@ async fn follow(cluster: &Cluster, namespace: &str, sender: &latest::Sender<Opti
         };
         let look = match look {
             // Events are asked for only when there is something new to explain.
-            Err(StatusError::Pending { waiting, .. }) if waiting.as_deref() == pending.as_ref() && pending.is_some() => {
+            Err(StatusError::Pending { waiting, .. })
+                if waiting.as_deref() == pending.as_ref() && pending.is_some() =>
+            {
                 continue;
             }
             Err(error @ StatusError::Pending { .. }) => {

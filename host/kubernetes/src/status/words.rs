@@ -225,7 +225,8 @@ mod tests {
         pods.end_list();
         assert_eq!(names(&pods.due(&index, REFRESH, now, 9)), ["three"]);
         let mut leaving = pod("three", "a", "n");
-        leaving.metadata.deletion_timestamp = Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(Timestamp::now()));
+        leaving.metadata.deletion_timestamp =
+            Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(Timestamp::now()));
         pods.apply(&leaving);
         assert!(pods.due(&index, REFRESH, now, 9).is_empty());
     }

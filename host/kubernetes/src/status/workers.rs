@@ -7,8 +7,8 @@ use futures_util::StreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
-use kube::runtime::watcher::{self, Event, watcher};
 use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
 use plumbline_aggregator::State;
 use serde_json::json;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -34,7 +34,8 @@ async fn work(options: &PublishOptions, state: &State) {
     let mut seen = pin!(watcher(api.clone(), config).default_backoff());
     let mut pods = Pods::default();
     let mut complaints = Complaints::default();
-    let mut tick = tokio::time::interval((options.pace.worker * u32::try_from(BATCH).unwrap_or(1)).max(Duration::from_millis(1)));
+    let mut tick =
+        tokio::time::interval((options.pace.worker * u32::try_from(BATCH).unwrap_or(1)).max(Duration::from_millis(1)));
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use jiff::Timestamp;
-use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_core::Verdict;
+use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::status::{Seen, full, read};
 
@@ -75,7 +75,9 @@ async fn show(cluster: &Cluster, seen: &Seen, args: &StatusArgs, global: &Global
 async fn in_full(cluster: &Cluster, seen: &Seen) -> Option<RunStatus> {
     match full(cluster, &seen.namespace).await {
         Ok(Some(all)) if all.run == seen.status.run => {
-            if !seen.is_over() && let Some(at) = all.heartbeat {
+            if !seen.is_over()
+                && let Some(at) = all.heartbeat
+            {
                 say(&format!("every result as of {}", ago(at)));
             }
             Some(all)

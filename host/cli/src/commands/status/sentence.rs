@@ -37,10 +37,18 @@ pub(super) fn sentence(seen: &Seen) -> String {
             format!("The run is complete: {}. Fetch its archive{archive} with {}.", verdict(status), next("retrieve"))
         }
         RunPhase::Failed => {
-            format!("The run has failed and left no archive. See why with {}, then remove it with {}.", next("logs"), next("delete"))
+            format!(
+                "The run has failed and left no archive. See why with {}, then remove it with {}.",
+                next("logs"),
+                next("delete")
+            )
         }
         RunPhase::Other(word) => {
-            format!("The run is `{}`, which this version does not know. See more with {}.", one_line(word), next("logs"))
+            format!(
+                "The run is `{}`, which this version does not know. See more with {}.",
+                one_line(word),
+                next("logs")
+            )
         }
     }
 }
@@ -132,11 +140,15 @@ mod tests {
 
     #[test]
     fn each_state_says_what_can_be_done_next() {
-        let entry = |status: &str, result: &str| json!({"plugin": "p", "node": "n", "status": status, "result-status": result});
+        let entry =
+            |status: &str, result: &str| json!({"plugin": "p", "node": "n", "status": status, "result-status": result});
         let tar = json!({"name": "202611201300_plumbline_7f3a9c.tar.gz", "size": 24576});
         let all = [
             seen("sonobuoy", json!({"plugins": null, "status": "running"})),
-            seen("checks", json!({"status": "running", "plugins": [entry("running", ""), entry("failed", ""), {"folded": 7, "status": "complete"}]})),
+            seen(
+                "checks",
+                json!({"status": "running", "plugins": [entry("running", ""), entry("failed", ""), {"folded": 7, "status": "complete"}]}),
+            ),
             seen("sonobuoy", json!({"status": "post-processing", "plugins": [entry("complete", "")]})),
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "passed")], "tar-info": tar})),
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "failed")]})),

@@ -19,8 +19,9 @@ pub(crate) fn told(error: &StatusError) -> CliError {
     let told = match error {
         // Nothing is there to be asked: most likely the wrong namespace.
         StatusError::NoNamespace { .. } | StatusError::NoPod { .. } => CliError::usage(error.to_string()),
-        StatusError::Cluster(error) => CliError::system(format!("the cluster cannot be asked: failed to {}", error.what))
-            .because(&Cause(error)),
+        StatusError::Cluster(error) => {
+            CliError::system(format!("the cluster cannot be asked: failed to {}", error.what)).because(&Cause(error))
+        }
         _ => CliError::system(error.to_string()),
     };
     match error.hint() {

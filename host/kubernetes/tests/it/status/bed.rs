@@ -61,12 +61,17 @@ impl Bed {
     /// Requests that changed the aggregator's pod.
     pub(super) fn patches(&self, pod: &str) -> usize {
         let path = format!("/pods/{pod}");
-        self.double.requests().iter().filter(|request| request.method == "PATCH" && request.path.ends_with(&path)).count()
+        self.double
+            .requests()
+            .iter()
+            .filter(|request| request.method == "PATCH" && request.path.ends_with(&path))
+            .count()
     }
 
     /// Waits until the annotation of the aggregator's pod is as `until` wants it.
     pub(super) async fn published(&self, until: impl Fn(&RunStatus) -> bool) -> RunStatus {
-        let pods = self.double.changed("pods", |pods| pods.iter().filter_map(status_of).any(|status| until(&status))).await;
+        let pods =
+            self.double.changed("pods", |pods| pods.iter().filter_map(status_of).any(|status| until(&status))).await;
         pods.iter().filter_map(status_of).next().unwrap()
     }
 }

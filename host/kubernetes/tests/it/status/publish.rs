@@ -24,7 +24,12 @@ async fn it_is_there_at_once_under_both_keys() {
     let pod = bed.double.get("pods", NAMESPACE, POD).unwrap();
     let annotations = &pod["metadata"]["annotations"];
     assert_eq!(annotations[names::STATUS_ANNOTATION], annotations[names::STATUS_ANNOTATION_ALIAS]);
-    assert!(annotations[names::STATUS_ANNOTATION].as_str().unwrap().starts_with(r#"{"plugins":null,"status":"running","tar-info":{"#));
+    assert!(
+        annotations[names::STATUS_ANNOTATION]
+            .as_str()
+            .unwrap()
+            .starts_with(r#"{"plugins":null,"status":"running","tar-info":{"#)
+    );
     let patch = bed.double.requests().into_iter().find(|request| request.method == "PATCH").unwrap();
     assert_eq!(patch.content_type, "application/merge-patch+json");
     publishing.stop().await;
@@ -110,8 +115,12 @@ async fn what_does_not_fit_is_in_the_config_map_in_full() {
     let ledger = large();
     let publishing = Publishing::start(bed.options(pace()), &ledger.state);
     let status = bed.published(|status| status.compacted.is_some()).await;
-    assert_eq!(status.plugins.unwrap().iter().map(plumbline_core::run_status::PluginStatus::count).sum::<u64>(), 10_000);
-    let annotation = bed.double.get("pods", NAMESPACE, POD).unwrap()["metadata"]["annotations"][names::STATUS_ANNOTATION].clone();
+    assert_eq!(
+        status.plugins.unwrap().iter().map(plumbline_core::run_status::PluginStatus::count).sum::<u64>(),
+        10_000
+    );
+    let annotation =
+        bed.double.get("pods", NAMESPACE, POD).unwrap()["metadata"]["annotations"][names::STATUS_ANNOTATION].clone();
     assert!(annotation.as_str().unwrap().len() <= LIMIT_BYTES);
     bed.double.changed("configmaps", |maps| !maps.is_empty()).await;
     let all = full(&bed.cluster, NAMESPACE).await.unwrap().unwrap();

@@ -46,7 +46,9 @@ async fn it_is_given_up_when_its_time_is_over_or_the_pod_is_gone() {
     assert_eq!(error.code, Some(500));
     assert!(bed.patches(POD) > 3);
     let bed = Bed::empty().await;
-    let error = publish_last(&bed.options(Pace { last: Duration::from_secs(3600), ..super::bed::pace() }), complete(1)).await.unwrap_err();
+    let error = publish_last(&bed.options(Pace { last: Duration::from_secs(3600), ..super::bed::pace() }), complete(1))
+        .await
+        .unwrap_err();
     assert!(error.is_not_found(), "{error}");
     assert_eq!(bed.patches(POD), 1);
 }

@@ -1,7 +1,7 @@
 //! The annotation on the pods of plugins.
 
-use plumbline_core::ledger::{ErrorRecord, Event};
 use plumbline_core::GLOBAL;
+use plumbline_core::ledger::{ErrorRecord, Event};
 use plumbline_kubernetes::names;
 use serde_json::Value;
 
@@ -25,8 +25,12 @@ async fn pods_say_how_their_worker_is() {
     let all = ["logs-1", "logs-2", "e2e-pod"];
     let pods = bed.double.changed("pods", |pods| all.iter().all(|name| word(pods, name).is_some())).await;
     assert!(all.iter().all(|name| word(&pods, name).as_deref() == Some("running")));
-    let heard = |name: &str| bed.double.get("pods", NAMESPACE, name).unwrap()["metadata"]["annotations"]
-        [names::WORKER_STATUS_ANNOTATION].as_str().unwrap().contains("last-heartbeat");
+    let heard = |name: &str| {
+        bed.double.get("pods", NAMESPACE, name).unwrap()["metadata"]["annotations"][names::WORKER_STATUS_ANNOTATION]
+            .as_str()
+            .unwrap()
+            .contains("last-heartbeat")
+    };
     assert!(heard("logs-1") && !heard("logs-2"));
 
     // One pod goes before it can be told; others are told all the same.
