@@ -5,6 +5,7 @@ use std::path::Path;
 use plumbline_aggregator::RunLogLayer;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -44,5 +45,12 @@ where
         .with_writer(crate::ui::log_writer)
         .with_ansi(false)
         .with_target(false)
-        .with_filter(filter(global.level))
+        .with_filter(targets(filter(global.level)))
+}
+
+/// The client of the API server warns of every watch that breaks off, which watches do, and which is mended by itself: that is for
+/// whoever looks for a fault.
+fn targets(level: LevelFilter) -> Targets {
+    let client = if level >= LevelFilter::DEBUG { level } else { level.min(LevelFilter::ERROR) };
+    Targets::new().with_default(level).with_target("kube_client", client).with_target("kube_runtime", client)
 }

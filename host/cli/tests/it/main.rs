@@ -16,5 +16,6 @@ mod reprocess;
 mod results;
 mod small;
 mod status;
+mod status_in_cluster;
 mod test_plugin;
 mod usage;

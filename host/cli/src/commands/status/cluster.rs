@@ -35,8 +35,8 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
             Ok(seen) => show(&cluster, &seen, args, global).await,
             Err(error) => {
                 if let Some(last) = error.last() {
-                    say("the last status that it wrote:");
-                    show(&cluster, last, args, global).await?;
+                    print_last(&cluster, last, args)
+                        .map_err(|error| CliError::printing("the status cannot be printed", &error))?;
                 }
                 explain(&error, global)
             }
@@ -91,6 +91,17 @@ async fn in_full(cluster: &Cluster, seen: &Seen) -> Option<RunStatus> {
             None
         }
     }
+}
+
+/// What an aggregator that is gone wrote last: no sentence with it, because what it says is not so any more.
+fn print_last(cluster: &Cluster, last: &Seen, args: &StatusArgs) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    if args.json || args.format.is_some() {
+        return print(cluster, last, &last.status, args, &mut out);
+    }
+    say("what it wrote last:");
+    let table = if args.show_all { table::all(&last.status) } else { table::summary(&last.status) };
+    write!(out, "{table}")
 }
 
 fn print(

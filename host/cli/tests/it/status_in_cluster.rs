@@ -1,0 +1,209 @@
+//! Runs in a cluster, which is a double: shown and waited for.
+
+use plumbline_apidouble::ApiDouble;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::bed::{Bed, Done, wait_for};
+
+const ANNOTATION: &str = "sonobuoy.hept.io/status";
+
+/// A cluster with one namespace, `checks`, and a kubeconfig in the test's directory.
+struct InCluster {
+    bed: Bed,
+    double: ApiDouble,
+    _runtime: Runtime,
+}
+
+impl InCluster {
+    fn new() -> Self {
+        let runtime = Runtime::new().unwrap();
+        let double = runtime.block_on(ApiDouble::start()).unwrap();
+        let bed = Bed::new();
+        bed.write("kubeconfig", &double.kubeconfig());
+        double.put("namespaces", json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "checks"}}));
+        Self { bed, double, _runtime: runtime }
+    }
+
+    /// Puts an aggregator's pod there, with a status.
+    fn aggregator(&self, phase: &str, status: Option<Value>) {
+        let annotations = status.map_or_else(|| json!({}), |status| json!({ANNOTATION: status.to_string()}));
+        self.double.put(
+            "pods",
+            json!({
+                "apiVersion": "v1", "kind": "Pod",
+                "metadata": {"name": "sonobuoy", "namespace": "checks", "annotations": annotations,
+                    "labels": {"sonobuoy-component": "aggregator", "component": "sonobuoy"}},
+                "spec": {"containers": [{"name": "kube-sonobuoy", "image": "r/plumbline:1"}]},
+                "status": {"phase": phase},
+            }),
+        );
+    }
+
+    fn tell(&self, status: Value) {
+        self.double.update("pods", "checks", "sonobuoy", |pod| {
+            pod["metadata"]["annotations"] = json!({ANNOTATION: status.to_string()});
+        });
+    }
+
+    fn args<'a>(&self, args: &[&'a str]) -> Vec<&'a str> {
+        [args, &["--kubeconfig", "kubeconfig", "-n", "checks"]].concat()
+    }
+
+    fn plumbline(&self, args: &[&str]) -> Done {
+        self.bed.plumbline(&self.args(args))
+    }
+
+    /// Everything that a person sees, without how long pods have waited.
+    fn shown(&self, done: &Done) -> String {
+        (0..60).fold(done.shown(&self.bed), |text, n| text.replace(&format!(" waits for {n} s:"), " waits for [N] s:"))
+    }
+}
+
+fn status(phase: &str, plugins: Value) -> Value {
+    let now = jiff::Timestamp::now();
+    let tar = if phase == "complete" {
+        json!({"name": "202611201300_plumbline_7f3a9c.tar.gz", "created": "2026-11-20T13:00:00Z", "sha256": "00", "size": 24576})
+    } else {
+        json!({"name": "", "created": "0001-01-01T00:00:00Z", "sha256": "", "size": 0})
+    };
+    json!({"status": phase, "run": "7f3a9c00-0000-4000-8000-000000000000", "heartbeat": now, "plugins": plugins, "tar-info": tar})
+}
+
+fn suite(state: &str, completed: u32, failures: &[&str], result: &str) -> Value {
+    json!({"plugin": "suite", "node": "global", "status": state, "result-status": result, "result-counts": null,
+        "last-heartbeat": jiff::Timestamp::now(),
+        "progress": {"timestamp": jiff::Timestamp::now(), "total": 3, "completed": completed, "failures": failures}})
+}
+
+fn sweep(node: &str, state: &str, result: &str) -> Value {
+    json!({"plugin": "sweep", "node": node, "status": state, "result-status": result, "result-counts": null})
+}
+
+#[test]
+fn what_goes_on_is_shown_in_each_form() {
+    let cluster = InCluster::new();
+    let plugins =
+        json!([suite("running", 1, &["a test"], ""), sweep("n1", "complete", ""), sweep("n2", "running", "")]);
+    cluster.aggregator("Running", Some(status("running", plugins)));
+    cluster.double.put(
+        "pods",
+        json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "sweep-2", "namespace": "checks", "labels": {"sonobuoy-component": "plugin", "sonobuoy-plugin": "sweep"}},
+            "spec": {"nodeName": "n2", "containers": [{"name": "plugin", "image": "r/i:1"}]},
+            "status": {"phase": "Pending", "containerStatuses": [{"name": "plugin", "image": "r/i:1", "imageID": "", "ready": false,
+                "restartCount": 0, "state": {"waiting": {"reason": "ImagePullBackOff", "message": "back-off"}}}]},
+        }),
+    );
+    insta::assert_snapshot!("summary", cluster.shown(&cluster.plumbline(&["status"]).expect(0)));
+    insta::assert_snapshot!(
+        "all",
+        cluster.shown(&cluster.plumbline(&["status", "--show-all", "--json"]).expect(0))
+    );
+    insta::assert_snapshot!("wide", cluster.shown(&cluster.plumbline(&["status", "-o", "wide"]).expect(0)));
+    let line = cluster.plumbline(&["status", "--json"]).expect(0).out;
+    assert_eq!(line.lines().count(), 1);
+    assert_eq!(serde_json::from_str::<Value>(&line).unwrap()["plugins"][0]["plugin"], "suite");
+    let data: Value = serde_json::from_str(&cluster.plumbline(&["status", "-o", "json"]).expect(0).out).unwrap();
+    assert_eq!(data["plugins"][0]["progress"]["passed-or-skipped"], 1);
+    assert_eq!((&data["lost"], &data["waiting"][0]["reason"]), (&json!(false), &json!("ImagePullBackOff")));
+    assert!(cluster.plumbline(&["status", "-o", "yaml"]).expect(0).out.contains("passed-or-skipped: 1"));
+}
+
+#[test]
+fn the_verdict_is_the_exit_code_unless_scripts_want_the_old_one() {
+    let cluster = InCluster::new();
+    cluster.aggregator("Running", Some(status("complete", json!([suite("complete", 2, &["a test"], "failed")]))));
+    insta::assert_snapshot!("ended", cluster.shown(&cluster.plumbline(&["status"]).expect(1)));
+    cluster.plumbline(&["status", "--exit-code", "compat"]).expect(0);
+    cluster.plumbline(&["wait"]).expect(1);
+    cluster.plumbline(&["wait", "--exit-code", "compat"]).expect(0);
+    cluster.tell(json!({"status": "failed", "plugins": []}));
+    cluster.plumbline(&["status"]).expect(4);
+    cluster.plumbline(&["status", "--exit-code", "compat"]).expect(1);
+    let mut old = status("running", json!([suite("running", 1, &[], "")]));
+    old["heartbeat"] = json!("2026-01-01T00:00:00Z");
+    cluster.tell(old);
+    let done = cluster.plumbline(&["status"]).expect(4);
+    assert!(done.out.contains("has not been heard of for"), "{}", done.out);
+    cluster.plumbline(&["status", "--exit-code", "compat"]).expect(0);
+}
+
+#[test]
+fn where_there_is_nothing_to_see_it_says_why() {
+    let cluster = InCluster::new();
+    let none = |cluster: &InCluster, code: i32, compat: i32| {
+        let done = cluster.plumbline(&["status"]).expect(code);
+        cluster.plumbline(&["status", "--exit-code", "compat"]).expect(compat);
+        cluster.shown(&done)
+    };
+    let mut told = vec![none(&cluster, 2, 1)];
+    cluster.aggregator("Pending", None);
+    cluster.double.put("events", json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "checks"}, "reason": "Scheduled",
+        "involvedObject": {"kind": "Pod", "name": "sonobuoy", "namespace": "checks"}, "message": "assigned to n1",
+    }));
+    told.push(none(&cluster, 0, 0));
+    cluster.double.update("pods", "checks", "sonobuoy", |pod| {
+        pod["status"]["containerStatuses"] = json!([{"name": "kube-sonobuoy", "image": "r/plumbline:1", "imageID": "", "ready": false,
+            "restartCount": 0, "state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}}]);
+    });
+    told.push(none(&cluster, 4, 1));
+    cluster.aggregator("Running", None);
+    told.push(none(&cluster, 0, 0));
+    cluster.aggregator("Failed", Some(status("running", json!([suite("running", 1, &[], "")]))));
+    told.push(none(&cluster, 4, 1));
+    insta::assert_snapshot!(told.join("\n"));
+    cluster.bed.plumbline(&["status", "--kubeconfig", "nowhere"]).expect(4);
+}
+
+#[test]
+fn a_run_is_waited_for_until_it_ends() {
+    let cluster = InCluster::new();
+    cluster.aggregator("Pending", None);
+    let wait = cluster.bed.start("wait", &cluster.args(&["wait"]));
+    wait_for("the pod", || wait.err().contains("has not started"));
+    cluster.aggregator(
+        "Running",
+        Some(status("running", json!([suite("running", 0, &[], ""), sweep("n1", "running", "")]))),
+    );
+    wait_for("the view", || wait.err().contains("namespace checks"));
+    cluster.tell(status("running", json!([suite("running", 1, &["a test"], ""), sweep("n1", "running", "")])));
+    wait_for("progress", || wait.err().contains("2/3"));
+    cluster.double.drop_watches();
+    cluster
+        .tell(status("post-processing", json!([suite("complete", 2, &["a test"], ""), sweep("n1", "complete", "")])));
+    wait_for("the results", || wait.err().contains("post-processing"));
+    cluster.tell(status(
+        "complete",
+        json!([suite("complete", 2, &["a test"], "failed"), sweep("n1", "complete", "passed")]),
+    ));
+    insta::assert_snapshot!("waited", cluster.shown(&wait.wait().expect(1)));
+}
+
+#[test]
+fn a_pod_that_goes_is_the_end_of_waiting() {
+    let cluster = InCluster::new();
+    cluster.aggregator("Running", Some(status("running", json!([suite("running", 0, &[], "")]))));
+    let wait = cluster.bed.start("wait", &cluster.args(&["wait", "--wait=5", "--wait-output", "silent"]));
+    wait_for("the watch", || cluster.double.requests().iter().any(|request| request.query.contains("watch=true")));
+    cluster.double.remove("pods", "checks", "sonobuoy");
+    let done = wait.wait().expect(4);
+    assert!(done.err.contains("the run was lost") && done.err.contains("is gone"), "{}", done.err);
+}
+
+#[test]
+fn waiting_has_its_own_time_and_can_be_interrupted() {
+    let cluster = InCluster::new();
+    cluster.plumbline(&["wait"]).expect(2);
+    cluster.aggregator("Running", Some(status("running", json!([suite("running", 0, &[], "")]))));
+    let done = cluster.plumbline(&["wait", "--timeout", "1"]).expect(3);
+    assert!(done.err.contains("has not ended within 1 s"), "{}", done.err);
+    cluster.plumbline(&["wait", "--timeout", "1", "--exit-code", "compat"]).expect(1);
+    let wait = cluster.bed.start("wait", &cluster.args(&["wait"]));
+    wait_for("the view", || wait.err().contains("namespace checks"));
+    wait.signal("INT");
+    let done = wait.wait().expect(130);
+    assert!(done.err.contains("the run goes on"), "{}", done.err);
+}
