@@ -78,8 +78,9 @@ impl Suite {
 fn executable(messages: &str) -> Option<PathBuf> {
     let artifact = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;
-        let ours = message["reason"] == "compiler-artifact" && message["target"]["name"] == TARGET;
-        message["executable"].as_str().filter(|_| ours).map(PathBuf::from)
+        let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str);
+        let ours = text("/reason") == Some("compiler-artifact") && text("/target/name") == Some(TARGET);
+        text("/executable").filter(|_| ours).map(PathBuf::from)
     };
     messages.lines().find_map(artifact)
 }

@@ -1,6 +1,6 @@
 //! Definitions of plugins that do what they are told: the image's `test-plugin`.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// A definition in the making.
 #[derive(Debug, Clone)]
@@ -9,14 +9,12 @@ pub(crate) struct Plugin {
     driver: &'static str,
     format: &'static str,
     args: Vec<String>,
-    /// Merged into the container.
-    spec: Value,
 }
 
 impl Plugin {
     /// Once per cluster.
     pub(crate) fn job(name: &str) -> Self {
-        Self { name: name.to_owned(), driver: "Job", format: "junit", args: Vec::new(), spec: json!({}) }
+        Self { name: name.to_owned(), driver: "Job", format: "junit", args: Vec::new() }
     }
 
     /// Once per node. It stays when it is done: its pod would be started again.
@@ -36,19 +34,13 @@ impl Plugin {
         self.args(&["--format", format])
     }
 
-    /// Further keys of the container.
-    pub(crate) fn spec(mut self, key: &str, value: Value) -> Self {
-        self.spec[key] = value;
-        self
-    }
-
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// The definition: JSON, which is YAML as well.
     pub(crate) fn definition(&self, image: &str) -> String {
-        let mut spec = json!({
+        let spec = json!({
             "name": "plugin",
             "image": image,
             "imagePullPolicy": "IfNotPresent",
@@ -56,9 +48,6 @@ impl Plugin {
             "args": self.args,
             "volumeMounts": [{"name": "results", "mountPath": "/tmp/sonobuoy/results"}],
         });
-        for (key, value) in self.spec.as_object().unwrap() {
-            spec[key] = value.clone();
-        }
         let config = json!({"driver": self.driver, "plugin-name": self.name, "result-format": self.format});
         json!({"sonobuoy-config": config, "spec": spec}).to_string()
     }
