@@ -151,13 +151,16 @@ pub enum UnpackError {
     },
 }
 
+/// Modules by plugin: file name and content of each.
+pub type Unpacked = BTreeMap<String, Vec<(String, Vec<u8>)>>;
+
 /// The modules whose chunks are in `dir`: file name and content, by plugin, in the order of their names. A directory that is not there
 /// holds none.
 ///
 /// # Errors
 /// [`UnpackError`], which names the plugin and the file.
-pub fn unpack_modules(dir: &Path) -> Result<BTreeMap<String, Vec<(String, Vec<u8>)>>, UnpackError> {
-    let mut modules: BTreeMap<String, Vec<(String, Vec<u8>)>> = BTreeMap::new();
+pub fn unpack_modules(dir: &Path) -> Result<Unpacked, UnpackError> {
+    let mut modules = Unpacked::new();
     for ((plugin, file), chunks) in chunks(dir)? {
         if let Some(number) = (0..chunks.len()).find(|number| !chunks.contains_key(number)) {
             return Err(UnpackError::Missing { plugin, file, number });

@@ -115,11 +115,11 @@ fn automatic_env(transform: &Transform) -> BTreeMap<String, String> {
     env
 }
 
-/// The plugin's container and those of its pod, each with its path.
-fn containers<'a>(
-    plugin: &PluginName,
-    json: &'a mut Value,
-) -> Result<Vec<(String, &'a mut Map<String, Value>)>, ManifestError> {
+/// The path of a container, and the container.
+type Place<'a> = (String, &'a mut Map<String, Value>);
+
+/// The plugin's container and those of its pod.
+fn containers<'a>(plugin: &PluginName, json: &'a mut Value) -> Result<Vec<Place<'a>>, ManifestError> {
     let shape = |path: String, expected| ManifestError::Shape { plugin: plugin.clone(), path, expected };
     let mut found = Vec::new();
     let Value::Object(top) = json else { return Ok(found) };

@@ -95,7 +95,7 @@ fn scalar(out: &mut String, value: &Value, indent: usize) {
 fn text(out: &mut String, content: &str, block: Option<usize>) {
     let printable = content.chars().all(|c| c == '\n' || is_printable(c));
     match block {
-        Some(indent) if printable && content.contains('\n') && content.trim_matches('\n') != "" => {
+        Some(indent) if printable && content.contains('\n') && !content.trim_matches('\n').is_empty() => {
             literal(out, content, indent);
         }
         _ if !printable || content.contains('\n') => double_quoted(out, content),
