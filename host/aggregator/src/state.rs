@@ -1,10 +1,12 @@
 //! The one place where the ledger lives: transitions are applied one at a time, journalled in that order, and their effects sent on.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use plumbline_core::ledger::{Effect, Event, Ledger, Record, Refusal};
 use plumbline_core::run_status::RunStatus;
+use plumbline_core::{PluginName, ResultKey};
 use tokio::sync::{mpsc, watch};
 
 use crate::journal::{Journal, JournalError};
@@ -30,11 +32,19 @@ pub struct State {
 }
 
 struct Shared {
+    /// Whose time is up and whose workers may still send what they have. Not in the ledger: a restart asks again.
+    closing: Mutex<Closing>,
     ledger: Mutex<Ledger>,
     journal: Journal,
     effects: mpsc::UnboundedSender<Effect>,
     changed: watch::Sender<u64>,
     clock: Clock,
+}
+
+#[derive(Default)]
+struct Closing {
+    plugins: BTreeSet<PluginName>,
+    sent: BTreeSet<ResultKey>,
 }
 
 /// The wall clock, never set back: events of a ledger follow each other in time.
@@ -59,6 +69,7 @@ impl State {
         (
             Self {
                 shared: Arc::new(Shared {
+                    closing: Mutex::default(),
                     ledger: Mutex::new(ledger),
                     journal,
                     effects,
@@ -96,6 +107,36 @@ impl State {
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.shared.changed.subscribe()
+    }
+
+    /// From now on workers of this plugin are asked for what they have, and may send it.
+    pub(crate) fn ask_partial(&self, plugin: &PluginName) {
+        self.closing().plugins.insert(plugin.clone());
+    }
+
+    /// No more of that.
+    pub(crate) fn end_partial(&self, plugin: &PluginName) {
+        self.closing().plugins.remove(plugin);
+    }
+
+    /// Whether what the plugin has so far for `key` is wanted: its time is up, nothing has come, and the result is still missing.
+    pub(crate) fn wants_partial(&self, key: &ResultKey) -> bool {
+        let closing = self.closing();
+        if !closing.plugins.contains(&key.plugin) || closing.sent.contains(key) {
+            return false;
+        }
+        drop(closing);
+        self.read(|ledger| ledger.missing(&key.plugin).contains(&key))
+    }
+
+    /// It came.
+    pub(crate) fn partial_sent(&self, key: &ResultKey) {
+        self.closing().sent.insert(key.clone());
+        self.shared.changed.send_modify(|version| *version = version.wrapping_add(1));
+    }
+
+    fn closing(&self) -> MutexGuard<'_, Closing> {
+        self.shared.closing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Applies `event`. It reaches the disk in its turn, soon.

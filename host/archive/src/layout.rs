@@ -10,6 +10,7 @@
 //! plugins/PLUGIN/sonobuoy_results.yaml  the result tree
 //! plugins/PLUGIN/results/NODE/...       what the plugin sent; NODE is `global` for the cluster as a whole
 //! plugins/PLUGIN/errors/NODE/error.json why there is no result
+//! plugins/PLUGIN/partial/NODE/...       what was there when the time was up
 //! ```
 
 use jiff::Timestamp;
@@ -42,6 +43,9 @@ pub const RESULTS_DIR: &str = "results";
 
 /// In a plugin's directory: the directory of why there is no result.
 pub const ERRORS_DIR: &str = "errors";
+
+/// In a plugin's directory: what it had when its time was up.
+pub const PARTIAL_DIR: &str = "partial";
 
 /// In a plugin's directory: the result tree.
 pub const TREE_FILE: &str = "sonobuoy_results.yaml";
@@ -77,6 +81,12 @@ pub fn plugin_dir(plugin: &PluginName) -> String {
 #[must_use]
 pub fn result_dir(plugin: &PluginName, node: &NodeName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{RESULTS_DIR}/{node}")
+}
+
+/// The directory of what `plugin` had on `node` when its time was up. Kept as it is; nothing is computed from it.
+#[must_use]
+pub fn partial_dir(plugin: &PluginName, node: &NodeName) -> String {
+    format!("{PLUGINS_DIR}/{plugin}/{PARTIAL_DIR}/{node}")
 }
 
 /// The directory of why there is no result of `plugin` from `node`.

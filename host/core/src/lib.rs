@@ -3,6 +3,8 @@
 //! No I/O, no async, no WebAssembly, no Kubernetes: everything here can be tested by calling it.
 #![forbid(unsafe_code)]
 
+pub mod compact;
+pub mod config;
 pub mod definition;
 pub mod driver;
 pub mod duration;
@@ -22,6 +24,7 @@ pub mod time;
 pub mod verdict;
 pub mod walk;
 
+pub use config::Config;
 pub use definition::Definition;
 pub use driver::Driver;
 pub use item::{FlatItem, Item, Meta};

@@ -24,6 +24,18 @@ pub struct RunStatus {
     /// The run was ended before its time. Ours: left out when false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// How much was left out to make it fit where it stands ([`crate::compact::Level`] as text); `None`: nothing. Ours.
+    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    pub compacted: Option<String>,
+    /// Where the archive was sent to, or why it could not be sent. Ours: left out when nobody wanted it sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<String>,
+    /// When the aggregator wrote it. Ours: an old one tells a dead aggregator from a quiet one.
+    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    pub heartbeat: Option<Timestamp>,
+    /// The id of the run. Ours.
+    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 /// The status of one expected result.
@@ -48,6 +60,17 @@ pub struct PluginStatus {
     /// When its worker was heard of last. Ours: left out when it never was.
     #[serde(rename = "last-heartbeat", skip_serializing_if = "Option::is_none")]
     pub last_heartbeat: Option<Timestamp>,
+    /// How many results this one entry stands for, if it stands for more than one: their node is `<n> nodes`. Ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folded: Option<u64>,
+}
+
+impl PluginStatus {
+    /// How many expected results this entry stands for.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.folded.unwrap_or(1)
+    }
 }
 
 fn empty_if_none<S: Serializer>(status: &Option<Status>, to: S) -> Result<S::Ok, S::Error> {
@@ -68,6 +91,13 @@ struct PluginStatusRead {
     progress: Option<ProgressUpdate>,
     #[serde(rename = "last-heartbeat")]
     last_heartbeat: Option<Timestamp>,
+    #[serde(default, deserialize_with = "or_none")]
+    folded: Option<u64>,
+}
+
+/// A value of another type than ours is nobody's loss: the key may mean something else to whoever wrote it.
+fn or_none<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(de: D) -> Result<Option<T>, D::Error> {
+    serde_json::Value::deserialize(de).map(|value| serde_json::from_value(value).ok())
 }
 
 impl From<PluginStatusRead> for PluginStatus {
@@ -80,6 +110,7 @@ impl From<PluginStatusRead> for PluginStatus {
             result_counts: read.result_counts,
             progress: read.progress,
             last_heartbeat: read.last_heartbeat,
+            folded: read.folded,
         }
     }
 }

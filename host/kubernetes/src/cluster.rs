@@ -36,12 +36,31 @@ impl Cluster {
     pub async fn connect(options: &ConnectOptions) -> Result<Self, ClusterError> {
         let (mut config, name) = load(options).await?;
         config.connect_timeout = Some(CONNECT_TIMEOUT);
+        // Who asks decides how long it is worth trying, and wants to know what the server said meanwhile.
+        config.default_retry = false;
         // Logs, watches and exec sessions may be silent for long: no read timeout (it is what the client does by itself).
         let client = Client::try_from(config).map_err(|error| {
             ClusterError::new("use the kubeconfig", chain(&error))
                 .hint("check the certificates and the credentials plugin that the context names")
         })?;
         Ok(Self { client, name })
+    }
+
+    /// The cluster of the pod that this process runs in, by its service account.
+    ///
+    /// # Errors
+    /// When there is no service account.
+    pub fn in_pod() -> Result<Self, ClusterError> {
+        let failed = |error: &dyn std::error::Error| {
+            ClusterError::new("use the service account of this pod", chain(error))
+                .hint("the pod needs `automountServiceAccountToken`, which is on unless somebody turned it off")
+        };
+        let mut config = Config::incluster().map_err(|error| failed(&error))?;
+        config.connect_timeout = Some(CONNECT_TIMEOUT);
+        // Who asks decides how long it is worth trying, and wants to know what the server said meanwhile.
+        config.default_retry = false;
+        let client = Client::try_from(config).map_err(|error| failed(&error))?;
+        Ok(Self { client, name: "this pod's cluster".to_owned() })
     }
 
     /// A cluster behind a client that is there already.

@@ -10,9 +10,34 @@
 #![forbid(unsafe_code)]
 
 mod cluster;
+mod companions;
+mod create;
+pub mod delete;
+pub mod dispatcher;
+pub mod driver;
 mod error;
+pub mod exec;
+pub mod inside;
+mod insist;
+pub mod logs;
+pub mod manifest;
 pub mod monitor;
 pub mod names;
+mod nodes;
+mod own_pod;
+mod pods;
+pub mod preflight;
+pub mod query;
+pub mod retrieve;
+pub mod status;
+mod vault;
 
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
+pub use companions::companions_ended;
+pub use create::{Created, create, title};
+pub use dispatcher::{KubernetesDispatcher, KubernetesOptions};
 pub use error::ClusterError;
+pub use nodes::{NodeList, list_nodes};
+pub use own_pod::own_pod_uid;
+pub use pods::plugin_pods;
+pub use vault::SecretVault;

@@ -45,8 +45,8 @@ pub use client::{
 pub use disposition::{content_disposition, disposition_file_name};
 pub use filename::{FileNameError, MAX_FILE_NAME_BYTES, SafeFileName};
 pub use messages::{
-    BodyKind, CONTENT_TYPE_ARCHIVE, CONTENT_TYPE_JSON, HEADER_ERROR, Heartbeat, Hello, MAX_SIGN_OF_LIFE_BYTES,
-    MessageError, Phase,
+    BodyKind, CONTENT_TYPE_ARCHIVE, CONTENT_TYPE_JSON, HEADER_ERROR, Heartbeat, HeartbeatAnswer, Hello,
+    MAX_SIGN_OF_LIFE_BYTES, MessageError, Phase,
 };
 pub use routes::{MAX_PATH_BYTES, Route, RouteError, RouteKind};
 pub use tls::{PeerIdentity, PeerIdentityError, TlsConfigError, client_config, server_config};

@@ -64,6 +64,23 @@ pub struct Heartbeat {
     pub since: Timestamp,
 }
 
+/// What an aggregator answers a heartbeat with when it wants something of the worker; otherwise the answer is empty.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct HeartbeatAnswer {
+    /// The time of the plugin is up: what it has so far is wanted, under [`crate::RouteKind::Partial`].
+    #[serde(default)]
+    pub send_partial: bool,
+}
+
+impl HeartbeatAnswer {
+    /// Reads the body of an answer. Whatever is not understood wants nothing.
+    #[must_use]
+    pub fn read(body: &[u8]) -> Self {
+        serde_json::from_slice(body).unwrap_or_default()
+    }
+}
+
 /// What a worker is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -116,6 +133,7 @@ macro_rules! json_message {
 }
 json_message!(Hello);
 json_message!(Heartbeat);
+json_message!(HeartbeatAnswer);
 
 #[cfg(test)]
 mod tests {

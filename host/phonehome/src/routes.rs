@@ -22,11 +22,13 @@ pub enum RouteKind {
     Hello,
     /// A worker is still there (docs/protocol.md, "Hello and heartbeat").
     Heartbeat,
+    /// What a plugin has so far, asked for when its time is up (docs/protocol.md, "Partial results").
+    Partial,
 }
 
 impl RouteKind {
     /// Every kind there is.
-    pub const ALL: [Self; 4] = [Self::Results, Self::Progress, Self::Hello, Self::Heartbeat];
+    pub const ALL: [Self; 5] = [Self::Results, Self::Progress, Self::Hello, Self::Heartbeat, Self::Partial];
 
     /// The segment that names the kind in a path.
     #[must_use]
@@ -36,6 +38,7 @@ impl RouteKind {
             Self::Progress => "progress",
             Self::Hello => "hello",
             Self::Heartbeat => "heartbeat",
+            Self::Partial => "partial",
         }
     }
 
@@ -43,7 +46,7 @@ impl RouteKind {
     #[must_use]
     pub fn method(self) -> Method {
         match self {
-            Self::Results => Method::PUT,
+            Self::Results | Self::Partial => Method::PUT,
             Self::Progress | Self::Hello | Self::Heartbeat => Method::POST,
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::StatusCode;
 use jiff::Timestamp;
 use plumbline_core::ResultKey;
-use plumbline_phonehome::{Answer, Client, ClientError, Heartbeat, Hello, Phase};
+use plumbline_phonehome::{Answer, Client, ClientError, Heartbeat, HeartbeatAnswer, Hello, Phase};
 use tokio::sync::watch;
 
 use crate::error::chain;
@@ -67,6 +67,8 @@ pub(crate) struct SignsOfLife {
     pub(crate) rhythm: Rhythm,
     pub(crate) doing: watch::Receiver<Doing>,
     pub(crate) peer: watch::Sender<Peer>,
+    /// Set once the aggregator wants what the plugin has so far.
+    pub(crate) partial: watch::Sender<bool>,
 }
 
 /// What an answer means for what is sent next.
@@ -151,7 +153,11 @@ impl SignsOfLife {
             }
             let doing = *self.doing.borrow_and_update();
             let heartbeat = Heartbeat { phase: doing.phase, since: doing.since };
-            let heard = heard(self.client.heartbeat(&self.key, &heartbeat).await);
+            let answer = self.client.heartbeat(&self.key, &heartbeat).await;
+            if answer.as_ref().is_ok_and(|answer| HeartbeatAnswer::read(&answer.body).send_partial) {
+                self.partial.send_replace(true);
+            }
+            let heard = heard(answer);
             match heard {
                 Heard::Yes => trouble.over(),
                 Heard::No { why, hint } if doing.phase != Phase::Done => trouble.tell(why, hint),

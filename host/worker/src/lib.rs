@@ -7,7 +7,7 @@
 //! # async fn worker() -> Result<(), Box<dyn std::error::Error>> {
 //! let mode = Mode::SingleNode { sleep: -1 };
 //! let config = WorkerConfig::load(mode, None)?;
-//! run_worker_process(config, mode).await?;
+//! run_worker_process(config, mode, None::<std::future::Ready<()>>).await?;
 //! # Ok(())
 //! # }
 //! ```

@@ -1,5 +1,6 @@
 //! The life of a worker: hello, wait for the done file, gather, send, and perhaps stay.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use plumbline_core::{ReceiveLimits, ResultKey};
@@ -66,6 +67,18 @@ pub struct Worker {
     settings: Settings,
     client: Client,
     relay: Option<Relay>,
+    // Only for the compiler: a worker is shared while it waits, this is taken out before.
+    companions: Mutex<Option<Companions>>,
+}
+
+/// Over when the containers beside the worker have all ended well.
+type Companions = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+async fn ended(companions: Option<Companions>) {
+    match companions {
+        Some(companions) => companions.await,
+        None => std::future::pending().await,
+    }
 }
 
 impl Worker {
@@ -81,13 +94,21 @@ impl Worker {
             client_key: config.client_key.clone(),
         })
         .map_err(WorkerError::Client)?;
-        Ok(Self { config, mode, settings, client, relay: None })
+        Ok(Self { config, mode, settings, client, relay: None, companions: Mutex::default() })
     }
 
     /// Uses a relay that listens already, for a caller who must tell the plugin its port before the worker runs.
     #[must_use]
     pub fn with_relay(mut self, relay: Relay) -> Self {
         self.relay = Some(relay);
+        self
+    }
+
+    /// Sends the whole results directory once `ended` is over and there is still no done file: the plugin has ended well without a word
+    /// (docs/protocol.md, «Without a done file»).
+    #[must_use]
+    pub fn with_companions(mut self, ended: impl Future<Output = ()> + Send + 'static) -> Self {
+        self.companions = Mutex::new(Some(Box::pin(ended)));
         self
     }
 
@@ -107,6 +128,7 @@ impl Worker {
         }
         let (doing, doing_seen) = watch::channel(Doing::from_now(Phase::Waiting));
         let (peer, peer_seen) = watch::channel(Peer::Unknown);
+        let (partial, partial_wanted) = watch::channel(false);
         let signs = SignsOfLife {
             client: self.client.clone(),
             key: key.clone(),
@@ -114,6 +136,7 @@ impl Worker {
             rhythm: self.settings.rhythm,
             doing: doing_seen,
             peer,
+            partial,
         };
         helpers.spawn(async move {
             // Hellos may go on for ever, to an aggregator that is gone.
@@ -123,7 +146,8 @@ impl Worker {
             }
         });
 
-        let result = self.work(&key, &doing, &peer_seen, &shutdown).await;
+        let companions = self.companions.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let result = self.work(&key, &doing, &peer_seen, partial_wanted, companions, &shutdown).await;
         if let Ok(Ended::Sent(_)) = result {
             doing.send_replace(Doing::from_now(Phase::Done));
             self.stay(&shutdown).await;
@@ -161,6 +185,8 @@ impl Worker {
         key: &ResultKey,
         doing: &watch::Sender<Doing>,
         peer: &watch::Receiver<Peer>,
+        partial_wanted: watch::Receiver<bool>,
+        companions: Option<Companions>,
         shutdown: &Shutdown,
     ) -> Result<Ended, WorkerError> {
         let timing = Timing {
@@ -169,7 +195,15 @@ impl Worker {
             empty_looks: self.settings.empty_looks,
         };
         let named = tokio::select! {
+            // A done file is what counts, also when the plugin ended right after writing it.
+            biased;
             named = wait_for_done(&self.config.results_dir, timing) => named,
+            // Sends at most once, and never ends: the plugin may still finish.
+            never = self.send_partial(key, partial_wanted) => match never {},
+            () = ended(companions) => {
+                tracing::info!(%key, "the plugin has ended well and left no done file: everything in its directory is sent");
+                Ok(".".to_owned())
+            }
             () = self.drained(shutdown) => {
                 tracing::warn!(%key, "told to end, and the plugin has not finished: nothing is sent");
                 return Ok(Ended::GaveUp);
@@ -180,6 +214,22 @@ impl Worker {
             result = self.deliver(key, named.map_err(GatherError::Done), peer) => result,
             () = self.drained(shutdown) => Err(WorkerError::CutOff { key: key.clone() }),
         }
+    }
+
+    /// Sends what lies in the results directory when the aggregator asks for it, because the time of the plugin is up.
+    async fn send_partial(&self, key: &ResultKey, mut wanted: watch::Receiver<bool>) -> std::convert::Infallible {
+        if wanted.wait_for(|wanted| *wanted).await.is_ok() {
+            tracing::info!(%key, "the time of the plugin is up: sending what there is so far");
+            match gather(&self.config.results_dir, ".", self.settings.archive_bytes).await {
+                Ok(gathered) => {
+                    if let Err(error) = Box::pin(self.client.put_partial(key, &gathered.upload)).await {
+                        tracing::warn!(%key, error = chain(&error), "what there is so far could not be sent");
+                    }
+                }
+                Err(error) => tracing::warn!(%key, error = chain(&error), "what there is so far cannot be packed"),
+            }
+        }
+        std::future::pending().await
     }
 
     /// Over at the end of the drain period, which begins now or when somebody asks to end, whichever is later; or at once if that is
@@ -249,7 +299,7 @@ impl Worker {
 
     /// Stays as long as the mode wants, or until told to end.
     async fn stay(&self, shutdown: &Shutdown) {
-        let Mode::SingleNode { sleep } = self.mode else { return };
+        let (Mode::Global { sleep } | Mode::SingleNode { sleep }) = self.mode;
         let sleep = async {
             match u64::try_from(sleep) {
                 Ok(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,
@@ -272,14 +322,22 @@ pub async fn run_worker(config: WorkerConfig, mode: Mode, shutdown: Shutdown) ->
 }
 
 /// Runs a worker as what this process is for: with default settings, and following SIGTERM and SIGINT. Wants a runtime with one
-/// thread; a worker has nothing to do for more.
+/// thread; a worker has nothing to do for more. `companions`, if given, is over when the containers beside it have ended well.
 ///
 /// # Errors
 /// [`WorkerError`].
-pub async fn run_worker_process(config: WorkerConfig, mode: Mode) -> Result<Ended, WorkerError> {
+pub async fn run_worker_process(
+    config: WorkerConfig,
+    mode: Mode,
+    companions: Option<impl Future<Output = ()> + Send + 'static>,
+) -> Result<Ended, WorkerError> {
     let shutdown = Shutdown::new();
+    let mut worker = Worker::new(config, mode, Settings::default())?;
+    if let Some(companions) = companions {
+        worker = worker.with_companions(companions);
+    }
     tokio::select! {
-        result = run_worker(config, mode, shutdown.clone()) => result,
+        result = worker.run(shutdown.clone()) => result,
         error = shutdown.follow_signals() => Err(WorkerError::Signals(error)),
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use plumbline_core::PluginName;
 use plumbline_core::ledger::Event;
+use plumbline_core::{PluginName, ResultKey};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -17,11 +17,21 @@ use crate::state::State;
 pub(super) struct Ready {
     pub(super) launch: Launch,
     pub(super) timeout: Option<Duration>,
+    /// When the time of the whole run is up.
+    pub(super) deadline: Option<Timestamp>,
+    /// How long workers may take to send what they have once the time is up.
+    pub(super) collect: Duration,
 }
 
 impl Ready {
     fn plugin(&self) -> &PluginName {
         &self.launch.definition.name
+    }
+
+    /// What the plugin has from now on: its own time, but not more than is left of the run's.
+    fn time(&self) -> Option<Duration> {
+        let left = self.deadline.map(|at| Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default());
+        self.timeout.into_iter().chain(left).min()
     }
 }
 
@@ -55,23 +65,53 @@ async fn one(ready: Ready, state: State, dispatcher: Arc<dyn Dispatcher>, report
     if state.read(|ledger| ledger.is_plugin_complete(&plugin, Timestamp::now())) {
         return;
     }
+    if ready.deadline.is_some() && ready.time().is_some_and(|left| left.is_zero()) {
+        tracing::warn!(%plugin, "not launched: the time of the run is up");
+        record(&state, Event::TimedOut { plugin });
+        return;
+    }
     record(&state, Event::Launched { plugin: plugin.clone() });
     tracing::info!(%plugin, "launched");
+    let (time, patience) = (ready.time(), ready.collect);
     if let Err(error) = dispatcher.launch(ready.launch, reports).await {
         tracing::error!(%plugin, "failed to launch: {error}");
         record(&state, Event::LaunchFailed { plugin, reason: error.message });
         return;
     }
     let complete = complete(&plugin, &state);
-    match ready.timeout {
+    match time {
         None => complete.await,
         Some(timeout) => {
             if tokio::time::timeout(timeout, complete).await.is_err() {
                 tracing::warn!(%plugin, "no result after {} s", timeout.as_secs());
+                collect(&plugin, &state, patience).await;
                 record(&state, Event::TimedOut { plugin });
             }
         }
     }
+}
+
+/// Asks the workers that were heard of for what they have, and waits until all have sent it, but no longer than `patience`.
+async fn collect(plugin: &PluginName, state: &State, patience: Duration) {
+    if patience.is_zero() {
+        return;
+    }
+    state.ask_partial(plugin);
+    let mut changes = state.changes();
+    let collected = async {
+        loop {
+            let awaited: Vec<ResultKey> = state.read(|ledger| {
+                let missing = ledger.missing(plugin).into_iter();
+                missing.filter(|key| ledger.last_heard(key).is_some()).cloned().collect()
+            });
+            if !awaited.iter().any(|key| state.wants_partial(key)) || changes.changed().await.is_err() {
+                return;
+            }
+        }
+    };
+    // Whoever has not sent anything by then has nothing, or is gone.
+    let _ = tokio::time::timeout(patience, collected).await;
+    state.end_partial(plugin);
 }
 
 async fn complete(plugin: &PluginName, state: &State) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use plumbline_archive::layout;
 use plumbline_core::ledger::{Effect, ErrorRecord, Event, KeyState};
 use plumbline_core::{PluginName, ResultKey};
@@ -128,7 +128,7 @@ impl Run {
                 Some(timeout) => (!timeout.is_zero()).then_some(timeout),
                 None => (self.record.timeout_seconds > 0).then(|| Duration::from_secs(self.record.timeout_seconds)),
             };
-            ready.push(Ready { launch, timeout });
+            ready.push(Ready { launch, timeout, deadline: self.deadline(), collect: self.settings.collect });
         }
         Ok(ready)
     }
@@ -139,6 +139,14 @@ impl Run {
             results.read(|ledger| {
                 !matches!(ledger.state(key), None | Some(KeyState::Received { .. } | KeyState::Failed { .. }))
             })
+        })
+    }
+
+    fn deadline(&self) -> Option<Timestamp> {
+        let seconds = i64::try_from(self.record.deadline_seconds).unwrap_or(i64::MAX);
+        (seconds > 0).then(|| {
+            let limit = SignedDuration::from_secs(seconds);
+            self.record.started.checked_add(limit).unwrap_or(Timestamp::MAX)
         })
     }
 

@@ -3,8 +3,10 @@
 use axum::body::Body;
 use axum::http::header::{ALLOW, CONTENT_TYPE, LOCATION, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderValue, Method, Response, StatusCode};
+use bytes::Bytes;
 use plumbline_core::ResultKey;
 use plumbline_core::ledger::Refusal;
+use plumbline_phonehome::CONTENT_TYPE_JSON;
 
 /// Seconds after which a worker whose upload is turned away for now may try again.
 const RETRY_SECONDS: u32 = 5;
@@ -32,6 +34,13 @@ pub(super) fn line(status: StatusCode, text: &str) -> Response<Body> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// A message.
+pub(super) fn json(body: Bytes) -> Response<Body> {
+    let mut response = Response::new(Body::from(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE_JSON));
     response
 }
 

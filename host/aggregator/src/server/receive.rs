@@ -86,9 +86,48 @@ impl Receiver {
         }
     }
 
+    /// The answer to `PUT` of what the plugin has so far. It is kept beside the results and decides nothing.
+    pub(super) async fn put_partial(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response<Body> {
+        let admitted = if self.state.wants_partial(&key) {
+            self.shape(&key, headers)
+        } else {
+            Err(Box::new(answer::line(StatusCode::CONFLICT, &format!("nothing partial of result {key} is wanted"))))
+        };
+        let shape = match admitted {
+            Ok(Admitted::Result(shape)) => shape,
+            Ok(Admitted::Error) => return answer::empty(StatusCode::BAD_REQUEST),
+            Err(answer) => {
+                refuse(headers, body).await;
+                return *answer;
+            }
+        };
+        let mut stream = body.into_data_stream();
+        let result = async {
+            let slot = self.store.slot()?;
+            let sha256 = stream_to_disk(&slot, &mut stream, &self.limits).await?;
+            Ok::<_, ReceiveError>(self.store.keep_partial(slot, &key, shape, sha256).await?)
+        };
+        match result.await {
+            Ok(stored) => {
+                tracing::info!(plugin = %key.plugin, node = %key.node, bytes = stored.bytes, "partial result received");
+                self.state.partial_sent(&key);
+                answer::empty(StatusCode::OK)
+            }
+            Err(error) => {
+                tracing::warn!(plugin = %key.plugin, node = %key.node, "partial result not stored: {error}");
+                answer::line(error.status(), &format!("partial result {key}: {error}"))
+            }
+        }
+    }
+
     /// Everything that can be said before the first byte of the body.
     fn admit(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Admitted, Box<Response<Body>>> {
         self.state.read(|ledger| ledger.admit(key)).map_err(|refusal| Box::new(answer::refused(key, &refusal)))?;
+        self.shape(key, headers)
+    }
+
+    /// What the headers say of the body.
+    fn shape(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Admitted, Box<Response<Body>>> {
         let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
         if length.is_some_and(|length| length > self.limits.body_bytes) {
             let text = format!("result {key}: {}", ReceiveError::TooLarge(self.limits.body_bytes));

@@ -10,7 +10,7 @@ use axum::{Extension, Router};
 use jiff::Timestamp;
 use plumbline_core::ledger::Event;
 use plumbline_core::progress::ProgressUpdate;
-use plumbline_phonehome::{Heartbeat, Hello, PeerIdentity, Route, RouteError, RouteKind};
+use plumbline_phonehome::{Heartbeat, HeartbeatAnswer, Hello, PeerIdentity, Route, RouteError, RouteKind};
 
 use super::answer;
 use super::receive::{Receiver, read_small, refuse};
@@ -49,6 +49,9 @@ async fn handle(
     if route.kind == RouteKind::Results {
         return receiver.put(key, &parts.headers, body).await;
     }
+    if route.kind == RouteKind::Partial {
+        return receiver.put_partial(key, &parts.headers, body).await;
+    }
     let bytes = match read_small(body, &receiver.limits).await {
         Ok(bytes) => bytes,
         Err(answer) => return answer,
@@ -69,9 +72,12 @@ async fn handle(
             Ok(_) => Event::Heartbeat { key: key.clone() },
             Err(error) => return answer::line(StatusCode::BAD_REQUEST, &format!("not a heartbeat: {error}")),
         },
-        RouteKind::Results => return answer::empty(StatusCode::METHOD_NOT_ALLOWED),
+        RouteKind::Results | RouteKind::Partial => return answer::empty(StatusCode::METHOD_NOT_ALLOWED),
     };
     match receiver.state.apply(event) {
+        Ok(()) if route.kind == RouteKind::Heartbeat && receiver.state.wants_partial(&key) => {
+            answer::json(HeartbeatAnswer { send_partial: true }.to_json())
+        }
         Ok(()) => answer::empty(StatusCode::OK),
         Err(ApplyError::Refused(refusal)) => answer::refused(&key, &refusal),
         Err(error) => answer::line(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),

@@ -65,8 +65,22 @@ impl Store {
         shape: Shape,
         sha256: String,
     ) -> Result<Stored, StoreError> {
+        self.keep_at(slot, self.tree.join(layout::result_dir(&key.plugin, &key.node)), shape, sha256).await
+    }
+
+    /// Makes it what the plugin had when its time was up.
+    pub(super) async fn keep_partial(
+        &self,
+        slot: Slot,
+        key: &ResultKey,
+        shape: Shape,
+        sha256: String,
+    ) -> Result<Stored, StoreError> {
+        self.keep_at(slot, self.tree.join(layout::partial_dir(&key.plugin, &key.node)), shape, sha256).await
+    }
+
+    async fn keep_at(&self, slot: Slot, target: PathBuf, shape: Shape, sha256: String) -> Result<Stored, StoreError> {
         let permit = Arc::clone(&self.cores).acquire_owned().await.map_err(io::Error::other)?;
-        let target = self.tree.join(layout::result_dir(&key.plugin, &key.node));
         let limits = self.limits.clone();
         tokio::task::spawn_blocking(move || {
             let _permit = permit;

@@ -76,7 +76,7 @@ async fn two_plugins_to_the_archive() {
     assert_eq!(archive.json("meta/config.json")["UUID"], finished.run.to_string());
     let definition = archive.json("plugins/zeta/definition.json");
     assert_eq!(definition["Definition"]["sonobuoy-config"]["plugin-name"], "zeta");
-    assert_eq!(definition["SessionID"], finished.run.short());
+    assert_eq!(definition["SessionID"], plumbline_core::session_id(&finished.run, &"zeta".parse().unwrap()));
 
     let alpha = archive.tree("alpha");
     assert_eq!(alpha.status, Status::Passed);

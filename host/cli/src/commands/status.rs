@@ -1,170 +1,39 @@
 //! `plumbline status`
 
-use std::fs;
+mod cluster;
+mod document;
+mod local;
+mod sentence;
+mod table;
+mod trouble;
+
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::Duration;
 
-use comfy_table::{CellAlignment, Table, presets};
 use jiff::Timestamp;
-use plumbline_aggregator::{HEARTBEAT, Published, STATUS_FILE};
-use plumbline_core::run_status::{PluginStatus, RunPhase, RunStatus};
-use plumbline_core::{Status, Verdict};
+use plumbline_core::RunStatus;
 
-use crate::args::{ExitCodes, Global, StatusArgs};
-use crate::error::{CliError, verdict_code};
-use crate::output::print_json;
-use crate::registry::{self, Entry};
-use crate::{logging, output};
+use crate::args::{Global, StatusArgs};
+use crate::error::CliError;
+use crate::logging;
+use crate::ui::period;
 
-/// A status file older than this was left behind by an aggregator that is gone.
-const STALE: Duration = HEARTBEAT.saturating_mul(3);
-/// Results of one plugin that are listed one by one; more are summed up.
-const MAX_LISTED: usize = 20;
+pub(super) use cluster::{code_of_run, connect, print_end, runtime};
+pub(super) use trouble::{explain, told};
 
-/// Shows how a run of this user on this machine goes.
+/// Shows how a run goes: in a cluster, or of this user on this machine.
 pub(crate) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
-    let entry = find(args.run.as_deref())?;
-    let seen = look(&entry)?;
-    let mut out = anstream::stdout().lock();
-    let printed =
-        if args.json { print_json(&seen.status, &mut out) } else { print(&entry, &seen, args.show_all, &mut out) };
-    printed.map_err(|error| CliError::printing("the status cannot be printed", &error))?;
-    Ok(match (global.exit_code, seen.status.status == RunPhase::Complete, seen.lost) {
-        // An unfinished run has no verdict yet: to show it is what was asked for.
-        (ExitCodes::Compat, ..) | (_, false, false) => ExitCode::SUCCESS,
-        (_, _, true) => verdict_code(Verdict::SystemFailure),
-        (_, true, false) => verdict_code(Verdict::from_run(&seen.status)),
-    })
+    if args.local { local::status(args, global) } else { cluster::status(args, global) }
 }
 
-fn find(wanted: Option<&str>) -> Result<Entry, CliError> {
-    let runs = registry::list().map_err(|error| CliError::system("the list of runs cannot be read").because(&error))?;
-    let Some(wanted) = wanted else {
-        return runs.into_iter().next().ok_or_else(|| {
-            CliError::usage("there is no run of this user on this machine")
-                .hint("start one with `plumbline run --local --plugin …`")
-        });
-    };
-    let mut found =
-        runs.into_iter().filter(|run| run.run.to_string().starts_with(wanted) || run.run.short().starts_with(wanted));
-    match (found.next(), found.next()) {
-        (Some(run), None) => Ok(run),
-        (Some(_), Some(_)) => {
-            Err(CliError::usage(format!("more than one run begins with `{wanted}`")).hint("give more of its id"))
-        }
-        (None, _) => {
-            Err(CliError::usage(format!("no run begins with `{wanted}`"))
-                .hint("without an id, the newest run is shown"))
-        }
-    }
+/// The status as the aggregator tells it.
+fn one_line_of_json(status: &RunStatus, out: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, status)?;
+    writeln!(out)
 }
 
-struct Seen {
-    status: RunStatus,
-    at: Option<Timestamp>,
-    /// Nobody works on the run any more, and it has not ended.
-    lost: bool,
-}
-
-fn look(entry: &Entry) -> Result<Seen, CliError> {
-    if let Some(status) = &entry.status {
-        return Ok(Seen { status: status.clone(), at: None, lost: false });
-    }
-    let path = entry.work.join(STATUS_FILE);
-    let bytes = match fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Err(CliError::system(format!(
-                "run {} has left no status: `{}` is gone",
-                entry.run.short(),
-                path.display()
-            ))
-            .hint("its working directory was removed before the run ended"));
-        }
-        Err(error) => {
-            return Err(CliError::system(format!("the status `{}` cannot be read", path.display())).because(&error));
-        }
-    };
-    let published: Published = serde_json::from_slice(&bytes)
-        .map_err(|error| CliError::system(format!("`{}` is not a status", path.display())).because(&error))?;
-    let age = Duration::try_from(Timestamp::now().duration_since(published.at)).unwrap_or_default();
-    Ok(Seen { status: published.status, at: Some(published.at), lost: age > STALE })
-}
-
-fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io::Result<()> {
-    let phase = if seen.lost { "lost: nobody works on it any more" } else { seen.status.status.as_str() };
-    writeln!(out, "run {} · {phase} · began {}", entry.run.short(), ago(entry.started))?;
-    let entries = seen.status.plugins.as_deref().unwrap_or_default();
-    if !entries.is_empty() {
-        writeln!(out, "\n{}", table(entries, show_all))?;
-    }
-    if let (true, Some(at)) = (seen.lost, seen.at) {
-        writeln!(
-            out,
-            "\nlast sign of life {}; go on with: plumbline run --local --continue {}",
-            ago(at),
-            entry.work.display()
-        )?;
-    }
-    if let Some(archive) = &entry.archive {
-        let gone = if archive.exists() { "" } else { " (no longer there)" };
-        writeln!(out, "\narchive: {}{gone}", archive.display())?;
-    }
-    Ok(())
-}
-
-fn table(entries: &[PluginStatus], show_all: bool) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["PLUGIN", "NODE", "STATUS", "RESULT", "PROGRESS"]);
-    for chunk in entries.chunk_by(|a, b| a.plugin == b.plugin) {
-        if show_all || chunk.len() <= MAX_LISTED {
-            for entry in chunk {
-                table.add_row([
-                    entry.plugin.clone(),
-                    entry.node.clone(),
-                    entry.status.to_string(),
-                    result(entry),
-                    progress(entry),
-                ]);
-            }
-        } else {
-            for (status, result, n) in summed(chunk) {
-                let plugin = chunk.first().map(|entry| entry.plugin.clone()).unwrap_or_default();
-                table.add_row([plugin, format!("{n} nodes"), status, result, String::new()]);
-            }
-        }
-    }
-    if let Some(column) = table.column_mut(1) {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
-    table
-}
-
-fn summed(entries: &[PluginStatus]) -> Vec<(String, String, usize)> {
-    let mut sums = std::collections::BTreeMap::<(String, String), usize>::new();
-    for entry in entries {
-        *sums.entry((entry.status.to_string(), result(entry))).or_default() += 1;
-    }
-    sums.into_iter().map(|((status, result), n)| (status, result, n)).collect()
-}
-
-fn result(entry: &PluginStatus) -> String {
-    entry.result_status.as_ref().map(Status::to_string).unwrap_or_default()
-}
-
-fn progress(entry: &PluginStatus) -> String {
-    crate::ui::progress(entry).map(|text| output::one_line(&text)).unwrap_or_default()
-}
-
+/// How long ago `at` was.
 fn ago(at: Timestamp) -> String {
-    let seconds = Timestamp::now().duration_since(at).as_secs().max(0);
-    match seconds {
-        0..60 => format!("{seconds} s ago"),
-        60..3600 => format!("{} min ago", seconds / 60),
-        3600..86_400 => format!("{} h ago", seconds / 3600),
-        _ => format!("{} days ago", seconds / 86_400),
-    }
+    format!("{} ago", period(Timestamp::now().duration_since(at)))
 }

@@ -2,19 +2,25 @@
 
 use std::process::ExitCode;
 
+use plumbline_kubernetes::{Cluster, companions_ended};
 use plumbline_worker::{Mode, WorkerConfig, chain, run_worker_process};
 
-use crate::args::{Global, Level, RoleArgs, SingleNodeArgs};
+use crate::args::{Global, Level, RoleArgs, SleepArgs};
 use crate::error::CliError;
 use crate::logging;
 
+/// Where this worker is, as its pod tells it.
+const NAMESPACE: &str = "SONOBUOY_NS";
+const POD: &str = "SONOBUOY_PLUGIN_POD";
+const CONTAINER: &str = "SONOBUOY_WORKER_CONTAINER";
+
 /// Beside a plugin that runs once per cluster.
-pub(crate) fn global(args: &RoleArgs, global: &Global) -> Result<ExitCode, CliError> {
-    work(Mode::Global, args, global)
+pub(crate) fn global(args: &SleepArgs, global: &Global) -> Result<ExitCode, CliError> {
+    work(Mode::Global { sleep: args.sleep }, &args.role, global)
 }
 
 /// Beside a plugin that runs once per node.
-pub(crate) fn single_node(args: &SingleNodeArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn single_node(args: &SleepArgs, global: &Global) -> Result<ExitCode, CliError> {
     work(Mode::SingleNode { sleep: args.sleep }, &args.role, global)
 }
 
@@ -38,7 +44,8 @@ fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, CliErr
         .enable_all()
         .build()
         .map_err(|error| CliError::system("the worker cannot be started").because(&error))?;
-    match runtime.block_on(run_worker_process(config, mode)) {
+    let work = async { run_worker_process(config, mode, companions()).await };
+    match runtime.block_on(Box::pin(work)) {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             tracing::error!("{}", chain(&error));
@@ -46,4 +53,21 @@ fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, CliErr
             Ok(ExitCode::FAILURE)
         }
     }
+}
+
+/// In a pod that may ask for itself: over when the other containers have ended well (docs/protocol.md, «Without a done file»).
+fn companions() -> Option<impl Future<Output = ()> + Send + 'static> {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let (namespace, pod, container) = (set(NAMESPACE)?, set(POD)?, set(CONTAINER)?);
+    // Without these a process is not in a pod with a service account: not worth a word.
+    set("KUBERNETES_SERVICE_HOST")?;
+    Some(async move {
+        match Cluster::in_pod() {
+            Ok(cluster) => companions_ended(cluster, namespace, pod, container).await,
+            Err(error) => {
+                tracing::info!("{error}: a plugin that ends without a done file will not be noticed here");
+                std::future::pending().await
+            }
+        }
+    })
 }

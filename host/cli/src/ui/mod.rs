@@ -1,6 +1,12 @@
 //! What a person sees while something goes on: talk on stderr, one line per event, or bars on a terminal.
 
+mod cluster;
+mod cluster_bars;
+mod cluster_lines;
+mod cluster_plugins;
+mod cluster_rate;
 mod lines;
+mod transfer;
 mod watch;
 
 use std::io::{self, IsTerminal, Write};
@@ -8,7 +14,10 @@ use std::sync::OnceLock;
 
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
+pub(crate) use cluster::{Ended, follow};
+pub(crate) use cluster_plugins::{period, stalled};
 pub(crate) use lines::progress;
+pub(crate) use transfer::Transfer;
 pub(crate) use watch::Watch;
 
 /// The bars of this process, if it shows any.

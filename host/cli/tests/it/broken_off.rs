@@ -18,7 +18,7 @@ fn half_done(bed: &Bed) -> Running {
     );
     let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "one.yaml", "-p", "two.yaml"]);
     wait_for("the result of one", || {
-        let status = bed.plumbline(&["status", "--json"]);
+        let status = bed.plumbline(&["status", "--local", "--json"]);
         let status: Value = serde_json::from_str(&status.out).unwrap_or_default();
         let entries = status["plugins"].as_array().cloned().unwrap_or_default();
         entries.iter().any(|entry| entry["plugin"] == "one" && entry["result-status"] == "passed")
@@ -41,7 +41,7 @@ fn an_interrupted_run_keeps_what_it_has_and_leaves_no_process() {
     assert_eq!(bed.tree("one")["status"], "passed");
     assert_eq!(bed.tree("two")["status"], "failed");
     assert_eq!(entries(&bed.path("out")).len(), 1, "the archive and nothing else");
-    let status = bed.plumbline(&["status"]).expect(130);
+    let status = bed.plumbline(&["status", "--local"]).expect(130);
     assert!(status.out.contains("one") && status.out.contains("two"), "{}", status.out);
 }
 

@@ -4,7 +4,11 @@
 
 mod bed;
 mod broken_off;
+mod cluster_reading;
+mod compat;
 mod filter;
+mod generate;
+mod in_cluster;
 mod outcome;
 mod plugins;
 mod process;
@@ -12,4 +16,5 @@ mod reprocess;
 mod results;
 mod small;
 mod status;
+mod test_plugin;
 mod usage;

@@ -90,7 +90,7 @@ fn progress_is_shown_while_it_goes() {
     let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "talkative.yaml"]);
     let line = "talkative: 2/4   1 passed or skipped   1 failed   half way";
     wait_for(line, || run.err().contains(line));
-    wait_for("the same in the status", || bed.plumbline(&["status"]).expect(0).out.contains("half way"));
+    wait_for("the same in the status", || bed.plumbline(&["status", "--local"]).expect(0).out.contains("half way"));
     gate.open();
     run.wait().expect(0);
 }

@@ -104,7 +104,7 @@ fn a_dry_run_says_what_it_would_do_and_leaves_nothing() {
     let mut after = entries(bed.root());
     after.retain(|path| !path.ends_with("home"));
     assert_eq!(after.len(), before, "{after:?}");
-    bed.plumbline(&["status"]).expect(2);
+    bed.plumbline(&["status", "--local"]).expect(2);
 }
 
 fn told(bed: &Bed, cases: &[&[&str]]) -> String {

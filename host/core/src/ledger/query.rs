@@ -150,6 +150,7 @@ impl Ledger {
             status,
             tar_info: self.tar.clone().unwrap_or_default(),
             interrupted: self.interrupted,
+            ..RunStatus::default()
         }
     }
 
@@ -189,5 +190,6 @@ fn entry_status(entry: &Entry, settled: bool, judged: Option<&Judged>) -> Plugin
         result_counts: judged.map(|judged| judged.counts.clone()),
         progress: entry.progress.clone(),
         last_heartbeat: entry.heard,
+        folded: None,
     }
 }

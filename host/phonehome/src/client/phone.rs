@@ -69,12 +69,13 @@ impl Client {
         upload: &Upload,
         retry: &RetryPolicy,
     ) -> Result<Outcome, ClientError> {
+        let route = Route::new(RouteKind::Results, key.clone());
         let started = Instant::now();
         let mut schedule = retry.schedule();
         let mut attempts: u32 = 0;
         loop {
             attempts = attempts.saturating_add(1);
-            let error = match Box::pin(self.put_once(key, upload)).await {
+            let error = match Box::pin(self.put_once(&route, upload)).await {
                 Ok(outcome) => return Ok(outcome),
                 Err(error) => error,
             };
@@ -126,18 +127,27 @@ impl Client {
         self.post(RouteKind::Heartbeat, key, heartbeat.to_json()).await
     }
 
-    async fn put_once(&self, key: &ResultKey, upload: &Upload) -> Result<Outcome, ClientError> {
-        let mut reply = self.put(key, upload, true).await?;
+    /// Sends what a plugin has so far (docs/protocol.md, "Partial results"). One attempt: it is wanted now or never.
+    ///
+    /// # Errors
+    ///
+    /// As the single attempts of [`Client::put_result`].
+    pub async fn put_partial(&self, key: &ResultKey, upload: &Upload) -> Result<Outcome, ClientError> {
+        self.put_once(&Route::new(RouteKind::Partial, key.clone()), upload).await
+    }
+
+    async fn put_once(&self, route: &Route, upload: &Upload) -> Result<Outcome, ClientError> {
+        let mut reply = self.put(route, upload, true).await?;
         if reply.0.status == StatusCode::EXPECTATION_FAILED {
             // RFC 9110, section 15.5.18: something in between does not know how to wait. Then it gets the body at once.
-            reply = self.put(key, upload, false).await?;
+            reply = self.put(route, upload, false).await?;
         }
         let (reply, transfer) = reply;
         if reply.status == StatusCode::CONFLICT {
             return Ok(Outcome::AlreadyReceived);
         }
         if !reply.status.is_success() {
-            return Err(self.refused(&Route::new(RouteKind::Results, key.clone()), &reply));
+            return Err(self.refused(route, &reply));
         }
         if !transfer.is_complete() {
             return Err(ClientError::AnsweredTooEarly {
@@ -150,14 +160,14 @@ impl Client {
         Ok(Outcome::Stored)
     }
 
-    async fn put(&self, key: &ResultKey, upload: &Upload, wait: bool) -> Result<(Reply, Arc<Transfer>), ClientError> {
+    async fn put(&self, route: &Route, upload: &Upload, wait: bool) -> Result<(Reply, Arc<Transfer>), ClientError> {
         let (mut body, transfer) = RequestBody::open(&upload.source).await?;
         let wait = (wait && transfer.length() > 0).then(GoAhead::new);
         if let Some(go_ahead) = &wait {
             body = body.hold_back(go_ahead.clone(), self.wire.timeouts.go_ahead);
         }
 
-        let mut request = self.request(&Route::new(RouteKind::Results, key.clone()), body, &transfer);
+        let mut request = self.request(route, body, &transfer);
         let headers = request.headers_mut();
         if !upload.content_type.is_empty() {
             let content_type = HeaderValue::try_from(&upload.content_type)
@@ -168,7 +178,7 @@ impl Client {
             Some(Ok(name)) => {
                 headers.insert(CONTENT_DISPOSITION, content_disposition(&name));
             }
-            Some(Err(error)) => tracing::debug!("result {key} is sent without a file name: {error}"),
+            Some(Err(error)) => tracing::debug!("result {} is sent without a file name: {error}", route.key),
             None => {}
         }
         if upload.error {

@@ -40,7 +40,7 @@ impl Heard {
     }
 
     /// `results`, `progress`, `hello` or `heartbeat`.
-    fn kind(&self) -> &str {
+    pub(crate) fn kind(&self) -> &str {
         self.path.split('/').nth(3).unwrap_or_default()
     }
 
@@ -90,7 +90,7 @@ impl Run {
 
     /// A worker of this run with quick times.
     pub(crate) fn worker(&self, address: SocketAddr, results_dir: &Path) -> Worker {
-        Worker::new(self.config(address, results_dir), Mode::Global, quick()).unwrap()
+        Worker::new(self.config(address, results_dir), Mode::Global { sleep: 0 }, quick()).unwrap()
     }
 }
 

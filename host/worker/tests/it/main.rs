@@ -9,6 +9,7 @@ mod directory;
 mod done_file;
 mod failures;
 mod memory;
+mod partial;
 mod process;
 mod relay;
 mod shutdown;

@@ -20,7 +20,7 @@ const CONFIG: &str = "PLUMBLINE_TEST_WORKER_CONFIG";
 fn worker() {
     let Ok(mode) = std::env::var(MODE) else { return };
     let mode = match mode.as_str() {
-        "global" => Mode::Global,
+        "global" => Mode::Global { sleep: 0 },
         sleep => Mode::SingleNode { sleep: sleep.parse().unwrap() },
     };
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();
@@ -33,7 +33,7 @@ fn worker() {
         }
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    match runtime.block_on(run_worker_process(config, mode)) {
+    match runtime.block_on(run_worker_process(config, mode, None::<std::future::Ready<()>>)) {
         Ok(ended) => {
             eprintln!("ended: {ended:?}");
             std::process::exit(0)

@@ -1,0 +1,90 @@
+//! What a plugin had when its time was up.
+
+use std::time::Duration;
+
+use plumbline_core::Verdict;
+use plumbline_phonehome::{ClientError, Heartbeat, HeartbeatAnswer, Hello, Phase, Timestamp};
+
+use crate::harness::{Archive, Bed, client, file, key, send, source};
+
+fn hello() -> Hello {
+    Hello { version: "test".into(), pid: None, started: Timestamp::now(), results_dir: "/results".into() }
+}
+
+#[tokio::test]
+async fn what_is_there_when_the_time_is_up_is_asked_for_and_kept() {
+    let mut bed = Bed::new();
+    // Far longer than the test takes: the run goes on as soon as everything has come.
+    bed.settings.collect = Duration::from_secs(600);
+    let mut live = bed.live(vec![source("slow", "DaemonSet", "plumbline:\n  timeout: 1s")], &["n1", "n2"]).await;
+    let launch = live.launch().await;
+    let client = client(&launch.access);
+    let n1 = key("slow/n1");
+
+    // Nobody asked yet.
+    let early = client.put_partial(&n1, &file("log.txt", "too early")).await.unwrap();
+    assert_eq!(early, plumbline_phonehome::Outcome::AlreadyReceived, "409: not wanted");
+    assert!(client.hello(&n1, &hello()).await.unwrap().is_success());
+    loop {
+        let heartbeat = Heartbeat { phase: Phase::Waiting, since: Timestamp::now() };
+        let answer = client.heartbeat(&n1, &heartbeat).await.unwrap();
+        assert!(answer.is_success());
+        if HeartbeatAnswer::read(&answer.body).send_partial {
+            break;
+        }
+    }
+    client.put_partial(&n1, &file("log.txt", "half of it")).await.unwrap();
+
+    let finished = live.finished().await;
+    assert_eq!(finished.verdict, Verdict::Incomplete);
+    let archive = Archive::of(&finished);
+    assert_eq!(archive.text("plugins/slow/partial/n1/log.txt"), "half of it");
+    for node in ["n1", "n2"] {
+        assert!(archive.text(&format!("plugins/slow/errors/{node}/error.json")).contains("timeout"), "{node}");
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_comes_after_the_time_was_up_still_counts() {
+    let mut bed = Bed::new();
+    bed.settings.collect = Duration::from_secs(600);
+    let mut live = bed.live(vec![source("slow", "Job", "plumbline:\n  timeout: 1s")], &[]).await;
+    let launch = live.launch().await;
+    let client = client(&launch.access);
+    let global = key("slow/global");
+    client.hello(&global, &hello()).await.unwrap();
+    loop {
+        let heartbeat = Heartbeat { phase: Phase::Waiting, since: Timestamp::now() };
+        if HeartbeatAnswer::read(&client.heartbeat(&global, &heartbeat).await.unwrap().body).send_partial {
+            break;
+        }
+    }
+    send(&launch.access, "slow/global", &file("a.txt", "whole")).await.unwrap();
+    assert_eq!(live.finished().await.verdict, Verdict::Passed);
+}
+
+#[tokio::test]
+async fn nothing_partial_is_taken_of_a_stranger() {
+    let bed = Bed::new();
+    let mut live = bed.live(vec![source("p", "Job", "")], &[]).await;
+    let launch = live.launch().await;
+    let error = client(&launch.access).put_partial(&key("q/global"), &file("a", "a")).await.unwrap_err();
+    assert!(matches!(error, ClientError::Refused { status, .. } if status == 403), "{error}");
+    live.interrupt().await;
+}
+
+#[tokio::test]
+async fn when_the_time_of_the_run_is_up_nothing_more_is_launched() {
+    let mut bed = Bed::new();
+    bed.settings.deadline = Some(Duration::from_secs(1));
+    let second = source("second", "Job", "  order: 1");
+    let mut live = bed.live(vec![source("first", "Job", "plumbline:\n  timeout: 0s"), second], &[]).await;
+    assert_eq!(live.launch().await.definition.name.as_str(), "first");
+    let finished = live.finished().await;
+    assert_eq!(finished.verdict, Verdict::Incomplete);
+    let archive = Archive::of(&finished);
+    for plugin in ["first", "second"] {
+        let error = archive.text(&format!("plugins/{plugin}/errors/global/error.json"));
+        assert!(error.contains("timeout"), "{plugin}: {error}");
+    }
+}

@@ -1,0 +1,145 @@
+//! A run in a cluster.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use plumbline_core::Verdict;
+use plumbline_core::run_status::{RunPhase, RunStatus};
+use plumbline_kubernetes::Cluster;
+use plumbline_kubernetes::status::{Seen, full, read};
+
+use super::document::document;
+use super::sentence::{notes, sentence};
+use super::{ago, explain, one_line_of_json, table};
+use crate::args::{ClusterArgs, ExitCodes, Global, StatusArgs, StatusFormat, WaitOutput};
+use crate::commands::wait::until_over;
+use crate::error::{CliError, verdict_code};
+use crate::output;
+use crate::ui::say;
+
+/// Shows how it goes.
+pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, CliError> {
+    runtime()?.block_on(async {
+        let cluster = connect(&args.cluster).await?;
+        let namespace = &args.cluster.namespace;
+        if args.watch {
+            let ended = until_over(&cluster, namespace, WaitOutput::Progress, None, global).await?;
+            let seen = match ended {
+                Ok(seen) => seen,
+                Err(code) => return Ok(code),
+            };
+            return show(&cluster, &seen, args, global).await;
+        }
+        match read(&cluster, namespace).await {
+            Ok(seen) => show(&cluster, &seen, args, global).await,
+            Err(error) => {
+                if let Some(last) = error.last() {
+                    say("the last status that it wrote:");
+                    show(&cluster, last, args, global).await?;
+                }
+                explain(&error, global)
+            }
+        }
+    })
+}
+
+/// The threads that talk to a cluster.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
+    tokio::runtime::Runtime::new()
+        .map_err(|error| CliError::system("the threads that talk to the cluster cannot be started").because(&error))
+}
+
+/// The way to the cluster that the options name.
+pub(crate) async fn connect(args: &ClusterArgs) -> Result<Cluster, CliError> {
+    Cluster::connect(&args.connect_options()).await.map_err(|error| {
+        let told = CliError::system(error.to_string());
+        match error.hint {
+            Some(hint) => told.hint(hint),
+            None => told,
+        }
+    })
+}
+
+async fn show(cluster: &Cluster, seen: &Seen, args: &StatusArgs, global: &Global) -> Result<ExitCode, CliError> {
+    let wants_all = args.full || args.show_all || args.format == Some(StatusFormat::Wide);
+    let all = if wants_all && seen.is_compacted() { in_full(cluster, seen).await } else { None };
+    let status = all.as_ref().unwrap_or(&seen.status);
+    let mut out = anstream::stdout().lock();
+    print(cluster, seen, status, args, &mut out)
+        .map_err(|error| CliError::printing("the status cannot be printed", &error))?;
+    Ok(code_of_run(seen, global))
+}
+
+/// The status in full, if it is of this run.
+async fn in_full(cluster: &Cluster, seen: &Seen) -> Option<RunStatus> {
+    match full(cluster, &seen.namespace).await {
+        Ok(Some(all)) if all.run == seen.status.run => {
+            if !seen.is_over()
+                && let Some(at) = all.heartbeat
+            {
+                say(&format!("every result as of {}", ago(at)));
+            }
+            Some(all)
+        }
+        Ok(_) => {
+            say("warning: the status in full is not there yet: this is the summary");
+            None
+        }
+        Err(error) => {
+            say(&format!("warning: {error}: this is the summary"));
+            None
+        }
+    }
+}
+
+fn print(
+    cluster: &Cluster,
+    seen: &Seen,
+    status: &RunStatus,
+    args: &StatusArgs,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let now = Timestamp::now();
+    let table = match (args.format, args.show_all, args.json) {
+        (Some(StatusFormat::Json), ..) => return output::print_json(&document(cluster.name(), seen, status, now), out),
+        (Some(StatusFormat::Yaml), ..) => return output::print_yaml(&document(cluster.name(), seen, status, now), out),
+        (Some(StatusFormat::Wide), ..) => table::wide(status, &seen.waiting, now),
+        (None, true, _) => table::all(status),
+        (None, false, true) => return one_line_of_json(status, out),
+        // Asked for in full, the summary would show nothing new.
+        (None, false, false) if args.full => table::all(status),
+        (None, false, false) => table::summary(status),
+    };
+    write!(out, "{table}")?;
+    closing(seen, now, out)
+}
+
+fn closing(seen: &Seen, now: Timestamp, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\n{}", sentence(seen))?;
+    for note in notes(seen, now) {
+        writeln!(out, "{note}")?;
+    }
+    Ok(())
+}
+
+/// The summary of a run that has ended.
+pub(crate) fn print_end(seen: &Seen) -> Result<(), CliError> {
+    let mut out = anstream::stdout().lock();
+    write!(out, "{}", table::summary(&seen.status))
+        .and_then(|()| closing(seen, Timestamp::now(), &mut out))
+        .map_err(|error| CliError::printing("the outcome cannot be printed", &error))
+}
+
+/// What a look at a run comes to.
+pub(crate) fn code_of_run(seen: &Seen, global: &Global) -> ExitCode {
+    let failed = seen.status.status == RunPhase::Failed;
+    match global.exit_code {
+        ExitCodes::Compat if failed => ExitCode::FAILURE,
+        ExitCodes::Compat => ExitCode::SUCCESS,
+        ExitCodes::Strict if seen.is_over() => verdict_code(Verdict::from_run(&seen.status)),
+        ExitCodes::Strict if seen.silent_for(Timestamp::now()).is_some() => verdict_code(Verdict::SystemFailure),
+        // An unfinished run has no verdict yet: to show it is what was asked for.
+        ExitCodes::Strict => ExitCode::SUCCESS,
+    }
+}

@@ -1,0 +1,163 @@
+//! A run of this user on this machine.
+
+use std::fs;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use comfy_table::{CellAlignment, Table, presets};
+use jiff::Timestamp;
+use plumbline_aggregator::{HEARTBEAT, Published, STATUS_FILE};
+use plumbline_core::run_status::{PluginStatus, RunPhase, RunStatus};
+use plumbline_core::{Status, Verdict};
+
+use super::{ago, one_line_of_json};
+use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
+use crate::error::{CliError, verdict_code};
+use crate::output;
+use crate::registry::{self, Entry};
+
+/// A status file older than this was left behind by an aggregator that is gone.
+const STALE: Duration = HEARTBEAT.saturating_mul(3);
+/// Results of one plugin that are listed one by one; more are summed up.
+const MAX_LISTED: usize = 20;
+
+/// Shows how it goes.
+pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, CliError> {
+    let entry = find(args.run.as_deref())?;
+    let seen = look(&entry)?;
+    let mut out = anstream::stdout().lock();
+    let printed = match (args.json, args.format) {
+        (true, _) => one_line_of_json(&seen.status, &mut out),
+        (_, Some(StatusFormat::Json)) => output::print_json(&seen.status, &mut out),
+        (_, Some(StatusFormat::Yaml)) => output::print_yaml(&seen.status, &mut out),
+        (_, wide) => print(&entry, &seen, args.show_all || wide.is_some(), &mut out),
+    };
+    printed.map_err(|error| CliError::printing("the status cannot be printed", &error))?;
+    Ok(match (global.exit_code, seen.status.status == RunPhase::Complete, seen.lost) {
+        // An unfinished run has no verdict yet: to show it is what was asked for.
+        (ExitCodes::Compat, ..) | (_, false, false) => ExitCode::SUCCESS,
+        (_, _, true) => verdict_code(Verdict::SystemFailure),
+        (_, true, false) => verdict_code(Verdict::from_run(&seen.status)),
+    })
+}
+
+fn find(wanted: Option<&str>) -> Result<Entry, CliError> {
+    let runs = registry::list().map_err(|error| CliError::system("the list of runs cannot be read").because(&error))?;
+    let Some(wanted) = wanted else {
+        return runs.into_iter().next().ok_or_else(|| {
+            CliError::usage("there is no run of this user on this machine")
+                .hint("start one with `plumbline run --local --plugin …`")
+        });
+    };
+    let mut found =
+        runs.into_iter().filter(|run| run.run.to_string().starts_with(wanted) || run.run.short().starts_with(wanted));
+    match (found.next(), found.next()) {
+        (Some(run), None) => Ok(run),
+        (Some(_), Some(_)) => {
+            Err(CliError::usage(format!("more than one run begins with `{wanted}`")).hint("give more of its id"))
+        }
+        (None, _) => {
+            Err(CliError::usage(format!("no run begins with `{wanted}`"))
+                .hint("without an id, the newest run is shown"))
+        }
+    }
+}
+
+struct Seen {
+    status: RunStatus,
+    at: Option<Timestamp>,
+    /// Nobody works on the run any more, and it has not ended.
+    lost: bool,
+}
+
+fn look(entry: &Entry) -> Result<Seen, CliError> {
+    if let Some(status) = &entry.status {
+        return Ok(Seen { status: status.clone(), at: None, lost: false });
+    }
+    let path = entry.work.join(STATUS_FILE);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(CliError::system(format!(
+                "run {} has left no status: `{}` is gone",
+                entry.run.short(),
+                path.display()
+            ))
+            .hint("its working directory was removed before the run ended"));
+        }
+        Err(error) => {
+            return Err(CliError::system(format!("the status `{}` cannot be read", path.display())).because(&error));
+        }
+    };
+    let published: Published = serde_json::from_slice(&bytes)
+        .map_err(|error| CliError::system(format!("`{}` is not a status", path.display())).because(&error))?;
+    let age = Duration::try_from(Timestamp::now().duration_since(published.at)).unwrap_or_default();
+    Ok(Seen { status: published.status, at: Some(published.at), lost: age > STALE })
+}
+
+fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io::Result<()> {
+    let phase = if seen.lost { "lost: nobody works on it any more" } else { seen.status.status.as_str() };
+    writeln!(out, "run {} · {phase} · began {}", entry.run.short(), ago(entry.started))?;
+    let entries = seen.status.plugins.as_deref().unwrap_or_default();
+    if !entries.is_empty() {
+        writeln!(out, "\n{}", table(entries, show_all))?;
+    }
+    if let (true, Some(at)) = (seen.lost, seen.at) {
+        writeln!(
+            out,
+            "\nlast sign of life {}; go on with: plumbline run --local --continue {}",
+            ago(at),
+            entry.work.display()
+        )?;
+    }
+    if let Some(archive) = &entry.archive {
+        let gone = if archive.exists() { "" } else { " (no longer there)" };
+        writeln!(out, "\narchive: {}{gone}", archive.display())?;
+    }
+    Ok(())
+}
+
+fn table(entries: &[PluginStatus], show_all: bool) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["PLUGIN", "NODE", "STATUS", "RESULT", "PROGRESS"]);
+    for chunk in entries.chunk_by(|a, b| a.plugin == b.plugin) {
+        if show_all || chunk.len() <= MAX_LISTED {
+            for entry in chunk {
+                table.add_row([
+                    entry.plugin.clone(),
+                    entry.node.clone(),
+                    entry.status.to_string(),
+                    result(entry),
+                    progress(entry),
+                ]);
+            }
+        } else {
+            for (status, result, n) in summed(chunk) {
+                let plugin = chunk.first().map(|entry| entry.plugin.clone()).unwrap_or_default();
+                table.add_row([plugin, format!("{n} nodes"), status, result, String::new()]);
+            }
+        }
+    }
+    if let Some(column) = table.column_mut(1) {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    table
+}
+
+fn summed(entries: &[PluginStatus]) -> Vec<(String, String, usize)> {
+    let mut sums = std::collections::BTreeMap::<(String, String), usize>::new();
+    for entry in entries {
+        *sums.entry((entry.status.to_string(), result(entry))).or_default() += 1;
+    }
+    sums.into_iter().map(|((status, result), n)| (status, result, n)).collect()
+}
+
+fn result(entry: &PluginStatus) -> String {
+    entry.result_status.as_ref().map(Status::to_string).unwrap_or_default()
+}
+
+fn progress(entry: &PluginStatus) -> String {
+    crate::ui::progress(entry).map(|text| output::one_line(&text)).unwrap_or_default()
+}

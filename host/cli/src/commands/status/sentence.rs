@@ -1,0 +1,187 @@
+//! How a run stands in a sentence, with what one can do next; and what else there is to know.
+
+use jiff::Timestamp;
+use plumbline_core::Verdict;
+use plumbline_core::run_status::{EntryStatus, RunPhase, RunStatus};
+use plumbline_kubernetes::names;
+use plumbline_kubernetes::status::Seen;
+
+use crate::output::{one_line, size};
+use crate::ui::{period, stalled};
+
+/// Pods that wait and are told of one by one.
+const MAX_WAITING: usize = 10;
+
+/// The state of the run, and the next command.
+pub(super) fn sentence(seen: &Seen) -> String {
+    let status = &seen.status;
+    let next = |command: &str| format!("`plumbline {command}{}`", namespace(seen));
+    let (done, all) = counted(status);
+    match &status.status {
+        RunPhase::Running if status.plugins.is_none() => {
+            format!("The run is being prepared. Wait for its end with {}.", next("wait"))
+        }
+        RunPhase::Running => {
+            format!("The run goes on: {done} of {all} results are in. Wait for its end with {}.", next("wait"))
+        }
+        RunPhase::PostProcessing => {
+            format!("All results are in; they are being read and packed. Wait for the archive with {}.", next("wait"))
+        }
+        RunPhase::Complete => {
+            let tar = &status.tar_info;
+            let archive = if tar.name.is_empty() {
+                String::new()
+            } else {
+                format!(" ({}, {})", one_line(&tar.name), size(tar.size))
+            };
+            format!("The run is complete: {}. Fetch its archive{archive} with {}.", verdict(status), next("retrieve"))
+        }
+        RunPhase::Failed => {
+            format!(
+                "The run has failed and left no archive. See why with {}, then remove it with {}.",
+                next("logs"),
+                next("delete")
+            )
+        }
+        RunPhase::Other(word) => {
+            format!(
+                "The run is `{}`, which this version does not know. See more with {}.",
+                one_line(word),
+                next("logs")
+            )
+        }
+    }
+}
+
+/// What a person should know besides, one line each.
+pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(silent) = seen.silent_for(now) {
+        notes.push(format!(
+            "The aggregator has not been heard of for {}: look at its pod with `kubectl describe pod --namespace {} {}`.",
+            period(silent),
+            seen.namespace,
+            seen.pod
+        ));
+    }
+    if seen.restarts > 0 && !seen.is_over() {
+        let times = if seen.restarts == 1 { "once".to_owned() } else { format!("{} times", seen.restarts) };
+        notes.push(format!("The aggregator was started again {times}; the run goes on where it was."));
+    }
+    for entry in seen.status.plugins.iter().flatten() {
+        if let Some(still) = stalled(entry, now) {
+            notes.push(format!("{}: no progress for {}.", one_line(&entry.plugin), period(still)));
+        }
+    }
+    for waiting in seen.waiting.iter().take(MAX_WAITING) {
+        let plugin = waiting.plugin.as_deref().unwrap_or("a pod");
+        let node = waiting.node.as_deref().map(|node| format!(" on {node}")).unwrap_or_default();
+        let since = waiting.since.map(|at| format!(" for {}", period(now.duration_since(at)))).unwrap_or_default();
+        notes.push(one_line(&format!("{plugin}{node} waits{since}: {}", waiting.words())));
+    }
+    let more = seen.waiting.len().saturating_sub(MAX_WAITING);
+    if more > 0 {
+        notes.push(format!("{more} more pods wait: see them with `plumbline status -o wide{}`.", namespace(seen)));
+    }
+    if seen.is_compacted() {
+        notes.push(format!(
+            "The aggregator's pod holds a summary. See every result with `plumbline status --full{}`.",
+            namespace(seen)
+        ));
+    }
+    notes
+}
+
+/// Results that are in or given up, and all.
+fn counted(status: &RunStatus) -> (u64, u64) {
+    status.plugins.iter().flatten().fold((0, 0), |(done, all), entry| {
+        let is_done = matches!(entry.status, EntryStatus::Complete | EntryStatus::Failed);
+        (done + if is_done { entry.count() } else { 0 }, all + entry.count())
+    })
+}
+
+fn verdict(status: &RunStatus) -> String {
+    let missing = || status.plugins.iter().flatten().filter(|entry| entry.status != EntryStatus::Complete);
+    match Verdict::from_run(status) {
+        Verdict::Passed => "everything passed".to_owned(),
+        Verdict::Failed => "something failed".to_owned(),
+        Verdict::Incomplete => match missing().map(plumbline_core::run_status::PluginStatus::count).sum::<u64>() {
+            0 => "not everything could be judged".to_owned(),
+            1 => "1 result did not arrive".to_owned(),
+            n => format!("{n} results did not arrive"),
+        },
+        Verdict::NothingToJudge => "there is nothing to judge".to_owned(),
+        Verdict::SystemFailure => "the system failed".to_owned(),
+        Verdict::Interrupted => "it was ended before its time".to_owned(),
+    }
+}
+
+/// The option that a further command needs to find the same run.
+fn namespace(seen: &Seen) -> String {
+    if seen.namespace == names::DEFAULT_NAMESPACE { String::new() } else { format!(" -n {}", seen.namespace) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumbline_kubernetes::status::Waiting;
+    use serde_json::{Value, json};
+
+    fn seen(namespace: &str, status: Value) -> Seen {
+        Seen {
+            namespace: namespace.to_owned(),
+            pod: "sonobuoy".to_owned(),
+            status: serde_json::from_value(status).unwrap(),
+            began: None,
+            restarts: 0,
+            waiting: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_state_says_what_can_be_done_next() {
+        let entry =
+            |status: &str, result: &str| json!({"plugin": "p", "node": "n", "status": status, "result-status": result});
+        let tar = json!({"name": "202611201300_plumbline_7f3a9c.tar.gz", "size": 24576});
+        let all = [
+            seen("sonobuoy", json!({"plugins": null, "status": "running"})),
+            seen(
+                "checks",
+                json!({"status": "running", "plugins": [entry("running", ""), entry("failed", ""), {"folded": 7, "status": "complete"}]}),
+            ),
+            seen("sonobuoy", json!({"status": "post-processing", "plugins": [entry("complete", "")]})),
+            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "passed")], "tar-info": tar})),
+            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "failed")]})),
+            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("failed", "timeout")]})),
+            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "unknown")]})),
+            seen("sonobuoy", json!({"status": "complete", "interrupted": true})),
+            seen("sonobuoy", json!({"status": "failed"})),
+            seen("sonobuoy", json!({"status": "paused"})),
+        ];
+        insta::assert_snapshot!(all.iter().map(sentence).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn what_else_there_is_to_know() {
+        let mut seen = seen(
+            "checks",
+            json!({"status": "running", "heartbeat": "2026-11-20T12:57:00Z", "compacted": "healthy", "plugins": [
+                {"plugin": "e2e", "node": "global", "status": "running",
+                 "progress": {"timestamp": "2026-11-20T12:40:00Z", "total": 7, "completed": 1}},
+            ]}),
+        );
+        seen.restarts = 2;
+        seen.waiting = (0..12)
+            .map(|n| Waiting {
+                pod: format!("p{n}"),
+                plugin: Some("bench".to_owned()),
+                node: Some(format!("worker-{n}")),
+                reason: "ImagePullBackOff".to_owned(),
+                message: String::new(),
+                image: Some("r/i:1".to_owned()),
+                since: Some("2026-11-20T12:59:20Z".parse().unwrap()),
+            })
+            .collect();
+        insta::assert_snapshot!(notes(&seen, "2026-11-20T13:00:00Z".parse().unwrap()).join("\n"));
+    }
+}

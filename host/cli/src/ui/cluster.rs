@@ -1,0 +1,237 @@
+//! Shows a run in a cluster while it goes, until it has ended.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use plumbline_kubernetes::status::{Look, Seen, StatusError, read, watch};
+use plumbline_kubernetes::{Cluster, ClusterError};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::cluster_bars::{Bars, Spinner};
+use super::cluster_lines::Teller;
+use super::cluster_plugins::{head, period};
+use super::{redraws, say};
+use crate::args::WaitOutput;
+use crate::output::one_line;
+
+/// The view is brought up to date this often though nothing was heard: times in it pass.
+const TICK: Duration = Duration::from_secs(1);
+/// An aggregator that was not heard of for so long, 2 min, is told as lost: it writes every 15 s.
+const LOST: Duration = Duration::from_secs(120);
+/// Between two looks at a run whose pod the watch does not see, because it has the labels of old versions.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// How following a run came to its end.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The run is complete, or has failed.
+    Over(Box<Seen>),
+    /// Its aggregator is gone, or may not be looked at any more.
+    Gone {
+        /// Why.
+        why: ClusterError,
+        /// What was seen of it last.
+        last: Option<Box<Seen>>,
+    },
+    /// Following was cancelled.
+    Cancelled {
+        /// The aggregator had not been heard of lately.
+        lost: bool,
+    },
+}
+
+/// What shows a run.
+pub(super) trait Show: Send {
+    fn show(&mut self, seen: &Seen, now: Timestamp);
+    fn end(&mut self) {}
+}
+
+/// Follows the run in `namespace` until it has ended or `cancel` is cancelled, and shows it on stderr.
+///
+/// # Errors
+/// When there is no run to follow in the first place. What happens later is told in [`Ended`], or on stderr while it may pass.
+pub(crate) async fn follow(
+    cluster: &Cluster,
+    namespace: &str,
+    output: WaitOutput,
+    cancel: CancellationToken,
+) -> Result<Ended, StatusError> {
+    let Some(first) = cancel.run_until_cancelled(read(cluster, namespace)).await else {
+        return Ok(Ended::Cancelled { lost: false });
+    };
+    let mut follower = Follower::new(cluster, output);
+    match first {
+        Err(error) if error.is_final() || matches!(error, StatusError::Cluster(_)) => return Err(error),
+        first => {
+            if let Some(ended) = follower.take(&first) {
+                return Ok(ended);
+            }
+        }
+    }
+    let stop = cancel.child_token();
+    let mut watching = watch(cluster, namespace, stop.clone());
+    let _stop = stop.drop_guard();
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut unseen: Option<Instant> = None;
+    loop {
+        let ended = tokio::select! {
+            () = cancel.cancelled() => Some(Ended::Cancelled { lost: follower.is_lost() }),
+            look = watching.next() => match look.as_deref() {
+                // The watch knows pods by today's label: before the run is given up, it is looked for as others would.
+                Some(Err(StatusError::NoPod { .. })) => {
+                    unseen = Some(Instant::now());
+                    follower.take(&read(cluster, namespace).await)
+                }
+                Some(look) => {
+                    unseen = None;
+                    follower.take(look)
+                }
+                None => Some(Ended::Cancelled { lost: follower.is_lost() }),
+            },
+            _ = tick.tick() => {
+                if unseen.is_some_and(|at| at.elapsed() >= LOOK) {
+                    unseen = Some(Instant::now());
+                    follower.take(&read(cluster, namespace).await)
+                } else {
+                    follower.pass();
+                    None
+                }
+            }
+        };
+        if let Some(ended) = ended {
+            follower.end();
+            return Ok(ended);
+        }
+    }
+}
+
+/// What is known while a run is followed.
+struct Follower {
+    cluster: String,
+    output: WaitOutput,
+    shown: Option<Box<dyn Show>>,
+    last: Option<Box<Seen>>,
+    /// The last heartbeat, and when it was seen here: the clocks of cluster and this machine may differ.
+    heartbeat: Option<(Timestamp, Instant)>,
+    told_lost: bool,
+    told: Option<String>,
+}
+
+impl Follower {
+    fn new(cluster: &Cluster, output: WaitOutput) -> Self {
+        Self {
+            cluster: cluster.name().to_owned(),
+            output,
+            shown: None,
+            last: None,
+            heartbeat: None,
+            told_lost: false,
+            told: None,
+        }
+    }
+
+    /// Takes a look in; how it ended, if it did.
+    fn take(&mut self, look: &Look) -> Option<Ended> {
+        match look {
+            Ok(seen) => {
+                self.heard(seen);
+                self.told = None;
+                self.show(seen);
+                self.last = Some(Box::new(seen.clone()));
+                if !seen.is_over() {
+                    return None;
+                }
+                self.end();
+                self.last.take().map(Ended::Over)
+            }
+            Err(error) if error.is_final() => {
+                self.end();
+                let hint = error.hint();
+                let why = match error {
+                    StatusError::NoPod { namespace } => ClusterError::new(
+                        "follow the run",
+                        format!("the aggregator's pod in namespace `{namespace}` is gone"),
+                    )
+                    .hint(
+                        "somebody has deleted it, or its node is gone: see `kubectl get events`, and begin a new run",
+                    ),
+                    error => {
+                        let why = ClusterError::new("follow the run", error.to_string());
+                        match hint {
+                            Some(hint) => why.hint(hint),
+                            None => why,
+                        }
+                    }
+                };
+                Some(Ended::Gone { why, last: self.last.take() })
+            }
+            Err(error) => {
+                let text = one_line(&error.to_string());
+                if self.told.as_ref() != Some(&text) {
+                    say(&format!("waiting: {text}"));
+                    if let StatusError::Pending { events, .. } = error {
+                        events.iter().for_each(|event| say(&format!("         {}", one_line(event))));
+                    }
+                    self.told = Some(text);
+                }
+                None
+            }
+        }
+    }
+
+    fn show(&mut self, seen: &Seen) {
+        let shown = self.shown.get_or_insert_with(|| {
+            if self.output != WaitOutput::Silent {
+                say(&head(seen, &self.cluster, Timestamp::now()));
+            }
+            match (self.output, redraws()) {
+                (WaitOutput::Silent, _) | (WaitOutput::Spinner, false) => Box::new(Nothing),
+                (WaitOutput::Spinner, true) => Box::new(Spinner::default()),
+                (WaitOutput::Progress, true) => Box::new(Bars::default()),
+                (WaitOutput::Progress, false) => Box::new(Teller::default()),
+            }
+        });
+        shown.show(seen, Timestamp::now());
+    }
+
+    fn heard(&mut self, seen: &Seen) {
+        let Some(heartbeat) = seen.status.heartbeat else { return };
+        if self.heartbeat.is_none_or(|(last, _)| last != heartbeat) {
+            if self.told_lost {
+                say("the aggregator is there again");
+            }
+            self.told_lost = false;
+            self.heartbeat = Some((heartbeat, Instant::now()));
+        }
+    }
+
+    fn is_lost(&self) -> bool {
+        self.heartbeat.is_some_and(|(_, at)| at.elapsed() > LOST)
+    }
+
+    /// Time has passed.
+    fn pass(&mut self) {
+        if let (true, false, Some((_, at))) = (self.is_lost(), self.told_lost, self.heartbeat) {
+            let silent = SignedDuration::try_from(at.elapsed()).unwrap_or(SignedDuration::MAX);
+            say(&format!("the aggregator has not been heard of for {}; still waiting for it", period(silent)));
+            self.told_lost = true;
+        }
+        if let (Some(shown), Some(last)) = (&mut self.shown, &self.last) {
+            shown.show(last, Timestamp::now());
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(shown) = &mut self.shown {
+            shown.end();
+        }
+    }
+}
+
+struct Nothing;
+
+impl Show for Nothing {
+    fn show(&mut self, _seen: &Seen, _now: Timestamp) {}
+}

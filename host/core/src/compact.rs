@@ -1,0 +1,246 @@
+//! The status of a run, made to fit: what can be spared goes first, what is in trouble goes last.
+//!
+//! An annotation holds a fixed number of bytes, whatever the number of nodes and however long the names of failed tests are. Readers that
+//! know nothing of this still find an array of plugins with the keys that they know.
+
+use std::collections::{BTreeSet, HashMap};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::rollup::counts_in;
+use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use crate::status::Status;
+
+/// The smallest limit that can be kept, 8 KiB: what [`Level::Totals`] takes at most.
+pub const MIN_LIMIT: usize = 8 << 10;
+/// Bytes of names of failed tests that each entry keeps at first. They are about 100 bytes long: twenty are enough to see what is going on.
+const SOME_NAMES: usize = 2 << 10;
+/// How many entries in trouble stay when not all of them can; each is tried in turn.
+const TROUBLED: [usize; 4] = [400, 100, 20, 0];
+/// A worker says every 30 s that it is there. One that was silent for three times as long may be in trouble.
+const SILENT: SignedDuration = SignedDuration::from_secs(90);
+/// Characters of a foreign word that the last level keeps.
+const MAX_WORD: usize = 64;
+
+/// How much was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Nothing.
+    Full,
+    /// Names of failed tests, some of them or all, and messages; the counts are there.
+    Names,
+    /// Results that are in and passed stand together, one entry per plugin.
+    Passed,
+    /// So do all that are not in trouble, one entry per plugin, status and result.
+    Healthy,
+    /// So do those in trouble, but for the first of them as far as they fit.
+    Plugins,
+    /// All plugins stand together, one entry per status and result, which is one of the standard ones.
+    Totals,
+}
+
+impl Level {
+    /// The level as the key `compacted` has it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Names => "names",
+            Self::Passed => "passed",
+            Self::Healthy => "healthy",
+            Self::Plugins => "plugins",
+            Self::Totals => "totals",
+        }
+    }
+}
+
+/// A status that fits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compacted {
+    /// One line of JSON.
+    pub json: String,
+    /// How much was left out.
+    pub level: Level,
+}
+
+/// `status` as JSON of at most `limit_bytes` bytes (never less than [`MIN_LIMIT`]), with `heartbeat` as the moment at which it was written.
+///
+/// The number of results by status and the verdict over the run are the same at every level. An entry that stands for several has them
+/// counted under `folded`, and `<n> nodes` in the place of the node.
+#[must_use]
+pub fn compact(status: &RunStatus, heartbeat: Timestamp, limit_bytes: usize) -> Compacted {
+    let limit = limit_bytes.max(MIN_LIMIT);
+    let mut shown = RunStatus { heartbeat: Some(heartbeat), compacted: None, ..status.clone() };
+    if let Some(json) = fitting(&shown, limit) {
+        return Compacted { json, level: Level::Full };
+    }
+    let at = |shown: &mut RunStatus, level: Level| {
+        shown.compacted = Some(level.as_str().to_owned());
+        fitting(shown, limit).map(|json| Compacted { json, level })
+    };
+    for kept in [Some(SOME_NAMES), None] {
+        drop_names(&mut shown, kept);
+        if let Some(compacted) = at(&mut shown, Level::Names) {
+            return compacted;
+        }
+    }
+    let entries = shown.plugins.take().unwrap_or_default();
+    shown.plugins = Some(fold(&entries, has_passed));
+    if let Some(compacted) = at(&mut shown, Level::Passed) {
+        return compacted;
+    }
+    let troubled = |entry: &PluginStatus| is_in_trouble(entry, heartbeat);
+    shown.plugins = Some(fold(&entries, |entry| !troubled(entry)));
+    if let Some(compacted) = at(&mut shown, Level::Healthy) {
+        return compacted;
+    }
+    for kept in TROUBLED {
+        let mut left = kept;
+        shown.plugins = Some(fold(&entries, |entry| {
+            let keep = left > 0 && troubled(entry);
+            left -= usize::from(keep);
+            !keep
+        }));
+        if let Some(compacted) = at(&mut shown, Level::Plugins) {
+            return compacted;
+        }
+    }
+    shown.plugins = Some(totals(&entries));
+    shown.compacted = Some(Level::Totals.as_str().to_owned());
+    if let RunPhase::Other(word) = &shown.status {
+        shown.status = RunPhase::Other(word.chars().take(MAX_WORD).collect());
+    }
+    // Cannot fail: maps with text for keys. If it did, a reader would be told that there is no plan yet.
+    let json = serde_json::to_string(&shown).unwrap_or_else(|_| "{}".to_owned());
+    Compacted { json, level: Level::Totals }
+}
+
+fn fitting(status: &RunStatus, limit: usize) -> Option<String> {
+    serde_json::to_string(status).ok().filter(|json| json.len() <= limit)
+}
+
+/// Leaves `kept` bytes of names to each entry; with `None`, no name and no message.
+fn drop_names(status: &mut RunStatus, kept: Option<usize>) {
+    for progress in status.plugins.iter_mut().flatten().filter_map(|entry| entry.progress.as_mut()) {
+        // Names of errors are not counted as failures, so they must not become omitted failures either.
+        progress.errors.clear();
+        progress.trim_names(kept.unwrap_or(0));
+        if kept.is_none() {
+            // An empty name is no bytes, so it survives any trimming.
+            progress.omitted = progress.failed();
+            progress.failures.clear();
+            progress.msg.clear();
+        }
+    }
+}
+
+fn has_passed(entry: &PluginStatus) -> bool {
+    entry.status == EntryStatus::Complete && matches!(entry.result_status, Some(Status::Passed | Status::Skipped))
+}
+
+fn is_in_trouble(entry: &PluginStatus, now: Timestamp) -> bool {
+    match entry.status {
+        EntryStatus::Failed => true,
+        EntryStatus::Complete => {
+            entry.result_status.is_some() && !matches!(class(entry), Some(Status::Passed | Status::Skipped))
+        }
+        EntryStatus::Running | EntryStatus::Other(_) => {
+            entry.last_heartbeat.is_none_or(|heard| now.duration_since(heard) > SILENT)
+        }
+    }
+}
+
+/// Puts the entries of a plugin that agree in status and result together, where `folds` says so. One that is alone stays as it is.
+fn fold(entries: &[PluginStatus], mut folds: impl FnMut(&PluginStatus) -> bool) -> Vec<PluginStatus> {
+    let mut folded: Vec<PluginStatus> = Vec::new();
+    let mut places = HashMap::new();
+    for entry in entries {
+        let key = (entry.plugin.as_str(), entry.status.as_str(), entry.result_status.as_ref());
+        let place = folds(entry).then(|| *places.entry(key).or_insert(folded.len()));
+        match place.and_then(|place| folded.get_mut(place)) {
+            Some(into) => add(into, entry),
+            None => folded.push(entry.clone()),
+        }
+    }
+    folded
+}
+
+fn add(into: &mut PluginStatus, entry: &PluginStatus) {
+    let count = into.count().saturating_add(entry.count());
+    into.folded = Some(count);
+    into.node = format!("{count} nodes");
+    into.progress = None;
+    // The oldest sign of life is the one that matters; nobody has one if one of them has none.
+    into.last_heartbeat = into.last_heartbeat.zip(entry.last_heartbeat).map(|(a, b)| a.min(b));
+    match (&mut into.result_counts, &entry.result_counts) {
+        (Some(sums), Some(counts)) => {
+            for (status, count) in counts {
+                let sum = sums.entry(status.clone()).or_default();
+                *sum = sum.saturating_add(*count);
+            }
+        }
+        (sums @ None, Some(counts)) => *sums = Some(counts.clone()),
+        (_, None) => {}
+    }
+}
+
+/// One entry per status and standard result, over all plugins: at most 3 × 6.
+fn totals(entries: &[PluginStatus]) -> Vec<PluginStatus> {
+    let plain: Vec<PluginStatus> = entries
+        .iter()
+        .map(|entry| PluginStatus {
+            plugin: String::new(),
+            node: String::new(),
+            status: match &entry.status {
+                // Whatever it is: it is neither in nor given up.
+                EntryStatus::Other(_) => EntryStatus::Running,
+                known => known.clone(),
+            },
+            result_status: class(entry),
+            result_counts: None,
+            progress: None,
+            last_heartbeat: entry.last_heartbeat,
+            folded: Some(entry.count()),
+        })
+        .collect();
+    let plugins = entries.iter().map(|entry| entry.plugin.as_str()).collect::<BTreeSet<_>>().len();
+    let mut sums = fold(&plain, |_| true);
+    for sum in &mut sums {
+        sum.plugin = format!("{plugins} plugins");
+        sum.node = format!("{} nodes", sum.count());
+    }
+    sums
+}
+
+/// The result as one of few, such that the verdict over it is the same.
+fn class(entry: &PluginStatus) -> Option<Status> {
+    let result = entry.result_status.as_ref()?;
+    let counted = entry.result_counts.as_ref().and_then(|counts| counts.get("timeout")).is_some_and(|&n| n > 0);
+    let parts: Vec<Status> = match result {
+        Status::Custom(text) => match counts_in(text) {
+            Some(parts) => parts.into_iter().filter(|&(_, n)| n > 0).map(|(name, _)| Status::from(name)).collect(),
+            None => vec![Status::Passed],
+        },
+        standard => vec![standard.clone()],
+    };
+    let has = |status: Status| parts.contains(&status);
+    let good = parts.iter().any(|part| matches!(part, Status::Passed | Status::Skipped | Status::Custom(_)));
+    Some(if counted || has(Status::Timeout) {
+        Status::Timeout
+    } else if has(Status::Failed) {
+        Status::Failed
+    } else if has(Status::Unknown) && good {
+        Status::Custom("passed: 1, unknown: 1".to_owned())
+    } else if has(Status::Unknown) {
+        Status::Unknown
+    } else if good {
+        Status::Passed
+    } else {
+        // Counts that are all zero: nothing is known either way, and nothing was judged.
+        Status::Custom("passed: 0".to_owned())
+    })
+}
+
+#[cfg(test)]
+#[path = "compact_tests.rs"]
+mod tests;

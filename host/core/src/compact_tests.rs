@@ -1,0 +1,201 @@
+//! Always below the limit, always the same sums.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+use crate::progress::ProgressUpdate;
+use crate::verdict::Verdict;
+
+const LIMIT: usize = 100 << 10;
+
+fn now() -> Timestamp {
+    "2026-11-20T13:00:00Z".parse().unwrap()
+}
+
+fn entry(plugin: &str, node: &str, status: EntryStatus, result: Option<&str>) -> PluginStatus {
+    PluginStatus {
+        plugin: plugin.to_owned(),
+        node: node.to_owned(),
+        status,
+        result_status: result.map(Status::from),
+        result_counts: result.map(|result| [(result.to_owned(), 3)].into()),
+        last_heartbeat: Some(now() - SignedDuration::from_secs(10)),
+        ..PluginStatus::default()
+    }
+}
+
+fn run(entries: Vec<PluginStatus>) -> RunStatus {
+    RunStatus { plugins: Some(entries), run: Some("7f3a9c00".to_owned()), ..RunStatus::default() }
+}
+
+fn read(compacted: &Compacted) -> RunStatus {
+    serde_json::from_str(&compacted.json).unwrap()
+}
+
+/// How many results have which status.
+fn sums(status: &RunStatus) -> BTreeMap<String, u64> {
+    let mut sums = BTreeMap::new();
+    for entry in status.plugins.iter().flatten() {
+        let word = match &entry.status {
+            EntryStatus::Other(_) => "running".to_owned(),
+            known => known.to_string(),
+        };
+        *sums.entry(word).or_default() += entry.count();
+    }
+    sums
+}
+
+/// 5,000 nodes × 2 plugins.
+fn large(mut make: impl FnMut(usize, &str, &str) -> PluginStatus) -> RunStatus {
+    let mut entries = Vec::new();
+    for plugin in ["systemd-logs", "kube-bench"] {
+        for n in 0..5000 {
+            entries.push(make(n, plugin, &format!("ip-10-20-{}-{}.eu-central-1.compute.internal", n / 256, n % 256)));
+        }
+    }
+    run(entries)
+}
+
+#[test]
+fn what_fits_is_left_as_it_is() {
+    let status = run(vec![entry("e2e", "global", EntryStatus::Running, None)]);
+    let compacted = compact(&status, now(), LIMIT);
+    assert_eq!(compacted.level, Level::Full);
+    assert_eq!(read(&compacted), RunStatus { heartbeat: Some(now()), ..status });
+    assert!(!compacted.json.contains("compacted"));
+}
+
+#[test]
+fn names_go_first_and_their_number_stays() {
+    let failures: Vec<String> =
+        (0..5000).map(|n| format!("[sig-storage] a long name of a test, number {n:05}")).collect();
+    let progress = ProgressUpdate { total: 7000, completed: 100, failures, ..ProgressUpdate::default() };
+    let mut first = entry("e2e", "global", EntryStatus::Running, None);
+    first.progress = Some(progress);
+    let compacted = compact(&run(vec![first]), now(), LIMIT);
+    assert_eq!(compacted.level, Level::Names);
+    let status = read(&compacted);
+    let progress = status.plugins.unwrap()[0].progress.clone().unwrap();
+    assert_eq!((progress.failed(), progress.remaining()), (5000, Some(1900)));
+    assert!(progress.failures.len() > 10, "the first names stay: {}", progress.failures.len());
+    assert_eq!(status.compacted.as_deref(), Some("names"));
+}
+
+#[test]
+fn at_five_thousand_nodes_what_passed_is_folded_and_what_is_in_trouble_is_named() {
+    let status = large(|n, plugin, node| match n {
+        7 => PluginStatus { last_heartbeat: None, ..entry(plugin, node, EntryStatus::Failed, None) },
+        8 => entry(plugin, node, EntryStatus::Complete, Some("failed")),
+        9 => PluginStatus { last_heartbeat: None, ..entry(plugin, node, EntryStatus::Running, None) },
+        n if n < 4000 => entry(plugin, node, EntryStatus::Complete, Some("passed")),
+        _ => entry(plugin, node, EntryStatus::Running, None),
+    });
+    let compacted = compact(&status, now(), LIMIT);
+    assert_eq!(compacted.level, Level::Healthy);
+    let lines: Vec<String> = serde_json::from_str::<Value>(&compacted.json).unwrap()["plugins"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| format!("{} {} {} {}", entry["plugin"], entry["node"], entry["status"], entry["folded"]))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    "systemd-logs" "3997 nodes" "complete" 3997
+    "systemd-logs" "ip-10-20-0-7.eu-central-1.compute.internal" "failed" null
+    "systemd-logs" "ip-10-20-0-8.eu-central-1.compute.internal" "complete" null
+    "systemd-logs" "ip-10-20-0-9.eu-central-1.compute.internal" "running" null
+    "systemd-logs" "1000 nodes" "running" 1000
+    "kube-bench" "3997 nodes" "complete" 3997
+    "kube-bench" "ip-10-20-0-7.eu-central-1.compute.internal" "failed" null
+    "kube-bench" "ip-10-20-0-8.eu-central-1.compute.internal" "complete" null
+    "kube-bench" "ip-10-20-0-9.eu-central-1.compute.internal" "running" null
+    "kube-bench" "1000 nodes" "running" 1000
+    "#);
+    let counts = read(&compacted).plugins.unwrap()[0].result_counts.clone().unwrap();
+    assert_eq!(counts["passed"], 3 * 3997);
+}
+
+#[test]
+fn when_all_are_in_trouble_the_first_are_named() {
+    let status = large(|_, plugin, node| entry(plugin, node, EntryStatus::Failed, Some("timeout")));
+    let compacted = compact(&status, now(), LIMIT);
+    assert_eq!(compacted.level, Level::Plugins);
+    assert!(compacted.json.len() <= LIMIT);
+    let shown = read(&compacted);
+    assert_eq!(sums(&shown), sums(&status));
+    let named = shown.plugins.unwrap().iter().filter(|entry| entry.folded.is_none()).count();
+    assert!(named >= 400, "{named}");
+}
+
+#[test]
+fn more_plugins_than_fit_stand_together() {
+    let entries =
+        (0..3000).map(|n| entry(&format!("plugin-{n}"), "global", EntryStatus::Complete, Some("a: 1"))).collect();
+    let compacted = compact(&run(entries), now(), LIMIT);
+    assert_eq!(compacted.level, Level::Totals);
+    let plugins = read(&compacted).plugins.unwrap();
+    assert_eq!(plugins.len(), 1);
+    assert_eq!((plugins[0].plugin.as_str(), plugins[0].node.as_str()), ("3000 plugins", "3000 nodes"));
+}
+
+#[test]
+fn one_entry_that_alone_is_too_large_is_no_entry_too_many() {
+    let huge = entry(&"p".repeat(300_000), "global", EntryStatus::Other("w".repeat(300_000)), Some("x"));
+    let compacted = compact(&run(vec![huge]), now(), LIMIT);
+    assert!(compacted.json.len() <= LIMIT);
+    assert_eq!(sums(&read(&compacted)), [("running".to_owned(), 1)].into());
+}
+
+fn any_entry() -> impl Strategy<Value = PluginStatus> {
+    let status = prop::sample::select(&["running", "complete", "complete", "failed", "odd"][..]);
+    let results =
+        ["passed", "failed", "timeout", "unknown", "skipped", "mine", "a: 1, failed: 2", "b: 1, unknown: 3", "x: 0"];
+    let result = prop::option::weighted(0.8, prop::sample::select(results.to_vec()));
+    let counts = prop::option::of(prop::collection::btree_map("timeout|failed|[a-z]{1,9}", 0u64..9, 0..4));
+    let names = prop::collection::vec("[a-z\"\\n]{0,60}", 0..40);
+    let progress = prop::option::weighted(0.2, (names.clone(), names, 0i64..99, "[a-z]{0,99}"));
+    ("[a-c]{1,2}", "[a-z]{1,40}", status, result, counts, progress, prop::option::of(0i64..200)).prop_map(
+        |(plugin, node, status, result, result_counts, progress, age)| PluginStatus {
+            plugin,
+            node,
+            status: status.to_owned().into(),
+            result_status: result.map(Status::from),
+            result_counts,
+            progress: progress.map(|(failures, errors, total, msg)| ProgressUpdate {
+                failures,
+                errors,
+                total,
+                msg,
+                ..ProgressUpdate::default()
+            }),
+            last_heartbeat: age.map(|age| now() - SignedDuration::from_secs(age)),
+            folded: None,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn it_fits_and_sums_and_verdict_stay(
+        entries in prop::collection::vec(any_entry(), 0..300),
+        phase in prop::sample::select(&["running", "complete", "complete", "post-processing", "failed"][..]),
+        limit in 0usize..(64 << 10),
+    ) {
+        let status = RunStatus { status: phase.to_owned().into(), ..run(entries) };
+        let compacted = compact(&status, now(), limit);
+        prop_assert!(compacted.json.len() <= limit.max(MIN_LIMIT), "{} > {}", compacted.json.len(), limit);
+        let shown = read(&compacted);
+        prop_assert_eq!(sums(&shown), sums(&status));
+        prop_assert_eq!(Verdict::from_run(&shown), Verdict::from_run(&status), "{:?}", compacted.level);
+        prop_assert_eq!(shown.heartbeat, Some(now()));
+        let failed = |status: &RunStatus| -> u64 {
+            status.plugins.iter().flatten().filter_map(|entry| entry.progress.as_ref()).map(ProgressUpdate::failed).sum()
+        };
+        if compacted.level <= Level::Names {
+            prop_assert_eq!(failed(&shown), failed(&status));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What the aggregator looks at before anything long starts: that names resolve in pods, and that it can be reached where workers
+//! will dial it.
+
+use std::time::Duration;
+
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+
+/// A name that every cluster with DNS has.
+const KNOWN_NAME: &str = "kubernetes.default.svc";
+/// How long each try may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What does not work, each as a sentence with what was tried. `url` is the aggregator's, as workers get it.
+pub async fn check(url: &str) -> Vec<String> {
+    let (names, reach) = tokio::join!(resolves(KNOWN_NAME), reachable(url));
+    names.into_iter().chain(reach).collect()
+}
+
+async fn resolves(name: &str) -> Option<String> {
+    // The port is only there because the call wants one.
+    let why = match timeout(PATIENCE, lookup_host((name, 443))).await {
+        Ok(Ok(mut found)) => match found.next() {
+            Some(_) => return None,
+            None => "the answer was empty".to_owned(),
+        },
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
+    };
+    Some(format!(
+        "names do not resolve in this cluster: `{name}`: {why}; look at the pods of the cluster's DNS server and at network policies"
+    ))
+}
+
+async fn reachable(url: &str) -> Option<String> {
+    let address = url.strip_prefix("https://").unwrap_or(url);
+    let why = match timeout(PATIENCE, TcpStream::connect(address)).await {
+        Ok(Ok(_)) => return None,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
+    };
+    Some(format!("the aggregator cannot be reached at `{url}`, where workers will send their results: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_listens_is_reached_and_what_does_not_is_named() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("https://{}", listener.local_addr().unwrap());
+        assert_eq!(reachable(&url).await, None);
+        drop(listener);
+        let trouble = reachable(&url).await.unwrap();
+        assert!(trouble.contains(&url), "{trouble}");
+    }
+
+    #[tokio::test]
+    async fn a_name_that_is_none_is_told_with_the_answer() {
+        let trouble = resolves("no-such-name.invalid").await.unwrap();
+        assert!(trouble.contains("no-such-name.invalid"), "{trouble}");
+        assert_eq!(resolves("localhost").await, None);
+    }
+}

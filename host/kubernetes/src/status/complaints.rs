@@ -1,0 +1,63 @@
+//! Tells each kind of trouble once, until it is over.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::error::ClusterError;
+
+/// What was complained of since it last went well.
+#[derive(Debug, Default)]
+pub(super) struct Complaints {
+    told: BTreeSet<Option<u16>>,
+}
+
+impl Complaints {
+    /// Something failed: told if this kind (the code that the server answered with) is new.
+    pub(super) fn failed(&mut self, error: &ClusterError, consequence: &str) -> bool {
+        let new = self.told.insert(error.code);
+        if new {
+            let hint = error.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
+            tracing::warn!("{error}: {consequence}{hint}");
+        }
+        new
+    }
+
+    /// It went well: told if it did not before.
+    pub(super) fn succeeded(&mut self, what: &str) -> bool {
+        let over = !self.told.is_empty();
+        if over {
+            tracing::info!("{what} works again");
+            self.told.clear();
+        }
+        over
+    }
+}
+
+/// The result of `call`, or an error if it takes longer than `limit`.
+pub(super) async fn within<T>(
+    limit: Duration,
+    what: &str,
+    call: impl Future<Output = Result<T, kube::Error>>,
+) -> Result<T, ClusterError> {
+    match tokio::time::timeout(limit, call).await {
+        Ok(result) => result.map_err(|error| ClusterError::api(what, &error)),
+        Err(_) => Err(ClusterError::new(what, format!("no answer within {limit:?}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_told_once_until_it_is_over() {
+        let error = |code| ClusterError { code, ..ClusterError::new("write", "no") };
+        let mut complaints = Complaints::default();
+        assert!(!complaints.succeeded("it"));
+        assert!(complaints.failed(&error(Some(403)), "so"));
+        assert!(!complaints.failed(&error(Some(403)), "so"));
+        assert!(complaints.failed(&error(None), "so"));
+        assert!(complaints.succeeded("it"));
+        assert!(complaints.failed(&error(Some(403)), "so"));
+    }
+}

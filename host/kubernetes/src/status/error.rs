@@ -1,0 +1,138 @@
+//! Why there is no status to be seen.
+
+use super::seen::Seen;
+use super::waiting::Waiting;
+use crate::error::ClusterError;
+
+/// Why there is no status to be seen. [`StatusError::hint`] says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StatusError {
+    /// There is no such namespace.
+    #[error("there is no namespace `{namespace}`")]
+    NoNamespace {
+        /// The namespace.
+        namespace: String,
+    },
+    /// There is no aggregator's pod in the namespace.
+    #[error("there is no run in namespace `{namespace}`: no pod of an aggregator")]
+    NoPod {
+        /// The namespace.
+        namespace: String,
+    },
+    /// The pod is not running yet.
+    #[error("the aggregator has not started: pod `{pod}` is pending{}", told(.waiting.as_deref()))]
+    Pending {
+        /// The pod.
+        pod: String,
+        /// The namespace.
+        namespace: String,
+        /// What it waits for, as far as it is known.
+        waiting: Option<Box<Waiting>>,
+        /// What happened to it last, one line each, oldest first.
+        events: Vec<String>,
+    },
+    /// The pod has ended without a complete run.
+    #[error("the aggregator has ended: pod `{pod}`: {why}")]
+    PodFailed {
+        /// The pod.
+        pod: String,
+        /// The namespace.
+        namespace: String,
+        /// How it ended.
+        why: String,
+        /// The last status that it wrote.
+        last: Option<Box<Seen>>,
+    },
+    /// The pod's node does not answer.
+    #[error("nobody knows how the aggregator is: node `{node}` of pod `{pod}` has not been heard of")]
+    PodUnknown {
+        /// The pod.
+        pod: String,
+        /// The node.
+        node: String,
+        /// The last status that it wrote.
+        last: Option<Box<Seen>>,
+    },
+    /// The pod runs and has no status yet.
+    #[error("the aggregator has not told its status yet: pod `{pod}` has no annotation `{}`{}", crate::names::STATUS_ANNOTATION, told(.waiting.as_deref()))]
+    NoAnnotation {
+        /// The pod.
+        pod: String,
+        /// The namespace.
+        namespace: String,
+        /// Why its container does not run, if it does not.
+        waiting: Option<Box<Waiting>>,
+    },
+    /// The annotation is not a status.
+    #[error("the status of pod `{pod}` cannot be read: {cause}")]
+    Damaged {
+        /// The pod.
+        pod: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The cluster did not answer, or did not like to.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+}
+
+fn told(waiting: Option<&Waiting>) -> String {
+    waiting.map(|waiting| format!(": {}", waiting.words())).unwrap_or_default()
+}
+
+impl StatusError {
+    /// What to do.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoNamespace { .. } | Self::NoPod { .. } => Some(
+                "name the namespace of the run with `--namespace`, or begin one with `plumbline run`; a run on this machine is shown with `--local`"
+                    .to_owned(),
+            ),
+            Self::Pending { waiting, .. } => Some(match waiting {
+                Some(waiting) if waiting.is_image_trouble() => {
+                    "check the image's name and the cluster's way to its registry; another image is named with `--sonobuoy-image`"
+                        .to_owned()
+                }
+                Some(waiting) if waiting.reason == "Unschedulable" => {
+                    "make room on a node, or choose nodes with `--aggregator-node-selector`".to_owned()
+                }
+                _ => "look again in a moment, or wait for it with `plumbline wait`".to_owned(),
+            }),
+            Self::PodFailed { pod, namespace, .. } => {
+                Some(format!("see why with `kubectl logs --namespace {namespace} {pod}`, and remove the run with `plumbline delete`"))
+            }
+            Self::PodUnknown { node, .. } => {
+                Some(format!("look at node `{node}`: once it is back, the run may go on; if it is gone for good, begin a new run"))
+            }
+            Self::NoAnnotation { pod, namespace, waiting } => Some(if waiting.is_some() {
+                format!("see why with `kubectl logs --namespace {namespace} {pod} --previous`")
+            } else {
+                format!("look again in a moment; if it stays so, see `kubectl logs --namespace {namespace} {pod}`")
+            }),
+            Self::Damaged { .. } => {
+                Some("the aggregator writes it anew within a minute; if it stays so, something else writes to its pod".to_owned())
+            }
+            Self::Cluster(error) => error.hint.clone(),
+        }
+    }
+
+    /// The run cannot come to its end by itself: its aggregator is gone, or what it would need is not allowed.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::NoNamespace { .. } | Self::NoPod { .. } | Self::PodFailed { .. } => true,
+            Self::Cluster(error) => error.is_forbidden(),
+            _ => false,
+        }
+    }
+
+    /// What was seen of the run last, if it left a status.
+    #[must_use]
+    pub fn last(&self) -> Option<&Seen> {
+        match self {
+            Self::PodFailed { last, .. } | Self::PodUnknown { last, .. } => last.as_deref(),
+            _ => None,
+        }
+    }
+}

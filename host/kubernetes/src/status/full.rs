@@ -1,0 +1,162 @@
+//! The status in full, compressed, in a ConfigMap: for runs whose status does not fit into the annotation.
+
+use std::io::{Read as _, Write as _};
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::Api;
+use kube::api::{Patch, PatchParams, PostParams};
+use plumbline_core::run_status::RunStatus;
+
+use super::complaints::within;
+use super::publish::PublishOptions;
+use crate::cluster::Cluster;
+use crate::error::ClusterError;
+use crate::names;
+
+/// The key in the ConfigMap.
+const KEY: &str = "status.json.gz";
+/// Bytes that the compressed status may have: 900 KiB, because an object may have 1 MiB.
+const MAX_PACKED_BYTES: usize = 900 << 10;
+/// Bytes that the status may have once it is unpacked again: 64 MiB. What grows beyond it is not a status.
+pub const MAX_FULL_BYTES: u64 = 64 << 20;
+/// Bytes of failed tests' names that each entry keeps when they do not fit otherwise.
+const FEW_NAMES: usize = 1 << 10;
+
+/// The status in full; `None` when there is none, because the annotation is complete, or was made by another aggregator.
+///
+/// # Errors
+/// When the ConfigMap cannot be read, or does not hold a status.
+pub async fn full(cluster: &Cluster, namespace: &str) -> Result<Option<RunStatus>, ClusterError> {
+    let api: Api<ConfigMap> = Api::namespaced(cluster.client(), namespace);
+    let what = format!("read the status in full from ConfigMap `{}`", names::STATUS_CONFIG_MAP);
+    let found = api.get_opt(names::STATUS_CONFIG_MAP).await.map_err(|error| ClusterError::api(&what, &error))?;
+    let Some(ByteString(packed)) = found.and_then(|map| map.binary_data).and_then(|mut data| data.remove(KEY)) else {
+        return Ok(None);
+    };
+    unpack(&packed).map(Some).map_err(|cause| ClusterError::new(what, cause))
+}
+
+fn unpack(packed: &[u8]) -> Result<RunStatus, String> {
+    let mut text = Vec::new();
+    let mut reader = GzDecoder::new(packed).take(MAX_FULL_BYTES + 1);
+    reader.read_to_end(&mut text).map_err(|error| format!("`{KEY}` is damaged: {error}"))?;
+    if text.len() as u64 > MAX_FULL_BYTES {
+        return Err(format!("`{KEY}` has more than {} MiB", MAX_FULL_BYTES >> 20));
+    }
+    serde_json::from_slice(&text).map_err(|error| format!("`{KEY}` is not a status: {error}"))
+}
+
+/// The status compressed; without most of the names of failed tests if it does not fit with them.
+fn pack(status: &RunStatus) -> Result<Vec<u8>, String> {
+    let packed = gzip(status)?;
+    if packed.len() <= MAX_PACKED_BYTES {
+        return Ok(packed);
+    }
+    let mut smaller = status.clone();
+    for progress in smaller.plugins.iter_mut().flatten().filter_map(|entry| entry.progress.as_mut()) {
+        progress.errors.clear();
+        progress.trim_names(FEW_NAMES);
+    }
+    let packed = gzip(&smaller)?;
+    let size = packed.len();
+    if size <= MAX_PACKED_BYTES {
+        Ok(packed)
+    } else {
+        Err(format!("it has {size} bytes, compressed and without names of tests"))
+    }
+}
+
+fn gzip(status: &RunStatus) -> Result<Vec<u8>, String> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    let text = serde_json::to_vec(status).map_err(|error| error.to_string())?;
+    encoder.write_all(&text).and_then(|()| encoder.finish()).map_err(|error| error.to_string())
+}
+
+/// Writes the status in full.
+pub(super) async fn write(options: &PublishOptions, status: RunStatus) -> Result<(), ClusterError> {
+    let name = names::STATUS_CONFIG_MAP;
+    let what = format!("write the status in full to ConfigMap `{name}`");
+    // Milliseconds of one core at 10,000 results: not on a thread that serves workers.
+    let packed = tokio::task::spawn_blocking(move || pack(&status)).await;
+    let packed = packed
+        .map_err(|error| ClusterError::new(&what, error.to_string()))?
+        .map_err(|cause| ClusterError::new(&what, cause))?;
+    let map = config_map(packed, options.owner.clone());
+    let api: Api<ConfigMap> = Api::namespaced(options.cluster.client(), &options.namespace);
+    let patch = Patch::Merge(&map);
+    let parameters = PatchParams::default();
+    match within(options.pace.attempt, &what, api.patch(name, &parameters, &patch)).await {
+        Err(error) if error.is_not_found() => {
+            within(options.pace.attempt, &what, api.create(&PostParams::default(), &map)).await.map(|_| ())
+        }
+        other => other.map(|_| ()),
+    }
+}
+
+fn config_map(packed: Vec<u8>, owner: Option<OwnerReference>) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(names::STATUS_CONFIG_MAP.to_owned()),
+            labels: Some([(names::COMPONENT_LABEL.to_owned(), names::COMPONENT_VALUE.to_owned())].into()),
+            owner_references: owner.map(|owner| vec![owner]),
+            ..ObjectMeta::default()
+        },
+        binary_data: Some([(KEY.to_owned(), ByteString(packed))].into()),
+        ..ConfigMap::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumbline_core::ProgressUpdate;
+    use plumbline_core::run_status::PluginStatus;
+
+    fn status(entries: usize, name: impl Fn(usize) -> String) -> RunStatus {
+        let entry = |n: usize| PluginStatus {
+            plugin: "p".to_owned(),
+            node: format!("node-{n}"),
+            progress: Some(ProgressUpdate {
+                failures: (0..9).map(|k| name(n * 10 + k)).collect(),
+                ..ProgressUpdate::default()
+            }),
+            ..PluginStatus::default()
+        };
+        RunStatus { plugins: Some((0..entries).map(entry).collect()), ..RunStatus::default() }
+    }
+
+    /// Text that does not compress well.
+    fn noise(n: usize) -> String {
+        (0..40_u64).map(|k| format!("{:x}", (n as u64 * 41 + k).wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect()
+    }
+
+    #[test]
+    fn ten_thousand_results_fit_and_come_back_as_they_were() {
+        let all = status(10_000, |n| format!("[sig-node] a test, number {n}"));
+        let packed = pack(&all).unwrap();
+        assert!(packed.len() < MAX_PACKED_BYTES, "{}", packed.len());
+        assert_eq!(unpack(&packed).unwrap(), all);
+    }
+
+    #[test]
+    fn names_that_do_not_fit_are_counted() {
+        let all = status(1000, noise);
+        let back = unpack(&pack(&all).unwrap()).unwrap().plugins.unwrap();
+        let progress = back[0].progress.as_ref().unwrap();
+        assert!(progress.failures.len() < 9);
+        assert_eq!(progress.failed(), 9);
+    }
+
+    #[test]
+    fn what_is_no_status_is_an_error() {
+        assert!(unpack(b"no gzip").unwrap_err().contains("damaged"));
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(b"[1").unwrap();
+        assert!(unpack(&encoder.finish().unwrap()).unwrap_err().contains("not a status"));
+    }
+}

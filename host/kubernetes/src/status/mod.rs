@@ -1,0 +1,29 @@
+//! The status of a run in a cluster: written by the aggregator on its own pod, read by everybody else.
+//!
+//! ```text
+//! publish ─▶ annotation on the aggregator's pod ──▶ read, watch       what fits (core::compact)
+//!        ├─▶ ConfigMap, compressed ───────────────▶ full              everything, when it does not fit
+//!        └─▶ annotation on each plugin's pod                          what its worker was heard of last
+//! ```
+
+mod complaints;
+mod error;
+mod full;
+mod pace;
+mod pod;
+mod publish;
+mod read;
+mod seen;
+mod waiting;
+mod watch;
+mod words;
+mod workers;
+
+pub use error::StatusError;
+pub use full::{MAX_FULL_BYTES, full};
+pub use pace::Pace;
+pub use publish::{LIMIT_BYTES, PublishOptions, publish, publish_last};
+pub use read::read;
+pub use seen::{STALE, Seen};
+pub use waiting::Waiting;
+pub use watch::{Look, Watching, watch};

@@ -1,0 +1,83 @@
+//! Each state of a pod, and what is told of it.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn pod(phase: &str, status: Option<&str>, more: Value) -> Pod {
+    let mut pod = json!({
+        "metadata": {"name": "sonobuoy", "namespace": "ns", "creationTimestamp": "2026-11-20T13:00:00Z"},
+        "spec": {"nodeName": "node-1", "containers": []},
+        "status": {"phase": phase},
+    });
+    if let Some(status) = status {
+        pod["metadata"]["annotations"] = json!({names::STATUS_ANNOTATION: status});
+    }
+    if let (Some(all), Value::Object(more)) = (pod["status"].as_object_mut(), more) {
+        all.extend(more);
+    }
+    serde_json::from_value(pod).unwrap()
+}
+
+fn seen(pod: &Pod) -> Result<Seen, StatusError> {
+    look("ns", pod, annotation(pod).map(parse))
+}
+
+fn told(pod: &Pod) -> String {
+    let error = seen(pod).unwrap_err();
+    format!("{error}\n{}", error.hint().unwrap_or_default())
+}
+
+#[test]
+fn each_failure_says_what_and_what_to_do() {
+    let pulling = json!({"containerStatuses": [{"name": "kube-sonobuoy", "image": "x/y:1", "imageID": "", "ready": false,
+        "restartCount": 0, "state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}}]});
+    let crashing = json!({"containerStatuses": [{"name": "kube-sonobuoy", "image": "x/y:1", "imageID": "", "ready": false,
+        "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s"}}}]});
+    let unschedulable = json!({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+        "message": "0/3 nodes are available"}]});
+    let ended = json!({"containerStatuses": [{"name": "kube-sonobuoy", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+        "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]});
+    let all = [
+        pod("Pending", None, json!({})),
+        pod("Pending", None, pulling),
+        pod("Pending", None, unschedulable),
+        pod("Running", None, json!({})),
+        pod("Running", None, crashing),
+        pod("Running", Some("{\"plugins\": 3"), json!({})),
+        pod("Failed", None, ended),
+        pod("Failed", Some("{}"), json!({"reason": "Evicted", "message": "The node was low on memory."})),
+        pod("Failed", None, json!({})),
+        pod("Succeeded", Some(r#"{"status":"running"}"#), json!({})),
+        pod("Unknown", None, json!({})),
+    ];
+    insta::assert_snapshot!(all.iter().map(told).collect::<Vec<_>>().join("\n\n"));
+}
+
+#[test]
+fn what_a_running_pod_says_is_seen() {
+    let running = pod("Running", Some(r#"{"status":"running","heartbeat":"2026-11-20T13:00:00Z"}"#), json!({}));
+    let seen_now = seen(&running).unwrap();
+    let at = |text: &str| text.parse().unwrap();
+    assert_eq!(seen_now.silent_for(at("2026-11-20T13:00:59Z")), None);
+    assert_eq!(seen_now.silent_for(at("2026-11-20T13:02:00Z")).unwrap().as_secs(), 120);
+    let complete = pod("Succeeded", Some(r#"{"status":"complete","heartbeat":"2026-11-20T13:00:00Z"}"#), json!({}));
+    assert_eq!(seen(&complete).unwrap().silent_for(at("2026-11-21T13:00:00Z")), None);
+    let failed = pod("Failed", Some(r#"{"status":"running"}"#), json!({}));
+    assert!(seen(&failed).unwrap_err().last().is_some());
+}
+
+#[test]
+fn a_pod_that_is_being_deleted_gives_way() {
+    let named = |name: &str, deleted: bool| {
+        let mut metadata = json!({"name": name});
+        if deleted {
+            metadata["deletionTimestamp"] = json!("2026-11-20T13:00:00Z");
+        }
+        serde_json::from_value::<Pod>(json!({"metadata": metadata})).unwrap()
+    };
+    let name = |pods| choose(pods).and_then(|pod| pod.metadata.name);
+    assert_eq!(name(vec![named("old", true), named("new", false)]).as_deref(), Some("new"));
+    assert_eq!(name(vec![named("old", true)]).as_deref(), Some("old"));
+    assert_eq!(name(vec![]), None);
+}

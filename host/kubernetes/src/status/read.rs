@@ -1,0 +1,133 @@
+//! Reads the status of a run once.
+
+use k8s_openapi::api::core::v1::{Event, Namespace, Pod};
+use kube::Api;
+use kube::api::ListParams;
+
+use super::error::StatusError;
+use super::pod::{annotation, find, look, parse};
+use super::seen::Seen;
+use super::waiting::Waiting;
+use crate::cluster::Cluster;
+use crate::error::ClusterError;
+use crate::names;
+
+/// Events of a pod that are told: the last ones say what is going on.
+const MAX_EVENTS: usize = 5;
+/// Events that are asked for: a pod has a few kinds of them.
+const ASKED_EVENTS: u32 = 100;
+/// Pods of plugins that are looked at for what they wait for, in one request. Those beyond are not looked at: a person reads a few.
+const MAX_PODS: u32 = 500;
+
+/// The status of the run in `namespace`, and what keeps pods of its plugins from running.
+///
+/// # Errors
+/// One variant for each reason why there is no status to be seen.
+pub async fn read(cluster: &Cluster, namespace: &str) -> Result<Seen, StatusError> {
+    let namespaces: Api<Namespace> = Api::all(cluster.client());
+    match namespaces.get_opt(namespace).await {
+        Ok(Some(_)) => {}
+        Ok(None) => return Err(StatusError::NoNamespace { namespace: namespace.to_owned() }),
+        Err(error) => {
+            let error = ClusterError::api(format!("look for namespace `{namespace}`"), &error);
+            // Who may only see one namespace need not be able to see that it exists.
+            if !error.is_forbidden() {
+                return Err(error.into());
+            }
+        }
+    }
+    let pods: Api<Pod> = Api::namespaced(cluster.client(), namespace);
+    let Some(pod) = find(&pods, namespace).await? else {
+        return Err(StatusError::NoPod { namespace: namespace.to_owned() });
+    };
+    match look(namespace, &pod, annotation(&pod).map(parse)) {
+        Ok(mut seen) => {
+            if !seen.is_over() {
+                seen.waiting = waiting(&pods).await;
+            }
+            Ok(seen)
+        }
+        Err(error) => Err(with_events(cluster, namespace, error).await),
+    }
+}
+
+/// What keeps pods of plugins from running. Who may not see them sees the status all the same.
+async fn waiting(pods: &Api<Pod>) -> Vec<Waiting> {
+    let selector = format!("{}={}", names::ROLE_LABEL, names::PLUGIN);
+    match pods.list(&ListParams::default().labels(&selector).limit(MAX_PODS)).await {
+        Ok(list) => sorted(list.items.iter().filter_map(Waiting::of).collect()),
+        Err(error) => {
+            tracing::warn!("{}", ClusterError::api("look at the pods of plugins", &error));
+            Vec::new()
+        }
+    }
+}
+
+/// By plugin and node.
+pub(super) fn sorted(mut waiting: Vec<Waiting>) -> Vec<Waiting> {
+    waiting.sort_by(|a, b| (&a.plugin, &a.node, &a.pod).cmp(&(&b.plugin, &b.node, &b.pod)));
+    waiting
+}
+
+/// Adds to a pod that does not start what happened to it last.
+pub(super) async fn with_events(cluster: &Cluster, namespace: &str, error: StatusError) -> StatusError {
+    match error {
+        StatusError::Pending { pod, namespace: of, waiting, .. } => {
+            let events = events(cluster, namespace, &pod).await;
+            StatusError::Pending { pod, namespace: of, waiting, events }
+        }
+        other => other,
+    }
+}
+
+async fn events(cluster: &Cluster, namespace: &str, pod: &str) -> Vec<String> {
+    let api: Api<Event> = Api::namespaced(cluster.client(), namespace);
+    let selector = format!("involvedObject.kind=Pod,involvedObject.name={pod}");
+    match api.list(&ListParams::default().fields(&selector).limit(ASKED_EVENTS)).await {
+        Ok(list) => lines(list.items),
+        Err(error) => {
+            tracing::debug!("{}", ClusterError::api(format!("list the events of pod `{pod}`"), &error));
+            Vec::new()
+        }
+    }
+}
+
+/// The last few, oldest first.
+fn lines(mut events: Vec<Event>) -> Vec<String> {
+    let at = |event: &Event| {
+        let times = [
+            event.last_timestamp.as_ref().map(|time| time.0),
+            event.event_time.as_ref().map(|time| time.0),
+            event.metadata.creation_timestamp.as_ref().map(|time| time.0),
+        ];
+        times.into_iter().flatten().next()
+    };
+    events.sort_by_key(at);
+    let skipped = events.len().saturating_sub(MAX_EVENTS);
+    let line = |event: &Event| {
+        let message = event.message.as_deref().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("{}: {message}", event.reason.as_deref().unwrap_or("Event"))
+    };
+    events.iter().skip(skipped).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_last_events_are_told_in_their_order() {
+        let event = |n: u32, time: serde_json::Value| {
+            let mut event =
+                json!({"metadata": {}, "involvedObject": {}, "reason": format!("R{n}"), "message": "a\n b"});
+            event.as_object_mut().unwrap().extend(time.as_object().unwrap().clone());
+            serde_json::from_value::<Event>(event).unwrap()
+        };
+        let mut all: Vec<_> =
+            (1..7).map(|n| event(n, json!({"lastTimestamp": format!("2026-11-20T13:0{n}:00Z")}))).collect();
+        all.push(event(9, json!({"eventTime": "2026-11-20T13:03:30.000000Z"})));
+        all.push(event(0, json!({})));
+        assert_eq!(lines(all), ["R3: a b", "R9: a b", "R4: a b", "R5: a b", "R6: a b"]);
+    }
+}

@@ -1,0 +1,169 @@
+//! What keeps a pod from running, read off the pod.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+
+use crate::names;
+
+/// Reasons that mean: the image is not there.
+const IMAGE: [&str; 6] = [
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "ErrImageNeverPull",
+    "ImageInspectError",
+    "RegistryUnavailable",
+];
+/// Reasons that every pod has for a while.
+const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
+
+/// A pod that does not run yet, or not any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// The pod.
+    pub pod: String,
+    /// The plugin whose pod it is; `None` for the aggregator's.
+    pub plugin: Option<String>,
+    /// The node that it is on, or is meant for; `None` as long as nobody knows.
+    pub node: Option<String>,
+    /// The reason as Kubernetes calls it, such as `ImagePullBackOff` or `Unschedulable`.
+    pub reason: String,
+    /// What Kubernetes says of it; may be empty.
+    pub message: String,
+    /// The image, where that is the trouble.
+    pub image: Option<String>,
+    /// Since when.
+    pub since: Option<Timestamp>,
+}
+
+impl Waiting {
+    /// What `pod` waits for; `None` if it does not wait.
+    #[must_use]
+    pub fn of(pod: &Pod) -> Option<Self> {
+        let status = pod.status.as_ref()?;
+        let (reason, message, image, at) = unschedulable(pod).or_else(|| {
+            let all = [&status.init_container_statuses, &status.container_statuses];
+            let waits: Vec<_> = all.into_iter().flatten().flatten().filter_map(container).collect();
+            // A trouble says more than a container that is only being made.
+            let trouble = waits.iter().find(|(reason, ..)| !STARTING.contains(&reason.as_str()));
+            trouble.or_else(|| waits.first()).cloned()
+        })?;
+        let label = |name: &str| pod.metadata.labels.as_ref().and_then(|labels| labels.get(name)).cloned();
+        Some(Self {
+            pod: pod.metadata.name.clone().unwrap_or_default(),
+            plugin: label(names::PLUGIN_LABEL),
+            node: pod.spec.as_ref().and_then(|spec| spec.node_name.clone().or_else(|| wanted_node(spec))),
+            reason,
+            message,
+            image,
+            since: at.or_else(|| pod.metadata.creation_timestamp.as_ref().map(|time| time.0)),
+        })
+    }
+
+    /// The image cannot be had.
+    #[must_use]
+    pub fn is_image_trouble(&self) -> bool {
+        IMAGE.contains(&self.reason.as_str())
+    }
+
+    /// It is on its way, as every pod is for a while.
+    #[must_use]
+    pub fn is_starting(&self) -> bool {
+        STARTING.contains(&self.reason.as_str())
+    }
+
+    /// One line for a person, without the time. Parts of it are foreign text: no line breaks, but otherwise as Kubernetes wrote it.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let what = match self.reason.as_str() {
+            reason if self.is_image_trouble() => match &self.image {
+                Some(image) => format!("image `{image}` cannot be pulled ({reason})"),
+                None => format!("image cannot be pulled ({reason})"),
+            },
+            "Unschedulable" => "no node fits".to_owned(),
+            "CrashLoopBackOff" => "crashes again and again (CrashLoopBackOff)".to_owned(),
+            "ContainerCreating" => "image being pulled, volumes being mounted".to_owned(),
+            "PodInitializing" => "init containers running".to_owned(),
+            other => format!("cannot start ({other})"),
+        };
+        let message = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
+        if message.is_empty() { what } else { format!("{what}: {message}") }
+    }
+}
+
+type Found = (String, String, Option<String>, Option<Timestamp>);
+
+fn unschedulable(pod: &Pod) -> Option<Found> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    let found = conditions.iter().find(|c| c.type_ == "PodScheduled" && c.status == "False")?;
+    let reason = found.reason.clone().unwrap_or_else(|| "Unschedulable".to_owned());
+    let since = found.last_transition_time.as_ref().map(|time| time.0);
+    Some((reason, found.message.clone().unwrap_or_default(), None, since))
+}
+
+fn container(status: &ContainerStatus) -> Option<Found> {
+    let waiting = status.state.as_ref()?.waiting.as_ref()?;
+    let reason = waiting.reason.clone().filter(|reason| !reason.is_empty())?;
+    let image = Some(status.image.clone()).filter(|image| !image.is_empty());
+    Some((reason, waiting.message.clone().unwrap_or_default(), image, None))
+}
+
+/// The node that a DaemonSet made the pod for, before it is bound to it.
+fn wanted_node(spec: &k8s_openapi::api::core::v1::PodSpec) -> Option<String> {
+    let required =
+        spec.affinity.as_ref()?.node_affinity.as_ref()?.required_during_scheduling_ignored_during_execution.as_ref()?;
+    let fields = required.node_selector_terms.iter().filter_map(|term| term.match_fields.as_ref()).flatten();
+    fields.filter(|field| field.key == "metadata.name").find_map(|field| field.values.as_ref()?.first().cloned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn pod(spec: Value, status: Value) -> Pod {
+        serde_json::from_value(json!({
+            "metadata": {"name": "p", "creationTimestamp": "2026-11-20T13:00:00Z", "labels": {"sonobuoy-plugin": "bench"}},
+            "spec": spec, "status": status,
+        }))
+        .unwrap()
+    }
+
+    fn waiting(reason: &str, message: &str) -> Value {
+        json!({"name": "plugin", "image": "r/i:1", "imageID": "", "ready": false, "restartCount": 0,
+               "state": {"waiting": {"reason": reason, "message": message}}})
+    }
+
+    #[test]
+    fn troubles_are_told_and_say_more_than_a_start() {
+        let spec = json!({"nodeName": "n1", "containers": []});
+        let both = json!({"phase": "Pending", "containerStatuses": [
+            waiting("ContainerCreating", ""), waiting("ImagePullBackOff", "Back-off\npulling image")]});
+        let found = Waiting::of(&pod(spec.clone(), both)).unwrap();
+        assert_eq!(found.words(), "image `r/i:1` cannot be pulled (ImagePullBackOff): Back-off pulling image");
+        assert_eq!((found.plugin.as_deref(), found.node.as_deref()), (Some("bench"), Some("n1")));
+        assert!(found.is_image_trouble() && !found.is_starting() && found.since.is_some());
+        let starting = json!({"phase": "Pending", "containerStatuses": [waiting("ContainerCreating", "")]});
+        assert!(Waiting::of(&pod(spec.clone(), starting)).unwrap().is_starting());
+        let running = json!({"phase": "Running", "containerStatuses": [
+            {"name": "plugin", "image": "", "imageID": "", "ready": true, "restartCount": 0, "state": {"running": {}}}]});
+        assert_eq!(Waiting::of(&pod(spec, running)), None);
+    }
+
+    #[test]
+    fn a_pod_that_no_node_takes_names_the_node_it_is_for() {
+        let spec = json!({"containers": [], "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["worker-7"]}]}]}}}});
+        let status = json!({"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False",
+            "reason": "Unschedulable", "message": "0/12 nodes are available"}]});
+        let found = Waiting::of(&pod(spec, status)).unwrap();
+        assert_eq!(found.node.as_deref(), Some("worker-7"));
+        assert_eq!(found.words(), "no node fits: 0/12 nodes are available");
+    }
+
+    #[test]
+    fn a_pod_without_anything_waits_for_nothing() {
+        assert_eq!(Waiting::of(&Pod::default()), None);
+        assert_eq!(Waiting::of(&pod(json!({"containers": []}), json!({}))), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! The run's authority in a Secret: a restarted aggregator is still trusted by the workers that are there.
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::Api;
+use kube::api::{Patch, PatchParams, PostParams};
+use plumbline_aggregator::{BoxFuture, DispatchError, Vault};
+use plumbline_core::RunId;
+
+use crate::cluster::Cluster;
+use crate::error::ClusterError;
+use crate::names;
+
+/// The key in the Secret.
+const KEY: &str = "authority.pem";
+/// Annotation with the run that the authority belongs to: a Secret that an earlier run left behind is of no use to this one.
+const RUN_ANNOTATION: &str = "plumbline.dev/run";
+
+/// Keeps the authority of one run in the Secret [`names::AUTHORITY_SECRET`].
+pub struct SecretVault {
+    api: Api<Secret>,
+    run: RunId,
+    owner: Option<OwnerReference>,
+}
+
+impl SecretVault {
+    /// A vault in this namespace. With an owner, the Secret goes when the owner goes.
+    #[must_use]
+    pub fn new(cluster: &Cluster, namespace: &str, run: RunId, owner: Option<OwnerReference>) -> Self {
+        Self { api: Api::namespaced(cluster.client(), namespace), run, owner }
+    }
+
+    async fn read(&self) -> Result<Option<String>, ClusterError> {
+        let what = format!("read secret `{}`", names::AUTHORITY_SECRET);
+        let found = self.api.get_opt(names::AUTHORITY_SECRET).await;
+        let Some(secret) = found.map_err(|error| ClusterError::api(&what, &error))? else { return Ok(None) };
+        let run = secret.metadata.annotations.as_ref().and_then(|all| all.get(RUN_ANNOTATION));
+        if run != Some(&self.run.to_string()) {
+            return Ok(None);
+        }
+        let text = secret.data.and_then(|mut data| data.remove(KEY));
+        text.map(|ByteString(bytes)| {
+            String::from_utf8(bytes).map_err(|_| ClusterError::new(&what, format!("`{KEY}` is not text")))
+        })
+        .transpose()
+    }
+
+    async fn write(&self, pem: &str) -> Result<(), ClusterError> {
+        let name = names::AUTHORITY_SECRET;
+        let data = [(KEY.to_owned(), ByteString(pem.as_bytes().to_vec()))].into();
+        let secret = Secret {
+            metadata: ObjectMeta {
+                name: Some(name.to_owned()),
+                labels: Some([(names::COMPONENT_LABEL.to_owned(), names::COMPONENT_VALUE.to_owned())].into()),
+                annotations: Some([(RUN_ANNOTATION.to_owned(), self.run.to_string())].into()),
+                owner_references: self.owner.clone().map(|owner| vec![owner]),
+                ..ObjectMeta::default()
+            },
+            data: Some(data),
+            ..Secret::default()
+        };
+        match self.api.create(&PostParams::default(), &secret).await {
+            Ok(_) => Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 409 => {
+                // Of an earlier run, which is over: there is one run in a namespace.
+                let patched = self.api.patch(name, &PatchParams::default(), &Patch::Merge(&secret)).await;
+                patched.map(|_| ()).map_err(|error| ClusterError::api(format!("replace secret `{name}`"), &error))
+            }
+            Err(error) => Err(ClusterError::api(format!("create secret `{name}`"), &error)),
+        }
+    }
+}
+
+impl Vault for SecretVault {
+    fn load(&self) -> BoxFuture<'_, Result<Option<String>, DispatchError>> {
+        Box::pin(async { self.read().await.map_err(|error| DispatchError::new(error.to_string())) })
+    }
+
+    fn keep<'a>(&'a self, pem: &'a str) -> BoxFuture<'a, Result<(), DispatchError>> {
+        Box::pin(async move { self.write(pem).await.map_err(|error| DispatchError::new(error.to_string())) })
+    }
+}

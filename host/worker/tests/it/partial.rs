@@ -1,0 +1,46 @@
+//! The aggregator wants what the plugin has so far.
+
+use http::StatusCode;
+use plumbline_worker::{Ended, Shutdown};
+
+use crate::aggregator::{Aggregator, Run, soon};
+use crate::delivery::say_done;
+
+#[tokio::test]
+async fn what_there_is_so_far_is_sent_once_and_the_worker_goes_on() {
+    let run = Run::new();
+    let mut aggregator = Aggregator::answering(&run, |heard| match heard.kind() {
+        "heartbeat" => (StatusCode::OK, r#"{"send-partial":true}"#.to_owned()),
+        _ => (StatusCode::OK, String::new()),
+    })
+    .await;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("half.txt"), "half").unwrap();
+    let worker = tokio::spawn(Box::pin(run.worker(aggregator.address, dir.path()).run(Shutdown::new())));
+
+    let partial = aggregator.next("partial").await;
+    assert_eq!(partial.path, "/api/v1/partial/global/node-check");
+    assert_eq!(partial.header("content-type"), Some("application/gzip"));
+
+    say_done(dir.path(), "half.txt");
+    assert_eq!(aggregator.next("results").await.header("content-disposition"), Some("attachment;filename=half.txt"));
+    assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
+    assert!(aggregator.rest("partial").is_empty(), "asked again and again, and sent once");
+}
+
+#[tokio::test]
+async fn a_plugin_that_ended_well_without_a_done_file_is_sent_whole() {
+    let run = Run::new();
+    let mut aggregator = Aggregator::start(&run).await;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("report.txt"), "all is well").unwrap();
+    let (tell, ended) = tokio::sync::oneshot::channel::<()>();
+    let worker = run.worker(aggregator.address, dir.path()).with_companions(async { drop(ended.await) });
+    let worker = tokio::spawn(Box::pin(worker.run(Shutdown::new())));
+    aggregator.next("hello").await;
+    tell.send(()).unwrap();
+    let sent = aggregator.next("results").await;
+    assert_eq!(sent.header("content-type"), Some("application/gzip"));
+    assert_eq!(sent.header("content-disposition"), Some("attachment;filename=results.tar.gz"));
+    assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
+}
