@@ -38,11 +38,13 @@ pub(super) struct Capture {
     namespace: String,
     tree: PathBuf,
     gate: Arc<Semaphore>,
+    /// Bytes of one container's log: [`MAX_BYTES`].
+    limit: u64,
 }
 
 impl Capture {
     pub(super) fn new(cluster: Cluster, namespace: String, tree: PathBuf) -> Self {
-        Self { cluster, namespace, tree, gate: Arc::new(Semaphore::new(AT_ONCE)) }
+        Self { cluster, namespace, tree, gate: Arc::new(Semaphore::new(AT_ONCE)), limit: MAX_BYTES }
     }
 
     /// Reads the logs of all containers of a pod that have run. What cannot be read is told in the log of the run, and what was read of it
@@ -66,13 +68,13 @@ impl Capture {
     async fn one(&self, log: &Log<'_>) -> Result<(), ClusterError> {
         let late = || ClusterError::new(log.what(), format!("nothing came for {} s", SILENCE.as_secs()));
         // One byte more than is kept, to know whether there was more.
-        let stream = tokio::time::timeout(SILENCE, log.stream(&self.cluster, MAX_BYTES + 1)).await;
+        let stream = tokio::time::timeout(SILENCE, log.stream(&self.cluster, self.limit + 1)).await;
         let mut stream = pin!(stream.map_err(|_| late())??);
         let kept = |error: io::Error| ClusterError::new("keep a log of a pod", chain(&error));
         let path = path(&self.tree, log);
         let (temporary, file) = create(&path).map_err(kept)?;
         let mut file = tokio::fs::File::from_std(file);
-        let mut left = MAX_BYTES;
+        let mut left = self.limit;
         let mut piece = vec![0; PIECE];
         let broken = loop {
             let read = match tokio::time::timeout(SILENCE, stream.read(&mut piece)).await {
@@ -85,7 +87,8 @@ impl Capture {
             file.write_all(piece.get(..wanted).unwrap_or_default()).await.map_err(kept)?;
             left -= wanted as u64;
             if wanted < read {
-                file.write_all(b"\n[cut here: the log is longer than 64 MiB]\n").await.map_err(kept)?;
+                let told = format!("\n[cut here: the log is longer than {} bytes]\n", self.limit);
+                file.write_all(told.as_bytes()).await.map_err(kept)?;
                 break None;
             }
         };
@@ -114,4 +117,39 @@ fn create(path: &Path) -> io::Result<(NamedTempFile, std::fs::File)> {
         tempfile::Builder::new().prefix(".log-").permissions(Permissions::from_mode(0o644)).tempfile_in(dir)?;
     let file = temporary.reopen()?;
     Ok((temporary, file))
+}
+
+#[cfg(test)]
+mod tests {
+    use plumbline_apidouble::ApiDouble;
+    use serde_json::json;
+
+    use super::super::samples::{facts, pod_with, running};
+    use super::*;
+    use crate::cluster::ConnectOptions;
+
+    #[tokio::test]
+    async fn a_log_that_is_too_long_is_cut_and_says_so_and_a_later_one_replaces_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let double = ApiDouble::start().await.unwrap();
+        std::fs::write(dir.path().join("kubeconfig"), double.kubeconfig()).unwrap();
+        let options = ConnectOptions { kubeconfig: Some(dir.path().join("kubeconfig")), context: None };
+        let cluster = Cluster::connect(&options).await.unwrap();
+        let pod = pod_with("a", "w1", json!({"waiting": {}}), running());
+        double.put("pods", pod.clone());
+        double.set_log("ns", "a", "sonobuoy-worker", "0123456789abcdef");
+        let capture = |limit| Capture { limit, ..Capture::new(cluster.clone(), "ns".into(), dir.path().join("tree")) };
+        let log = dir.path().join("tree/podlogs/ns/a/logs/sonobuoy-worker.txt");
+
+        capture(10).pod(&facts(&pod)).await;
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789\n[cut here: the log is longer than 10 bytes]\n");
+        assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o644);
+        capture(16).pod(&facts(&pod)).await;
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789abcdef");
+        // What cannot be read any more stays.
+        double.remove("pods", "ns", "a");
+        double.deny("get", "pods/log");
+        capture(16).pod(&facts(&pod)).await;
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789abcdef");
+    }
 }
