@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
     let result = match cli.command {
-        Command::Run(args) => commands::run::run(args, &cli.global),
+        Command::Run(args) => commands::run::run(*args, &cli.global),
         Command::Status(args) => commands::status::status(&args, &cli.global),
         Command::Wait(args) => commands::wait::wait(&args, &cli.global),
         Command::Results(args) => commands::results::results(&args, &cli.global),

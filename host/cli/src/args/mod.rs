@@ -117,7 +117,8 @@ pub(crate) enum ExitCodes {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run plugins, wait for their results, and say how it went
-    Run(RunArgs),
+    // In a box: it has several times the options of any other.
+    Run(Box<RunArgs>),
     /// Show how a run goes
     Status(StatusArgs),
     /// Wait for a run in a cluster to end, and say how it went

@@ -1,5 +1,5 @@
 //! Against servers on loopback: an HTTP server of our own, and a server that speaks S3.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod put;
 mod s3;

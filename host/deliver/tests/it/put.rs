@@ -14,10 +14,13 @@ use plumbline_deliver::{DeliverError, Destination};
 
 use crate::archive;
 
+/// Path, authorization and body of a request.
+type Taken = (String, Option<String>, Vec<u8>);
+
 #[derive(Clone, Default)]
 struct Seen {
     requests: Arc<AtomicU32>,
-    bodies: Arc<Mutex<Vec<(String, Option<String>, Vec<u8>)>>>,
+    bodies: Arc<Mutex<Vec<Taken>>>,
 }
 
 async fn body(body: Body) -> Vec<u8> {

@@ -116,6 +116,11 @@ fn container(options: &ManifestOptions, modules: &[String]) -> Value {
         },
         "terminationMessagePolicy": "FallbackToLogsOnError",
     });
+    let own = &config.plumbline;
+    if !own.upload_secret.is_empty() {
+        // All of its keys: which of them storage wants is for the storage's client to know.
+        put(&mut container, "envFrom", json!([{"secretRef": {"name": own.upload_secret}}]));
+    }
     if config.security_context_mode != SecurityContextMode::None {
         let context = json!({
             "allowPrivilegeEscalation": false,

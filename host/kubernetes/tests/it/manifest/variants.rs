@@ -226,3 +226,13 @@ fn a_person_is_told_why() {
     let few = Needs { queries: Queries::Nothing, cluster_admin: BTreeSet::new() };
     assert_eq!(why(&few).len(), 2);
 }
+
+#[test]
+fn credentials_for_the_archive_come_from_a_secret() {
+    let objects = with(Permissions::Minimal, |options| {
+        "s3://audits/nightly".clone_into(&mut options.config.plumbline.upload_url);
+        "storage".clone_into(&mut options.config.plumbline.upload_secret);
+    });
+    let pod = objects.iter().find(|object| object["kind"] == "Pod").unwrap();
+    assert_eq!(pod["spec"]["containers"][0]["envFrom"], serde_json::json!([{"secretRef": {"name": "storage"}}]));
+}
