@@ -25,7 +25,8 @@ fn query_prints_where_it_is() {
     let double = cluster(&bed);
     double.deny("list", "services");
     bed.write("config.json", r#"{"resources": ["services", "namespaces"], "QPS": 1000}"#);
-    let done = bed.plumbline(&["query", "--kubeconfig", "kubeconfig", "--config", "config.json", "-o", "out"]).expect(0);
+    let done =
+        bed.plumbline(&["query", "--kubeconfig", "kubeconfig", "--config", "config.json", "-o", "out"]).expect(0);
     assert_eq!(done.out, "out\n");
     assert!(done.err.contains("warning: services in namespace `default`: failed to list services"), "{}", done.err);
     assert!(bed.path("out/resources/cluster/core_v1_namespaces.json").exists());
