@@ -4,8 +4,8 @@
 
 mod bed;
 mod broken_off;
+mod cluster_status;
 mod filter;
-mod in_cluster;
 mod outcome;
 mod plugins;
 mod process;

@@ -179,7 +179,7 @@ pub async fn publish_last(options: &PublishOptions, status: RunStatus) -> Result
         annotate(options, &status, &mut limit).await
     };
     let level = attempt
-        .retry(backoff.clone())
+        .retry(backoff)
         // A pod that is gone does not come back under the same name; everything else may get better, permissions too.
         .when(|error| !error.is_not_found())
         .notify(|error, _| {

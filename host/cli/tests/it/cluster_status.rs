@@ -97,10 +97,7 @@ fn what_goes_on_is_shown_in_each_form() {
         }),
     );
     insta::assert_snapshot!("summary", cluster.shown(&cluster.plumbline(&["status"]).expect(0)));
-    insta::assert_snapshot!(
-        "all",
-        cluster.shown(&cluster.plumbline(&["status", "--show-all", "--json"]).expect(0))
-    );
+    insta::assert_snapshot!("all", cluster.shown(&cluster.plumbline(&["status", "--show-all", "--json"]).expect(0)));
     insta::assert_snapshot!("wide", cluster.shown(&cluster.plumbline(&["status", "-o", "wide"]).expect(0)));
     let line = cluster.plumbline(&["status", "--json"]).expect(0).out;
     assert_eq!(line.lines().count(), 1);
