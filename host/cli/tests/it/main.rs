@@ -4,7 +4,6 @@
 
 mod bed;
 mod broken_off;
-mod cluster_status;
 mod filter;
 mod outcome;
 mod plugins;
@@ -13,4 +12,5 @@ mod reprocess;
 mod results;
 mod small;
 mod status;
+mod status_in_cluster;
 mod usage;
