@@ -2,7 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 
+use crate::e2e;
 use crate::error::Error;
+use crate::image;
 
 /// What `cargo xtask help` prints.
 pub(crate) const HELP: &str = "\
@@ -21,6 +23,13 @@ Work:
                   feed generated input to one fuzz target until it is interrupted, or to each for a minute;
                   ARGS go to the target (libFuzzer). Needs a nightly toolchain and cargo-fuzz
   dist            set up, then build the release binary; prints its path and size
+  image [--output FILE] [--tag NAME] [--optimised] [--binary FILE]
+                  set up, build a static binary, and write an image archive that containerd, podman and docker load; needs
+                  none of them. --optimised links as a release is linked, which takes minutes more
+  e2e [--nodes 1|3] [--keep] [-- ARGS…]
+                  run the end-to-end tests against a real cluster: the one of PLUMBLINE_E2E_KUBECONFIG, or one that is put up
+                  on this machine and down again (not with --keep); skipped, with the reason, where neither is possible.
+                  ARGS go to the test binary (docs/e2e.md)
 
 Checks:
   check           everything but the tests: format, lints, documentation, the dependency rules and, where CI is set, that
@@ -35,6 +44,8 @@ Environment:
                     2  `rustup target add` (not when RUSTUP_AUTO_INSTALL is 0)
                     3  built from Debian's source package of the same Rust version
                     4  Debian's packaged Rust (rustc-web) with a standard library built from its own source
+  PLUMBLINE_E2E_KUBECONFIG, PLUMBLINE_E2E_IMAGE, PLUMBLINE_E2E_BINARY, PLUMBLINE_TESTCLUSTER
+                  for e2e: the cluster, the image that it can pull, the program, the scripts of a test cluster (docs/e2e.md)
   XDG_CACHE_HOME  what is built once for all checkouts is kept in $XDG_CACHE_HOME/plumbline (default: ~/.cache/plumbline)
 ";
 
@@ -50,6 +61,8 @@ pub(crate) enum Task {
     /// The target, or all; arguments for it.
     Fuzz(Option<OsString>, Vec<OsString>),
     Dist,
+    Image(image::Options),
+    E2e(e2e::Options),
     Check,
     Deny,
 }
@@ -65,6 +78,8 @@ impl Task {
             Some("test") => return Ok(Self::Test(rest)),
             Some("bench") => return Ok(Self::Bench(without_separator(rest))),
             Some("fuzz") => return fuzz(rest),
+            Some("image") => return image::Options::parse(rest).map(Self::Image),
+            Some("e2e") => return e2e::Options::parse(rest).map(Self::E2e),
             Some("help" | "--help" | "-h") => Self::Help,
             Some("setup") => Self::Setup,
             Some("modules") => Self::Modules,
@@ -122,7 +137,10 @@ mod tests {
             .filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')))
             .filter_map(|line| line.split_whitespace().next())
             .collect();
-        assert_eq!(commands, ["setup", "modules", "run", "test", "bench", "fuzz", "dist", "check", "deny", "help"]);
+        assert_eq!(
+            commands,
+            ["setup", "modules", "run", "test", "bench", "fuzz", "dist", "image", "e2e", "check", "deny", "help"]
+        );
         for command in commands {
             assert!(parse(command).is_ok(), "{command}");
         }

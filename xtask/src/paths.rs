@@ -37,6 +37,11 @@ impl Workspace {
         self.root.join("target/modules-build")
     }
 
+    /// Where the binary for the image is built, with other flags than everything else, and the image archive is written.
+    pub(crate) fn image(&self) -> PathBuf {
+        self.root.join("target/image")
+    }
+
     /// Where cargo puts what it builds for this machine.
     pub(crate) fn target(&self) -> PathBuf {
         let set = env::var_os("CARGO_TARGET_DIR").or_else(|| env::var_os("CARGO_BUILD_TARGET_DIR"));

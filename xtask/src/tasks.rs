@@ -12,7 +12,7 @@ use crate::paths::Workspace;
 use crate::report::say;
 use crate::steps::Outcome;
 use crate::wasm_std::WasmStd;
-use crate::{check, fuzz, local_run, modules, process, steps, wasm_std};
+use crate::{check, e2e, fuzz, image, local_run, modules, process, steps, wasm_std};
 
 /// Does it.
 pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
@@ -36,6 +36,8 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
         }
         Task::Fuzz(target, args) => return fuzz::run(&workspace, target.as_deref(), &args),
         Task::Dist => dist(&workspace)?,
+        Task::Image(options) => image::image(&workspace, &options)?,
+        Task::E2e(options) => return e2e::e2e(&workspace, &options),
         Task::Check => check::check(&workspace)?,
         Task::Deny => deny(&workspace)?,
     }

@@ -49,22 +49,39 @@ impl std::fmt::Debug for WorkerAccess {
     }
 }
 
-/// Whether, and when, workers were heard of last: what a monitor asks that wonders whether they reach the aggregator at all.
+/// Whether, and when, workers were heard of last: what a monitor asks that wonders whether they reach the aggregator at all. And whether
+/// a result is still missing: what it asks before it tells that one will not arrive.
 #[derive(Clone)]
-pub struct Heard(Arc<Look>);
+pub struct Heard {
+    look: Arc<Look>,
+    missing: Arc<Missing>,
+}
 
 type Look = dyn Fn(&ResultKey) -> Option<Timestamp> + Send + Sync;
+type Missing = dyn Fn(&ResultKey) -> bool + Send + Sync;
 
 impl Heard {
-    /// Answers with what `look` finds.
+    /// Answers with what `look` finds; every result is missing.
     pub fn new(look: impl Fn(&ResultKey) -> Option<Timestamp> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(look))
+        Self { look: Arc::new(look), missing: Arc::new(|_| true) }
+    }
+
+    /// The same, and `missing` tells which results are.
+    #[must_use]
+    pub fn with_missing(self, missing: impl Fn(&ResultKey) -> bool + Send + Sync + 'static) -> Self {
+        Self { missing: Arc::new(missing), ..self }
     }
 
     /// When the worker of this result was heard of last; `None`: never.
     #[must_use]
     pub fn at(&self, key: &ResultKey) -> Option<Timestamp> {
-        (self.0)(key)
+        (self.look)(key)
+    }
+
+    /// Whether this result is neither in nor known to fail.
+    #[must_use]
+    pub fn is_missing(&self, key: &ResultKey) -> bool {
+        (self.missing)(key)
     }
 }
 

@@ -34,6 +34,9 @@ pub struct RunRecord {
     pub plugins: Vec<PluginRecord>,
     /// Seconds that each plugin has, 0 for no limit.
     pub timeout_seconds: u64,
+    /// Seconds that the whole run has from its start, 0 for no limit.
+    #[serde(default)]
+    pub deadline_seconds: u64,
 }
 
 /// A plugin of the run.

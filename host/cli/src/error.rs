@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use plumbline_core::verdict::Verdict;
+use plumbline_kubernetes::ClusterError;
 
 /// Exit codes that are no verdict over results (docs/exit-codes.md).
 pub(crate) const USAGE: u8 = 2;
@@ -42,6 +43,14 @@ impl CliError {
             io::ErrorKind::BrokenPipe => Self { code: PIPE_CLOSED, silent: true, ..told },
             _ => told,
         }
+    }
+
+    /// What a cluster did not do.
+    pub(crate) fn cluster(error: &ClusterError) -> Self {
+        let mut told = Self::system(format!("failed to {}", error.what));
+        told.causes.push(error.cause.clone());
+        told.hint.clone_from(&error.hint);
+        told
     }
 
     /// Why: an error and what it was caused by. A cause whose text the error before it already tells is left out.

@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod compat;
 mod error;
 mod limits;
 mod logging;
@@ -14,19 +15,21 @@ mod tree;
 mod trees;
 mod ui;
 
+use std::env;
 use std::process::ExitCode;
 
-use clap::Parser;
+use compat::Name;
 
-use args::{Cli, Color, Command, PluginCommand, WorkerCommand};
+use args::{Color, Command, GetCommand, PluginCommand, WorkerCommand};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let name = Name::of(env::args_os().next().as_deref());
+    let cli = match name.parse(env::args_os()) {
         Ok(cli) => cli,
         Err(error) => {
             // Help goes to stdout with code 0, complaints to stderr; when nobody reads either, the code still tells.
             let _ = error.print();
-            return if error.use_stderr() { ExitCode::from(error::USAGE) } else { ExitCode::SUCCESS };
+            return if error.use_stderr() { name.usage() } else { ExitCode::SUCCESS };
         }
     };
     match cli.global.color {
@@ -39,17 +42,29 @@ fn main() -> ExitCode {
         Command::Status(args) => commands::status::status(&args, &cli.global),
         Command::Wait(args) => commands::wait::wait(&args, &cli.global),
         Command::Results(args) => commands::results::results(&args, &cli.global),
+        Command::Retrieve(args) => commands::retrieve::retrieve(&args, &cli.global),
+        Command::Delete(args) => commands::delete::delete(&args, &cli.global),
+        Command::Get(args) => match args.command {
+            GetCommand::Pod(args) => commands::get::pod(&args, &cli.global),
+        },
+        Command::Splat(args) => Ok(commands::splat::splat(&args)),
+        Command::ArchivePiece(args) => commands::piece::piece(&args),
+        Command::Gen(args) => commands::generate::generate(&args, &cli.global),
+        Command::Logs(args) => commands::logs::logs(&args, &cli.global),
+        Command::Query(args) => commands::query::query(&args, &cli.global),
         Command::Plugin(args) => match args.command {
             PluginCommand::Process(args) => commands::process::process(&args, &cli.global),
             PluginCommand::List => commands::list::list(&cli.global),
         },
         Command::Version(args) => commands::version::version(&args),
         Command::Completion { shell } => commands::completion::completion(shell),
+        Command::Aggregator(args) => commands::aggregator::aggregator(&args, &cli.global),
         Command::Worker(args) => match args.command {
             WorkerCommand::Global(role) => commands::worker::global(&role, &cli.global),
             WorkerCommand::SingleNode(args) => commands::worker::single_node(&args, &cli.global),
             WorkerCommand::Facts(args) => commands::facts::facts(&args),
         },
+        Command::TestPlugin(args) => commands::test_plugin::test_plugin(&args),
     };
-    result.unwrap_or_else(|error| error.report())
+    result.unwrap_or_else(|error| name.error(error.report()))
 }

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compact;
+pub mod config;
 pub mod definition;
 pub mod driver;
 pub mod duration;
@@ -23,6 +24,7 @@ pub mod time;
 pub mod verdict;
 pub mod walk;
 
+pub use config::Config;
 pub use definition::Definition;
 pub use driver::Driver;
 pub use item::{FlatItem, Item, Meta};

@@ -27,6 +27,9 @@ pub struct RunStatus {
     /// How much was left out to make it fit where it stands ([`crate::compact::Level`] as text); `None`: nothing. Ours.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub compacted: Option<String>,
+    /// Where the archive was sent to, or why it could not be sent. Ours: left out when nobody wanted it sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<String>,
     /// When the aggregator wrote it. Ours: an old one tells a dead aggregator from a quiet one.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<Timestamp>,

@@ -36,6 +36,8 @@ impl Cluster {
     pub async fn connect(options: &ConnectOptions) -> Result<Self, ClusterError> {
         let (mut config, name) = load(options).await?;
         config.connect_timeout = Some(CONNECT_TIMEOUT);
+        // Who asks decides how long it is worth trying, and wants to know what the server said meanwhile.
+        config.default_retry = false;
         // Logs, watches and exec sessions may be silent for long: no read timeout (it is what the client does by itself).
         let client = Client::try_from(config).map_err(|error| {
             ClusterError::new("use the kubeconfig", chain(&error))
@@ -55,6 +57,8 @@ impl Cluster {
         };
         let mut config = Config::incluster().map_err(|error| failed(&error))?;
         config.connect_timeout = Some(CONNECT_TIMEOUT);
+        // Who asks decides how long it is worth trying, and wants to know what the server said meanwhile.
+        config.default_retry = false;
         let client = Client::try_from(config).map_err(|error| failed(&error))?;
         Ok(Self { client, name: "this pod's cluster".to_owned() })
     }

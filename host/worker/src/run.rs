@@ -299,7 +299,7 @@ impl Worker {
 
     /// Stays as long as the mode wants, or until told to end.
     async fn stay(&self, shutdown: &Shutdown) {
-        let Mode::SingleNode { sleep } = self.mode else { return };
+        let (Mode::Global { sleep } | Mode::SingleNode { sleep }) = self.mode;
         let sleep = async {
             match u64::try_from(sleep) {
                 Ok(seconds) => tokio::time::sleep(Duration::from_secs(seconds)).await,

@@ -42,9 +42,13 @@ pub struct Settings {
     pub config: serde_json::Map<String, serde_json::Value>,
     /// What each plugin has from its launch to its last result, unless its definition says otherwise. `None`: no limit.
     pub timeout: Option<Duration>,
+    /// What the whole run has, from its beginning to its last result. `None`: no limit.
+    pub deadline: Option<Duration>,
     /// How long workers may take to send what their plugin has so far once its time is up; zero: nobody is asked. Workers hear of it
     /// with their next heartbeat, so less than a minute is of little use.
     pub collect: Duration,
+    /// A run without plugins is wanted: it only asks what its dispatcher knows of the place.
+    pub survey_only: bool,
     /// What uploads may use.
     pub receive: ReceiveLimits,
     /// What modules may use.
@@ -63,7 +67,9 @@ impl Default for Settings {
             id: None,
             config: serde_json::Map::new(),
             timeout: Some(Duration::from_secs(21_600)),
+            deadline: None,
             collect: Duration::ZERO,
+            survey_only: false,
             receive: ReceiveLimits::default(),
             limits: LimitPolicy::default(),
             output: PathBuf::from("."),
@@ -113,7 +119,7 @@ impl Run {
             None => (new_record(&sources, &settings), Begun::New),
         };
         let sources = if begun == Begun::Continued { recorded_sources(&record)? } else { sources };
-        if sources.is_empty() {
+        if sources.is_empty() && !settings.survey_only {
             return Err(RunError::NoPlugins);
         }
         let mut plugins = sources
@@ -241,6 +247,7 @@ fn new_record(sources: &[Source], settings: &Settings) -> RunRecord {
         started: Timestamp::now(),
         plugins,
         timeout_seconds: settings.timeout.map_or(0, |timeout| timeout.as_secs()),
+        deadline_seconds: settings.deadline.map_or(0, |deadline| deadline.as_secs().max(1)),
     }
 }
 

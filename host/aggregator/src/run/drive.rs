@@ -17,6 +17,8 @@ use crate::state::State;
 pub(super) struct Ready {
     pub(super) launch: Launch,
     pub(super) timeout: Option<Duration>,
+    /// When the time of the whole run is up.
+    pub(super) deadline: Option<Timestamp>,
     /// How long workers may take to send what they have once the time is up.
     pub(super) collect: Duration,
 }
@@ -24,6 +26,12 @@ pub(super) struct Ready {
 impl Ready {
     fn plugin(&self) -> &PluginName {
         &self.launch.definition.name
+    }
+
+    /// What the plugin has from now on: its own time, but not more than is left of the run's.
+    fn time(&self) -> Option<Duration> {
+        let left = self.deadline.map(|at| Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default());
+        self.timeout.into_iter().chain(left).min()
     }
 }
 
@@ -57,20 +65,26 @@ async fn one(ready: Ready, state: State, dispatcher: Arc<dyn Dispatcher>, report
     if state.read(|ledger| ledger.is_plugin_complete(&plugin, Timestamp::now())) {
         return;
     }
+    if ready.deadline.is_some() && ready.time().is_some_and(|left| left.is_zero()) {
+        tracing::warn!(%plugin, "not launched: the time of the run is up");
+        record(&state, Event::TimedOut { plugin });
+        return;
+    }
     record(&state, Event::Launched { plugin: plugin.clone() });
     tracing::info!(%plugin, "launched");
+    let (time, patience) = (ready.time(), ready.collect);
     if let Err(error) = dispatcher.launch(ready.launch, reports).await {
         tracing::error!(%plugin, "failed to launch: {error}");
         record(&state, Event::LaunchFailed { plugin, reason: error.message });
         return;
     }
     let complete = complete(&plugin, &state);
-    match ready.timeout {
+    match time {
         None => complete.await,
         Some(timeout) => {
             if tokio::time::timeout(timeout, complete).await.is_err() {
                 tracing::warn!(%plugin, "no result after {} s", timeout.as_secs());
-                collect(&plugin, &state, ready.collect).await;
+                collect(&plugin, &state, patience).await;
                 record(&state, Event::TimedOut { plugin });
             }
         }

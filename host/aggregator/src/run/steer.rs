@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use plumbline_archive::layout;
-use plumbline_core::ledger::{Effect, ErrorRecord, Event};
+use plumbline_core::ledger::{Effect, ErrorRecord, Event, KeyState};
 use plumbline_core::{PluginName, ResultKey};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -128,14 +128,26 @@ impl Run {
                 Some(timeout) => (!timeout.is_zero()).then_some(timeout),
                 None => (self.record.timeout_seconds > 0).then(|| Duration::from_secs(self.record.timeout_seconds)),
             };
-            ready.push(Ready { launch, timeout, collect: self.settings.collect });
+            ready.push(Ready { launch, timeout, deadline: self.deadline(), collect: self.settings.collect });
         }
         Ok(ready)
     }
 
     fn heard(&self) -> Heard {
-        let state = self.state.clone();
-        Heard::new(move |key| state.read(|ledger| ledger.last_heard(key)))
+        let (state, results) = (self.state.clone(), self.state.clone());
+        Heard::new(move |key| state.read(|ledger| ledger.last_heard(key))).with_missing(move |key| {
+            results.read(|ledger| {
+                !matches!(ledger.state(key), None | Some(KeyState::Received { .. } | KeyState::Failed { .. }))
+            })
+        })
+    }
+
+    fn deadline(&self) -> Option<Timestamp> {
+        let seconds = i64::try_from(self.record.deadline_seconds).unwrap_or(i64::MAX);
+        (seconds > 0).then(|| {
+            let limit = SignedDuration::from_secs(seconds);
+            self.record.started.checked_add(limit).unwrap_or(Timestamp::MAX)
+        })
     }
 
     fn recorded_errors(&self) -> Vec<(ResultKey, ErrorRecord)> {

@@ -72,3 +72,19 @@ async fn nothing_partial_is_taken_of_a_stranger() {
     assert!(matches!(error, ClientError::Refused { status, .. } if status == 403), "{error}");
     live.interrupt().await;
 }
+
+#[tokio::test]
+async fn when_the_time_of_the_run_is_up_nothing_more_is_launched() {
+    let mut bed = Bed::new();
+    bed.settings.deadline = Some(Duration::from_secs(1));
+    let second = source("second", "Job", "  order: 1");
+    let mut live = bed.live(vec![source("first", "Job", "plumbline:\n  timeout: 0s"), second], &[]).await;
+    assert_eq!(live.launch().await.definition.name.as_str(), "first");
+    let finished = live.finished().await;
+    assert_eq!(finished.verdict, Verdict::Incomplete);
+    let archive = Archive::of(&finished);
+    for plugin in ["first", "second"] {
+        let error = archive.text(&format!("plugins/{plugin}/errors/global/error.json"));
+        assert!(error.contains("timeout"), "{plugin}: {error}");
+    }
+}

@@ -1,21 +1,41 @@
 //! The command line.
 
+mod aggregator;
 mod cluster;
+mod cluster_run;
+mod delete;
+mod generate;
+mod get;
+mod logs;
+mod minutes;
 mod plugin;
+mod query;
 mod results;
+mod retrieve;
 mod run;
 mod status;
+mod test_plugin;
 mod time;
 mod worker;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
+pub(crate) use cluster_run::{ClusterRunArgs, RbacChoice};
+pub(crate) use delete::{DeleteArgs, RbacArg};
+pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs};
+pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
+pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
+pub(crate) use query::QueryArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
-pub(crate) use run::{RunArgs, RunFormat, WaitOutput};
+pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
+pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
 pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
-pub(crate) use worker::{FactsArgs, RoleArgs, SingleNodeArgs, WorkerArgs, WorkerCommand};
+pub(crate) use test_plugin::{Ending, ResultFormat, TestPluginArgs};
+pub(crate) use time::Time;
+pub(crate) use worker::{FactsArgs, RoleArgs, SleepArgs, WorkerArgs, WorkerCommand};
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
 #[derive(Debug, Parser)]
@@ -42,6 +62,8 @@ pub(crate) struct Global {
     /// Which exit codes commands with a verdict give: `strict` tells failed results apart, `compat` gives 0 unless the tool itself failed
     #[arg(long, global = true, value_enum, default_value_t = ExitCodes::Strict, value_name = "KIND", help_heading = GLOBAL)]
     pub(crate) exit_code: ExitCodes,
+    #[command(flatten)]
+    pub(crate) ignored: crate::compat::Ignored,
 }
 
 /// Where the operator's limits stand.
@@ -62,6 +84,7 @@ pub(crate) enum Level {
     /// Only what failed
     Error,
     /// Also what is odd
+    #[value(alias = "warning")]
     Warn,
     /// Also what happens
     Info,
@@ -101,6 +124,18 @@ pub(crate) enum Command {
     Wait(WaitArgs),
     /// Show what is in an archive, or compute it anew
     Results(ResultsArgs),
+    /// Bring the archive of a run home from the cluster
+    Retrieve(RetrieveArgs),
+    /// Remove a run from the cluster: what belongs to it, and nothing else
+    Delete(DeleteArgs),
+    /// Print the names of objects of a run
+    Get(GetArgs),
+    /// Print what a run in a cluster is made of: its manifest, a configuration, or the definition of a plugin
+    Gen(Box<GenArgs>),
+    /// Print the logs of a run's pods
+    Logs(LogsArgs),
+    /// Collect what a cluster says of itself: resources, host data, pod logs, versions, health
+    Query(QueryArgs),
     /// Work on plugins: for their authors
     Plugin(PluginArgs),
     /// Print the version
@@ -111,9 +146,21 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+    /// Run in a cluster: dispatch plugins and collect what they find
+    #[command(hide = true)]
+    Aggregator(AggregatorArgs),
     /// Run beside a plugin: wait for its results and send them home
     #[command(hide = true)]
     Worker(WorkerArgs),
+    /// Be a plugin that does what it is told: for tests, and for trying things out
+    #[command(hide = true)]
+    TestPlugin(TestPluginArgs),
+    /// Write the finished archives of a directory onto standard output, as one stream
+    #[command(hide = true)]
+    Splat(SplatArgs),
+    /// List the finished archives of a directory, or write a piece of one onto standard output
+    #[command(hide = true)]
+    ArchivePiece(PieceArgs),
 }
 
 /// `plumbline version`

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::LimitsArg;
+use plumbline_kubernetes::preflight::Check;
+
 use super::time::Time;
+use super::{ClusterArgs, ClusterRunArgs, LimitsArg};
 
 /// Run plugins, wait for their results, and say how it went.
 #[derive(Debug, clap::Args)]
@@ -16,26 +18,49 @@ pub(crate) struct RunArgs {
     /// A plugin: the name of a stock plugin, a definition, a directory with `plugin.yaml`, or `-` for standard input; repeatable
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR")]
     pub(crate) plugins: Vec<String>,
-    /// How long each plugin may take, unless its definition says otherwise: seconds, or a duration such as `90m`; 0 for no limit
-    #[arg(long, value_name = "TIME", default_value = "6h")]
-    pub(crate) timeout: Time,
-    /// Directory for the archive; without it, the current directory, or where the run that is gone on with was begun
+    /// How long each plugin may take, unless its definition says otherwise: seconds, or a duration such as `90m`; 0 for no limit; 6 h
+    /// if nothing else is said
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<Time>,
+    /// Directory for the archive; without it, the current directory, or where the local run that is gone on with was begun
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
     /// What is shown while waiting
     #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
     pub(crate) wait_output: WaitOutput,
-    /// Print the outcome as data on standard output
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    /// Print the outcome of a local run as data on standard output
+    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", requires = "local")]
     pub(crate) format: Option<RunFormat>,
-    /// Go on with a run that was broken off: its working directory
+    /// Go on with a local run that was broken off: its working directory
     #[arg(long = "continue", value_name = "DIR", conflicts_with_all = ["plugins", "timeout", "dry_run"])]
     pub(crate) resume: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
-    /// Check definitions and modules, say what would be run and expected, and stop
+    /// Check everything, say what would be run or created, and stop
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    /// Create the objects of this manifest (`-`: standard input) instead of making one from plugins
+    #[arg(short, long = "file", value_name = "FILE", conflicts_with_all = ["plugins", "local", "resume"])]
+    pub(crate) manifest: Option<PathBuf>,
+    /// Follow the run until it has ended, at most for so many minutes; without a number, a day. On a terminal it is followed anyway
+    #[arg(long, value_name = "MINUTES", num_args = 0..=1, require_equals = true, default_missing_value = "1440")]
+    pub(crate) wait: Option<u32>,
+    /// Bring the archive home when the run has ended
+    #[arg(long, conflicts_with = "local")]
+    pub(crate) retrieve: bool,
+    /// Leave out checks: `true` for all, or names (`dnscheck`, `versioncheck`, `existingnamespace`, `permissions`)
+    #[arg(long, value_name = "CHECKS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_delimiter = ',')]
+    pub(crate) skip_preflight: Vec<SkipPreflight>,
+    /// Where the pods of the cluster's DNS server are
+    #[arg(long, value_name = "NAME", default_value = "kube-system")]
+    pub(crate) dns_namespace: String,
+    /// Labels, one of which these pods have
+    #[arg(long, value_name = "LABELS", default_value = "k8s-app=kube-dns,k8s-app=coredns", value_delimiter = ',')]
+    pub(crate) dns_pod_labels: Vec<String>,
+    #[command(flatten)]
+    pub(crate) cluster_run: ClusterRunArgs,
 }
 
 /// What is shown while waiting.
@@ -56,4 +81,30 @@ pub(crate) enum RunFormat {
     Json,
     /// YAML
     Yaml,
+}
+
+/// What of the preflight is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SkipPreflight {
+    /// All of it
+    All,
+    /// Nothing
+    None,
+    /// One check
+    One(Check),
+}
+
+impl std::str::FromStr for SkipPreflight {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "true" | "*" => Ok(Self::All),
+            "false" => Ok(Self::None),
+            name => Check::ALL.into_iter().find(|check| check.name() == name).map(Self::One).ok_or_else(|| {
+                let known: Vec<_> = Check::ALL.iter().map(|check| format!("`{}`", check.name())).collect();
+                format!("there is no check of this name: there are {}, and `true` for all", known.join(", "))
+            }),
+        }
+    }
 }

@@ -16,6 +16,13 @@ impl Time {
     }
 }
 
+/// What each plugin has if nothing else is said: six hours.
+impl Default for Time {
+    fn default() -> Self {
+        Self(Duration::from_secs(6 * 3600))
+    }
+}
+
 impl FromStr for Time {
     type Err = String;
 

@@ -15,9 +15,9 @@ pub(crate) struct WorkerArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkerCommand {
     /// Beside a plugin that runs once per cluster
-    Global(RoleArgs),
+    Global(SleepArgs),
     /// Beside a plugin that runs once per node
-    SingleNode(SingleNodeArgs),
+    SingleNode(SleepArgs),
     /// Gather facts of this machine and print them as JSON
     Facts(FactsArgs),
 }
@@ -31,18 +31,11 @@ pub(crate) struct RoleArgs {
     /// Address that progress updates of the plugin are taken on; without it, loopback only
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) progress_bind: Option<IpAddr>,
-    // Options that other workers have and that manifests in use carry: taken, without effect.
-    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
-    logtostderr: Option<String>,
-    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
-    alsologtostderr: Option<String>,
-    #[arg(short = 'v', hide = true, num_args = 1)]
-    verbosity: Option<String>,
 }
 
-/// `plumbline worker single-node`
+/// `plumbline worker global` and `plumbline worker single-node`
 #[derive(Debug, clap::Args)]
-pub(crate) struct SingleNodeArgs {
+pub(crate) struct SleepArgs {
     #[command(flatten)]
     pub(crate) role: RoleArgs,
     /// Seconds to stay after the results are sent, so that a pod is not restarted; negative: until ended

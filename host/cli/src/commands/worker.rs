@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use plumbline_kubernetes::{Cluster, companions_ended};
 use plumbline_worker::{Mode, WorkerConfig, chain, run_worker_process};
 
-use crate::args::{Global, Level, RoleArgs, SingleNodeArgs};
+use crate::args::{Global, Level, RoleArgs, SleepArgs};
 use crate::error::CliError;
 use crate::logging;
 
@@ -15,12 +15,12 @@ const POD: &str = "SONOBUOY_PLUGIN_POD";
 const CONTAINER: &str = "SONOBUOY_WORKER_CONTAINER";
 
 /// Beside a plugin that runs once per cluster.
-pub(crate) fn global(args: &RoleArgs, global: &Global) -> Result<ExitCode, CliError> {
-    work(Mode::Global, args, global)
+pub(crate) fn global(args: &SleepArgs, global: &Global) -> Result<ExitCode, CliError> {
+    work(Mode::Global { sleep: args.sleep }, &args.role, global)
 }
 
 /// Beside a plugin that runs once per node.
-pub(crate) fn single_node(args: &SingleNodeArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(crate) fn single_node(args: &SleepArgs, global: &Global) -> Result<ExitCode, CliError> {
     work(Mode::SingleNode { sleep: args.sleep }, &args.role, global)
 }
 

@@ -6,6 +6,7 @@ mod cluster_lines;
 mod cluster_plugins;
 mod cluster_rate;
 mod lines;
+mod transfer;
 mod watch;
 
 use std::io::{self, IsTerminal, Write};
@@ -16,6 +17,7 @@ use indicatif::{MultiProgress, ProgressDrawTarget};
 pub(crate) use cluster::{Ended, follow};
 pub(crate) use cluster_plugins::{period, stalled};
 pub(crate) use lines::progress;
+pub(crate) use transfer::Transfer;
 pub(crate) use watch::Watch;
 
 /// The bars of this process, if it shows any.

@@ -4,7 +4,11 @@
 
 mod bed;
 mod broken_off;
+mod cluster_reading;
+mod compat;
 mod filter;
+mod generate;
+mod in_cluster;
 mod outcome;
 mod plugins;
 mod process;
@@ -13,4 +17,5 @@ mod results;
 mod small;
 mod status;
 mod status_in_cluster;
+mod test_plugin;
 mod usage;

@@ -30,9 +30,26 @@ fn completion_knows_the_commands() {
 fn help() {
     let bed = Bed::new();
     let mut text = String::new();
-    for command in
-        ["", "run", "status", "wait", "results", "plugin", "plugin process", "plugin list", "version", "completion"]
-    {
+    for command in [
+        "",
+        "run",
+        "status",
+        "wait",
+        "retrieve",
+        "delete",
+        "logs",
+        "query",
+        "get pod",
+        "results",
+        "gen",
+        "gen config",
+        "gen plugin",
+        "plugin",
+        "plugin process",
+        "plugin list",
+        "version",
+        "completion",
+    ] {
         let mut args: Vec<&str> = command.split_ascii_whitespace().collect();
         args.push("--help");
         writeln!(text, "$ plumbline {}\n{}", args.join(" "), bed.plumbline(&args).expect(0).out).unwrap();

@@ -1,5 +1,29 @@
 //! Turns what is seen in the cluster into explicit results.
+//!
+//! ```text
+//! watches of pods, nodes ──▶ facts ──▶ index (troubles, graces) ──▶ verdict ──▶ look again ──▶ evidence ──▶ Report::Failed
+//!                                                                                                     └──▶ podlogs/
+//! ```
+//!
+//! What a pod or a node says is read by [`facts`], judged by [`assess`], and waited for by [`index`]: plain functions and data, without
+//! a clock of their own. [`work`] is the one task that owns the index; it learns by watching and asks the API server only when a
+//! grace period is over: whether the trouble is still there, and what helps to understand it.
 
-mod stub;
+mod assess;
+mod capture;
+mod confirm;
+mod evidence;
+mod exits;
+mod facts;
+mod handle;
+mod index;
+mod logs;
+mod options;
+#[cfg(test)]
+mod samples;
+mod sentence;
+mod watch;
+mod work;
 
-pub use stub::{Graces, Monitor, MonitorOptions, Watched};
+pub use handle::Monitor;
+pub use options::{Graces, MonitorOptions, Watched};

@@ -1,4 +1,13 @@
 //! Over the double of an API server.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod delete;
+mod dispatch;
+mod logs;
+mod manifest;
+mod query;
+mod query_bed;
+mod query_podlogs;
+mod retrieve;
 mod status;
+mod monitor;

@@ -31,7 +31,10 @@ const MAX_DONE_FILE_DELAY: Duration = Duration::from_secs(24 * 3600);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// A plugin that runs once for the whole cluster.
-    Global,
+    Global {
+        /// As below. Only a worker that is a native sidecar stays: it would be started again until the plugin ends.
+        sleep: i64,
+    },
     /// A plugin that runs once on each node.
     SingleNode {
         /// Seconds to stay after a successful upload: 0 ends at once, less than 0 stays until told to end. A pod of a DaemonSet
@@ -90,7 +93,7 @@ impl WorkerConfig {
         let plugin = check.required(Key::ResultType, by_from_str::<PluginName>);
         let node = match mode {
             Mode::SingleNode { .. } => check.required(Key::NodeName, by_from_str::<NodeName>),
-            Mode::Global => None,
+            Mode::Global { .. } => None,
         };
         let ca_cert = check.required(Key::CaCert, |text| pem(text, &["CERTIFICATE"]));
         let client_cert = check.required(Key::ClientCert, |text| pem(text, &["CERTIFICATE"]));

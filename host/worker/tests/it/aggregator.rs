@@ -90,7 +90,7 @@ impl Run {
 
     /// A worker of this run with quick times.
     pub(crate) fn worker(&self, address: SocketAddr, results_dir: &Path) -> Worker {
-        Worker::new(self.config(address, results_dir), Mode::Global, quick()).unwrap()
+        Worker::new(self.config(address, results_dir), Mode::Global { sleep: 0 }, quick()).unwrap()
     }
 }
 

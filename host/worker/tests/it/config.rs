@@ -60,10 +60,10 @@ fn the_environment_is_enough() {
 
 #[test]
 fn a_global_worker_needs_no_node() {
-    let config = load(Mode::Global, None, &without(complete(), &["NODE_NAME"])).unwrap();
+    let config = load(Mode::Global { sleep: 0 }, None, &without(complete(), &["NODE_NAME"])).unwrap();
     assert_eq!(config.key().to_string(), "systemd-logs/global");
     // And ignores one, since variables are set for both kinds alike.
-    let config = load(Mode::Global, None, &with(complete(), "NODE_NAME", "Not A Node")).unwrap();
+    let config = load(Mode::Global { sleep: 0 }, None, &with(complete(), "NODE_NAME", "Not A Node")).unwrap();
     assert_eq!(config.key().to_string(), "systemd-logs/global");
 }
 

@@ -119,7 +119,7 @@ async fn trying_again_ends_at_the_deadline_with_the_last_reason() {
     let dir = finished("x", b"x");
     let mut settings = quick();
     settings.retry.deadline = Duration::from_millis(50);
-    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global, settings).unwrap();
+    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
     let error = soon("the end", worker.run(Shutdown::new())).await.unwrap_err();
     assert!(
         plumbline_worker::chain(&error).ends_with("answered 500 Internal Server Error: because of 500"),
@@ -134,7 +134,7 @@ async fn a_certificate_of_another_run_is_never_accepted() {
     let dir = finished("x", b"x");
     let mut settings = quick();
     settings.retry.deadline = Duration::from_millis(50);
-    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global, settings).unwrap();
+    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
     let error = soon("the end", worker.run(Shutdown::new())).await.unwrap_err();
     assert!(error.hint().unwrap().contains("does not belong to this run"), "{error:?}");
     assert!(aggregator.rest("results").is_empty());

@@ -119,7 +119,7 @@ async fn a_directory_that_packs_to_too_much_is_told_and_leaves_nothing_behind() 
     fs::write(dir.path().join("large.bin"), content).unwrap();
     say_done(dir.path(), ".");
     let settings = Settings { archive_bytes: 10_000, ..quick() };
-    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global, settings).unwrap();
+    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
     let error = soon("the end", worker.run(Shutdown::new())).await.unwrap_err();
     assert!(matches!(error, WorkerError::Gather { source: GatherError::Pack(_), .. }), "{error:?}");
     assert!(chain(&error).contains("10000 bytes"), "{}", chain(&error));

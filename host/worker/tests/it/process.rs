@@ -20,7 +20,7 @@ const CONFIG: &str = "PLUMBLINE_TEST_WORKER_CONFIG";
 fn worker() {
     let Ok(mode) = std::env::var(MODE) else { return };
     let mode = match mode.as_str() {
-        "global" => Mode::Global,
+        "global" => Mode::Global { sleep: 0 },
         sleep => Mode::SingleNode { sleep: sleep.parse().unwrap() },
     };
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).init();

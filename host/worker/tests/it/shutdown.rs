@@ -20,7 +20,8 @@ fn nowhere() -> std::net::SocketAddr {
 async fn a_worker_waits_a_minute_for_the_done_file_and_then_gives_up() {
     let run = Run::new();
     let dir = tempfile::tempdir().unwrap();
-    let worker = Worker::new(run.config(nowhere(), dir.path()), Mode::Global, Settings::default()).unwrap();
+    let worker =
+        Worker::new(run.config(nowhere(), dir.path()), Mode::Global { sleep: 0 }, Settings::default()).unwrap();
     let shutdown = Shutdown::new();
     let task = tokio::spawn(worker.run(shutdown.clone()));
     tokio::time::sleep(Duration::from_secs(7200)).await;
@@ -67,7 +68,7 @@ async fn an_upload_gets_the_drain_period_and_no_more() {
     fs::write(dir.path().join("x"), "x").unwrap();
     say_done(dir.path(), "x");
     let settings = Settings { drain: Duration::from_millis(100), ..quick() };
-    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global, settings).unwrap();
+    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
     let shutdown = Shutdown::new();
     let worker = tokio::spawn(worker.run(shutdown.clone()));
     for _ in 0..2 {
@@ -85,7 +86,7 @@ async fn at_once_means_at_once() {
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();
     let settings = Settings { drain: Duration::from_secs(24 * 3600), ..quick() };
-    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global, settings).unwrap();
+    let worker = Worker::new(run.config(aggregator.address, dir.path()), Mode::Global { sleep: 0 }, settings).unwrap();
     let shutdown = Shutdown::new();
     let worker = tokio::spawn(worker.run(shutdown.clone()));
     aggregator.next("hello").await;

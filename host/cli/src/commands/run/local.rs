@@ -18,12 +18,7 @@ use crate::ui::{Watch, say};
 use crate::{logging, registry, sources, stock};
 
 /// Runs plugins on this machine to their verdict.
-pub(crate) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
-    if !args.local {
-        return Err(
-            CliError::usage("where to run is not said").hint("this version runs on this machine: add `--local`")
-        );
-    }
+pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
     let found = args.plugins.iter().map(|reference| sources::find(reference)).collect::<Result<Vec<_>, _>>()?;
     if found.is_empty() && args.resume.is_none() {
         let stock = plumbline_stock::definitions().iter().map(|d| d.name).collect::<Vec<_>>().join("`, `");
@@ -51,7 +46,7 @@ async fn run_local(args: RunArgs, global: &Global, sources: Vec<Source>) -> Resu
     logging::init_run(global, &work.tree().join("meta/run.log"))?;
     let dispatcher = dispatcher(&work)?;
     let settings = Settings {
-        timeout: args.timeout.limit(),
+        timeout: args.timeout.unwrap_or_default().limit(),
         limits: limits.modules.clone(),
         receive: limits.uploads.clone(),
         output: output(&args),

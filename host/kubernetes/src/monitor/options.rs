@@ -1,12 +1,11 @@
-//! The interface of the monitor.
+//! What a monitor works on, and how patient it is.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plumbline_aggregator::{Exit, Heard, Report};
+use plumbline_aggregator::Heard;
 use plumbline_core::{PluginName, ResultKey};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
@@ -76,29 +75,6 @@ pub struct Watched {
     pub missing: BTreeSet<ResultKey>,
     /// The name of the plugin's own container; others in the pod are sidecars.
     pub container: String,
-    /// Which workers were heard of.
+    /// Which workers were heard of, and which results are still missing later on.
     pub heard: Heard,
-}
-
-/// Watches the pods and nodes of one run.
-pub struct Monitor;
-
-impl Monitor {
-    /// Starts watching. Returns at once; trouble with the API server is logged and retried.
-    #[must_use]
-    pub fn start(_options: MonitorOptions) -> Self {
-        Self
-    }
-
-    /// Watches a plugin: each of its results that will not arrive is told once through `reports`.
-    pub async fn watch(&self, _watched: Watched, _reports: mpsc::Sender<Report>) {}
-
-    /// Every result of the plugin is in: its logs are captured, and how its own containers ended is told where they ended badly. It is
-    /// not watched any more.
-    pub async fn settle(&self, _plugin: &PluginName) -> Vec<Exit> {
-        Vec::new()
-    }
-
-    /// Ends watching.
-    pub async fn stop(&self) {}
 }

@@ -1,0 +1,39 @@
+//! A double, and the real client on it.
+
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
+use serde_json::{Value, json};
+
+/// A new double, and a client that found it through its kubeconfig.
+pub(crate) async fn start() -> (ApiDouble, Client) {
+    let double = ApiDouble::start().await.unwrap();
+    let kubeconfig = Kubeconfig::from_yaml(&double.kubeconfig()).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let client = Client::try_from(config).unwrap();
+    (double, client)
+}
+
+/// A pod with one container `c`, in namespace `ns`.
+pub(crate) fn pod(name: &str) -> Value {
+    json!({
+        "metadata": {"name": name, "namespace": "ns", "labels": {"app": name}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+        "status": {"phase": "Running"}
+    })
+}
+
+/// A fault for so many requests.
+pub(crate) fn fault(path_contains: &str, kind: FaultKind, times: u32) -> Fault {
+    Fault { method: None, path_contains: path_contains.into(), kind, times }
+}
+
+/// The code and the reason with which the server refused.
+pub(crate) fn refusal<T>(result: Result<T, kube::Error>) -> (u16, String) {
+    match result.err().expect("the server refuses") {
+        kube::Error::Api(status) => (status.code, status.reason),
+        other => panic!("not an answer of the server: {other}"),
+    }
+}

@@ -1,0 +1,284 @@
+//! Finished archives in the directory of an aggregator: which there are, and any range of their bytes.
+//!
+//! The side that reads them in ranges is a program started anew for each, so what costs time (the digest) is kept in a side file.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::atomic::write_atomic;
+use crate::gzip::Sha256Writer;
+use crate::member::{COMPONENT_BYTES, shown};
+
+/// How the name of a results archive ends.
+pub const ARCHIVE_EXTENSION: &str = ".tar.gz";
+
+/// Archives in one directory. Default 1,000: an aggregator leaves one per run, and its directory seldom outlives it.
+pub const MAX_ARCHIVES: usize = 1000;
+
+/// Bytes of a side file, which holds one line.
+const MAX_SIDE_BYTES: u64 = 4096;
+
+/// A finished archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FinishedArchive {
+    /// File name without directories.
+    pub name: String,
+    /// Size in bytes.
+    pub size: u64,
+    /// SHA-256 (FIPS 180-4), 64 lower-case hexadecimal digits.
+    pub sha256: String,
+}
+
+/// The finished archives of a directory. An object, so that keys can be added.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ArchiveList {
+    /// In order of names.
+    pub archives: Vec<FinishedArchive>,
+}
+
+/// Why archives could not be listed or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FinishedError {
+    /// The directory or a file in it could not be read.
+    #[error("failed to read `{}`: {source}", path.display())]
+    Read {
+        /// The directory or file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// More archives than anybody makes.
+    #[error("more than {MAX_ARCHIVES} archives in `{}`", .0.display())]
+    TooMany(PathBuf),
+    /// A name that is not that of a finished archive: not a base name, hidden, or with another extension.
+    #[error("`{0}` is not the name of an archive: a file name without directories that ends with `.tar.gz`")]
+    Name(String),
+    /// The archive changed while it was read: whoever writes it has not finished.
+    #[error("archive `{}` is still being written: it changed while it was read", .0.display())]
+    Changing(PathBuf),
+    /// The range begins behind the end of the archive.
+    #[error("archive `{}` has {size} bytes, and byte {offset} was asked for", path.display())]
+    Beyond {
+        /// The archive.
+        path: PathBuf,
+        /// Its size.
+        size: u64,
+        /// Where the range begins.
+        offset: u64,
+    },
+    /// The bytes could not be passed on.
+    #[error("failed to pass on the bytes of archive `{name}`: {source}")]
+    Write {
+        /// The archive.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Whether `name` is that of a finished archive: a base name that is not hidden. Archives under way have hidden names.
+#[must_use]
+pub fn is_archive_name(name: &str) -> bool {
+    let plain = |c: char| c != '/' && c != '\\' && !c.is_control();
+    name.ends_with(ARCHIVE_EXTENSION)
+        && name.len() > ARCHIVE_EXTENSION.len()
+        && name.len() <= COMPONENT_BYTES
+        && !name.starts_with('.')
+        && name.chars().all(plain)
+}
+
+/// The finished archives directly in `dir`, in order of names. Each is read once for its digest, which is then kept beside it in a
+/// hidden file, where the directory can be written to.
+///
+/// # Errors
+/// [`FinishedError`]; an archive that is still being written is one.
+pub fn list_archives(dir: &Path) -> Result<ArchiveList, FinishedError> {
+    let mut archives = Vec::new();
+    for name in archive_names(dir)? {
+        let (size, sha256) = digest(dir, &name)?;
+        archives.push(FinishedArchive { name, size, sha256 });
+    }
+    Ok(ArchiveList { archives })
+}
+
+/// Copies `length` bytes of archive `name` in `dir` from `offset` on to `out`, or fewer where the archive ends. Gives how many.
+///
+/// # Errors
+/// [`FinishedError`].
+pub fn copy_piece(dir: &Path, name: &str, offset: u64, length: u64, out: &mut dyn Write) -> Result<u64, FinishedError> {
+    if !is_archive_name(name) {
+        return Err(FinishedError::Name(shown(name.as_bytes())));
+    }
+    let path = dir.join(name);
+    let failed = |source| FinishedError::Read { path: path.clone(), source };
+    let mut file = open(&path).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    if offset > size {
+        return Err(FinishedError::Beyond { path, size, offset });
+    }
+    file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+    let mut file = file.take(length);
+    let mut chunk = vec![0; 64 << 10];
+    let mut copied = 0;
+    let passing = |source| FinishedError::Write { name: name.to_owned(), source };
+    loop {
+        let read = file.read(&mut chunk).map_err(failed)?;
+        if read == 0 {
+            break;
+        }
+        out.write_all(chunk.get(..read).unwrap_or_default()).map_err(passing)?;
+        copied += read as u64;
+    }
+    out.flush().map_err(passing)?;
+    Ok(copied)
+}
+
+/// The names of the archives in `dir`, in order. What is no regular file is left out, as is a name that is not UTF-8.
+pub(crate) fn archive_names(dir: &Path) -> Result<Vec<String>, FinishedError> {
+    let failed = |source| FinishedError::Read { path: dir.to_owned(), source };
+    let mut names = Vec::new();
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if is_archive_name(&name) && entry.file_type().map_err(failed)?.is_file() {
+            names.push(name);
+        }
+        if names.len() > MAX_ARCHIVES {
+            return Err(FinishedError::TooMany(dir.to_owned()));
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Opens a regular file, and nothing else: a link could lead anywhere.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    File::open(path)
+}
+
+/// What the side file of an archive holds.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Side {
+    size: u64,
+    modified: Timestamp,
+    sha256: String,
+}
+
+fn digest(dir: &Path, name: &str) -> Result<(u64, String), FinishedError> {
+    let path = dir.join(name);
+    let failed = |source| FinishedError::Read { path: path.clone(), source };
+    let mut file = open(&path).map_err(failed)?;
+    let before = stamp(&file.metadata().map_err(failed)?).map_err(failed)?;
+    let side = dir.join(format!(".{name}.sha256.json"));
+    if let Some(known) = read_side(&side)
+        && (known.size, known.modified) == before
+    {
+        return Ok((known.size, known.sha256));
+    }
+    let mut hash = Sha256Writer::new(io::sink());
+    io::copy(&mut file, &mut hash).map_err(failed)?;
+    let (_, digest) = hash.finish();
+    let after = stamp(&fs::symlink_metadata(&path).map_err(failed)?).map_err(failed)?;
+    if before != after || digest.bytes != before.0 {
+        return Err(FinishedError::Changing(path));
+    }
+    let known = Side { size: before.0, modified: before.1, sha256: digest.sha256 };
+    if let Ok(line) = serde_json::to_vec(&known) {
+        // A directory that cannot be written to costs the next caller the time to read the archive, nothing else.
+        let _ = write_atomic(&side, &line);
+    }
+    Ok((known.size, known.sha256))
+}
+
+fn stamp(metadata: &Metadata) -> io::Result<(u64, Timestamp)> {
+    let modified = Timestamp::try_from(metadata.modified()?).map_err(io::Error::other)?;
+    Ok((metadata.len(), modified))
+}
+
+/// A side file that cannot be read counts as none.
+fn read_side(path: &Path) -> Option<Side> {
+    let mut line = Vec::new();
+    open(path).ok()?.take(MAX_SIDE_BYTES).read_to_end(&mut line).ok()?;
+    serde_json::from_slice(&line).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(dir: &Path, name: &str, data: &[u8]) {
+        fs::write(dir.join(name), data).unwrap();
+    }
+
+    #[test]
+    fn only_finished_archives_are_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "b.tar.gz", b"abc");
+        write(dir.path(), "a.tar.gz", b"");
+        write(dir.path(), ".plumbline-x.tar.gz", b"half");
+        write(dir.path(), "other.txt", b"x");
+        fs::create_dir(dir.path().join("dir.tar.gz")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc/passwd", dir.path().join("link.tar.gz")).unwrap();
+        let list = list_archives(dir.path()).unwrap();
+        let names: Vec<_> = list.archives.iter().map(|archive| (archive.name.as_str(), archive.size)).collect();
+        assert_eq!(names, [("a.tar.gz", 0), ("b.tar.gz", 3)]);
+        // The first example of FIPS 180-4.
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(list.archives[1].sha256, abc);
+    }
+
+    #[test]
+    fn a_digest_is_kept_until_the_archive_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "a.tar.gz", b"abc");
+        let first = list_archives(dir.path()).unwrap();
+        let side = dir.path().join(".a.tar.gz.sha256.json");
+        let mut known = read_side(&side).unwrap();
+        known.sha256 = "kept".into();
+        fs::write(&side, serde_json::to_vec(&known).unwrap()).unwrap();
+        assert_eq!(list_archives(dir.path()).unwrap().archives[0].sha256, "kept");
+        write(dir.path(), "a.tar.gz", b"abcd");
+        let changed = list_archives(dir.path()).unwrap();
+        assert_eq!(changed.archives[0].size, 4);
+        assert_ne!(changed.archives[0].sha256, first.archives[0].sha256);
+        fs::write(&side, "{").unwrap();
+        assert_eq!(list_archives(dir.path()).unwrap(), changed, "a damaged side file is no obstacle");
+    }
+
+    #[test]
+    fn ranges_are_what_was_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), "a.tar.gz", b"0123456789");
+        let piece = |offset, length| {
+            let mut out = Vec::new();
+            let copied = copy_piece(dir.path(), "a.tar.gz", offset, length, &mut out)?;
+            assert_eq!(copied, out.len() as u64);
+            Ok::<_, FinishedError>(String::from_utf8(out).unwrap())
+        };
+        assert_eq!(piece(0, 4).unwrap(), "0123");
+        assert_eq!(piece(8, 4).unwrap(), "89");
+        assert_eq!(piece(10, 4).unwrap(), "");
+        assert_eq!(piece(2, u64::MAX).unwrap(), "23456789");
+        assert!(matches!(piece(11, 1), Err(FinishedError::Beyond { size: 10, offset: 11, .. })));
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let long = format!("{}.tar.gz", "x".repeat(250));
+        for name in ["../a.tar.gz", "/a.tar.gz", "x/a.tar.gz", "..\\a.tar.gz", ".a.tar.gz", ".tar.gz", "a", &long] {
+            let error = copy_piece(dir.path(), name, 0, 1, &mut Vec::new()).unwrap_err();
+            assert!(matches!(error, FinishedError::Name(_)), "{name}: {error}");
+        }
+        assert!(is_archive_name("202611201300_plumbline_x.tar.gz"));
+    }
+}

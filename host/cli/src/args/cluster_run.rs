@@ -1,0 +1,93 @@
+//! What a run in a cluster is made of: options of `run` and `gen`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use plumbline_core::config::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage};
+
+/// Under which heading these options stand.
+const HEADING: &str = "Options of runs in a cluster";
+
+/// Options of a run in a cluster. What is not given stays as the configuration has it.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = HEADING)]
+pub(crate) struct ClusterRunArgs {
+    /// The configuration, as JSON; other options win over it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// A variable for the containers of a plugin (`sonobuoy`: of the aggregator); an empty value removes it; repeatable
+    #[arg(long, value_name = "PLUGIN.KEY=VALUE")]
+    pub(crate) plugin_env: Vec<String>,
+    /// The image of a plugin, in place of its definition's; repeatable
+    #[arg(long, value_name = "PLUGIN:IMAGE")]
+    pub(crate) plugin_image: Vec<String>,
+    /// Whether roles are made; `detect` asks the cluster
+    #[arg(long, value_enum, ignore_case = true, value_name = "WHEN")]
+    pub(crate) rbac: Option<RbacChoice>,
+    /// What the service account may do: `minimal` (what this run needs), `namespaceAdmin`, `clusterRead` or `clusterAdmin`
+    #[arg(long, value_name = "MODE")]
+    pub(crate) aggregator_permissions: Option<Permissions>,
+    /// The service account of aggregator and plugins
+    #[arg(long, value_name = "NAME")]
+    pub(crate) service_account_name: Option<String>,
+    /// The service account, and with it the namespace, is there already
+    #[arg(long)]
+    pub(crate) existing_service_account: bool,
+    /// A label of the nodes that the aggregator may run on; repeatable
+    #[arg(long, value_name = "KEY:VALUE", value_delimiter = ',')]
+    pub(crate) aggregator_node_selector: Vec<String>,
+    /// How the aggregator is confined: `nonroot`, `platform` (the cluster assigns ids, as OpenShift does) or `none`
+    #[arg(long, value_name = "MODE")]
+    pub(crate) security_context_mode: Option<SecurityContextMode>,
+    /// The Pod Security level of the namespace: `privileged`, `baseline` or `restricted`
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) namespace_psa_enforce_level: Option<PodSecurity>,
+    /// The image of aggregator and workers
+    #[arg(long = "sonobuoy-image", visible_alias = "image", value_name = "IMAGE")]
+    pub(crate) image: Option<String>,
+    /// When it is pulled: `Always`, `IfNotPresent` or `Never`
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) image_pull_policy: Option<PullPolicy>,
+    /// Pull the images of plugins by the same policy, whatever their definitions say
+    #[arg(long)]
+    pub(crate) force_image_pull_policy: bool,
+    /// The version that plugins are told and that stands in their images: `auto` (the cluster's), `ignore`, or one such as `v1.30.2`
+    #[arg(long, alias = "kube-conformance-image-version", value_name = "VERSION")]
+    pub(crate) kubernetes_version: Option<String>,
+    /// Write out the default pod of each plugin that has none of its own
+    #[arg(long)]
+    pub(crate) show_default_podspec: bool,
+    /// Keep the run on a volume that outlives the aggregator's pod: `pvc:SIZE` or `pvc:SIZE:CLASS`
+    #[arg(long, value_name = "pvc:SIZE[:CLASS]")]
+    pub(crate) storage: Option<Storage>,
+    /// End the run with the first plugin that fails
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+    /// Send the archive to this URL at the end
+    #[arg(long, value_name = "URL")]
+    pub(crate) upload: Option<String>,
+    /// The Secret in the run's namespace with the credentials for `--upload`
+    #[arg(long, value_name = "NAME")]
+    pub(crate) upload_secret: Option<String>,
+    /// Whether workers of Job plugins are native sidecars: `auto` (where the cluster has them), `never` or `always`
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) native_sidecar: Option<NativeSidecar>,
+}
+
+impl ClusterRunArgs {
+    /// Whether roles for the whole cluster are made.
+    pub(crate) fn makes_cluster_roles(&self, permissions: Permissions) -> bool {
+        self.rbac != Some(RbacChoice::Disable) && permissions != Permissions::NamespaceAdmin
+    }
+}
+
+/// Whether roles are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RbacChoice {
+    /// Always
+    Enable,
+    /// Never
+    Disable,
+    /// Where the cluster knows them
+    Detect,
+}

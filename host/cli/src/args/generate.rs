@@ -1,0 +1,99 @@
+//! `plumbline gen`
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use plumbline_core::Driver;
+
+use super::time::Time;
+use super::{ClusterArgs, ClusterRunArgs};
+
+/// Print what a run in a cluster is made of.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct GenArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<GenCommand>,
+    #[command(flatten)]
+    pub(crate) manifest: GenManifestArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenCommand {
+    /// Print the configuration: the defaults, with what options change
+    Config(Box<GenConfigArgs>),
+    /// Print the definition of a plugin: a stock one by its name, or a new one
+    Plugin(Box<GenPluginArgs>),
+}
+
+/// `plumbline gen`
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct GenManifestArgs {
+    /// A plugin: a definition, a directory with `plugin.yaml`, or `-` for standard input; repeatable
+    #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR")]
+    pub(crate) plugins: Vec<String>,
+    /// How long each plugin may take, unless its definition says otherwise: seconds, or a duration such as `90m`; 0 for no limit
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<Time>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
+    #[command(flatten)]
+    pub(crate) run: ClusterRunArgs,
+}
+
+/// `plumbline gen config`
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct GenConfigArgs {
+    /// The namespace of the run
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// How long each plugin may take: seconds, or a duration such as `90m`; 0 for no limit
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<Time>,
+    #[command(flatten)]
+    pub(crate) run: ClusterRunArgs,
+}
+
+/// `plumbline gen plugin`
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct GenPluginArgs {
+    /// The name of a stock plugin
+    #[arg(conflicts_with_all = ["name", "image"])]
+    pub(crate) stock: Option<String>,
+    /// The new plugin's name
+    #[arg(short, long, required_unless_present = "stock")]
+    pub(crate) name: Option<String>,
+    /// Its image
+    #[arg(short, long, required_unless_present = "stock")]
+    pub(crate) image: Option<String>,
+    /// How it is executed: `job` (once) or `daemonset` (on every node)
+    #[arg(short = 't', long = "type", default_value = "Job", value_name = "DRIVER")]
+    pub(crate) driver: Driver,
+    /// How its results are read
+    #[arg(short, long, default_value = "raw")]
+    pub(crate) format: String,
+    /// The command in the container; repeatable
+    #[arg(short, long, default_value = "./run.sh", allow_hyphen_values = true)]
+    pub(crate) cmd: Vec<String>,
+    /// An argument of the command; repeatable
+    #[arg(short, long, allow_hyphen_values = true)]
+    pub(crate) arg: Vec<String>,
+    /// A variable in its environment; repeatable
+    #[arg(short, long, value_name = "KEY=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// A label of the nodes that it runs on; repeatable
+    #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
+    pub(crate) node_selector: Vec<String>,
+    /// A file that it finds in `$SONOBUOY_CONFIG_DIR`; repeatable
+    #[arg(long, value_name = "FILE")]
+    pub(crate) configmap: Vec<PathBuf>,
+    /// One line for a person
+    #[arg(short = 'D', long)]
+    pub(crate) description: Option<String>,
+    /// Where the definition comes from
+    #[arg(short, long)]
+    pub(crate) url: Option<String>,
+    /// Write out the default pod
+    #[arg(long)]
+    pub(crate) show_default_podspec: bool,
+}

@@ -1,0 +1,8 @@
+//! `plumbline aggregator`: the role in the cluster that dispatches plugins and collects what they find.
+
+mod ground;
+mod last;
+mod plugins;
+mod role;
+
+pub(crate) use role::aggregator;

@@ -1,0 +1,342 @@
+//! From a configuration to an archive.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plumbline_aggregator::{Run, Settings, WorkDir};
+use plumbline_core::RunId;
+use plumbline_core::config::{Config, Storage};
+use plumbline_core::run_status::{RunPhase, RunStatus};
+use plumbline_deliver::{Archive, Destination};
+use plumbline_kubernetes::manifest::unpack_modules;
+use plumbline_kubernetes::monitor::Graces;
+use plumbline_kubernetes::query::{self, QueryOptions};
+use plumbline_kubernetes::status::{Pace, PublishOptions, publish, publish_last};
+use plumbline_kubernetes::{
+    Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, SecretVault, inside, names,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::ground::{self, Place};
+use super::{last, plugins};
+use crate::args::{AggregatorArgs, Global, Level};
+use crate::error::CliError;
+use crate::limits::Limits;
+use crate::{logging, stock};
+
+/// The working directory of the run, below the aggregator's directory.
+const WORK: &str = ".plumbline-run-aggregator";
+/// Modules of bundles, below the aggregator's directory.
+const MODULES: &str = ".plumbline-modules";
+/// What a shell shows for a program that SIGTERM has ended: 128 and the number of the signal.
+const TERMINATED: u8 = 143;
+/// How long workers may take to send what they have once time is up: one and a half heartbeats.
+const COLLECT: Duration = Duration::from_secs(45);
+
+/// Runs the aggregator of a cluster.
+pub(crate) fn aggregator(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliError> {
+    // Its log is what is left to read when something went wrong.
+    let level = if global.level == Level::Warn { Level::Info } else { global.level };
+    let global = Global { level, ..global.clone() };
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| CliError::system("the threads of the aggregator cannot be started").because(&error))?;
+    runtime.block_on(Box::pin(live(args, &global)))
+}
+
+async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliError> {
+    let cancel = CancellationToken::new();
+    let signals = tokio::spawn(cancel_on_signal(cancel.clone()));
+    std::fs::create_dir_all(&args.dir).map_err(|error| {
+        CliError::system(format!("the directory `{}` cannot be made", args.dir.display())).because(&error)
+    })?;
+    let config = ground::config()?;
+    let work = WorkDir::open(args.dir.join(WORK))
+        .map_err(|error| CliError::system("the run's working directory cannot be used").because(&error))?;
+    logging::init_run(global, &work.tree().join("meta/run.log"))?;
+    let cluster = connect(args).await?;
+    let place = Place::find(&cluster, &config).await;
+    let id = run_id(&config, &work)?;
+    let publishing = PublishOptions {
+        cluster: cluster.clone(),
+        namespace: place.namespace.clone(),
+        pod: place.pod.clone(),
+        run: id,
+        owner: place.owner_reference(),
+        pace: Pace::default(),
+    };
+
+    let code = if let Some(status) = last::load(&args.dir) {
+        tracing::info!("the run was finished before this container was started again");
+        tell_end(&publishing, &status).await;
+        ExitCode::SUCCESS
+    } else {
+        let run = Box::pin(run(args, &config, id, &place, work, &publishing, &cancel));
+        let ended = tokio::select! {
+            ended = run => ended,
+            // The volume outlives this pod, and the run goes on in the next one: whatever runs is left running.
+            () = left(&config, &cancel) => return Ok(ExitCode::from(TERMINATED)),
+        };
+        match ended {
+            Ok(code) => code,
+            Err(error) => {
+                tracing::error!("{error}");
+                tell_end(&publishing, &RunStatus { status: RunPhase::Failed, ..RunStatus::default() }).await;
+                if !args.no_exit {
+                    return Err(error);
+                }
+                // A reader finds the reason in the log of a pod that is still there.
+                let _ = error.report();
+                ExitCode::from(crate::error::SYSTEM)
+            }
+        }
+    };
+    if args.no_exit {
+        tracing::info!("the run is over; this pod stays for its archive to be fetched");
+        cancel.cancelled().await;
+    }
+    signals.abort();
+    Ok(code)
+}
+
+async fn run(
+    args: &AggregatorArgs,
+    config: &Config,
+    id: RunId,
+    place: &Place,
+    work: WorkDir,
+    publishing: &PublishOptions,
+    cancel: &CancellationToken,
+) -> Result<ExitCode, CliError> {
+    let cluster = &publishing.cluster;
+    let limits = Limits::load(&args.limits)?;
+    let sources = plugins::find(config, &bundles(&args.dir)?)?;
+    let host_name = ground::var("HOSTNAME").unwrap_or_else(|| place.pod.clone());
+    let settings = Settings {
+        listen: listen(config)?,
+        advertise: Some(config.server.advertised(ground::var("SONOBUOY_ADVERTISE_IP").as_deref(), &host_name)),
+        aliases: aliases(&place.namespace),
+        vault: Some(Arc::new(SecretVault::new(cluster, &place.namespace, id, place.owner_reference()))),
+        id: Some(id),
+        config: as_map(config),
+        timeout: seconds(config.server.timeout_seconds),
+        deadline: seconds(config.plumbline.deadline_seconds),
+        collect: COLLECT,
+        survey_only: sources.is_empty(),
+        receive: limits.uploads.clone(),
+        limits: limits.modules.clone(),
+        output: args.dir.clone(),
+    };
+    let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
+    let dispatcher = KubernetesDispatcher::new(KubernetesOptions {
+        cluster: cluster.clone(),
+        stage: place.stage(cluster, config).await,
+        graces: graces(config),
+        tree: work.tree(),
+        fail_fast: fail_fast.clone(),
+        survey: Some(survey(cluster.clone(), config, &place.namespace, work.tree())),
+    });
+    let modules = stock::modules(&limits)?;
+    let begun = Box::pin(Run::begin(work, sources, settings, &modules, Arc::new(dispatcher))).await;
+    let (run, begun) = begun.map_err(|error| CliError::system("the run cannot be begun").because(&error))?;
+    tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
+    look_around(run.url(), fail_fast.as_ref()).await;
+
+    let stop = CancellationToken::new();
+    let publisher = tokio::spawn(publish(publishing.clone(), run.state(), stop.clone()));
+    let finished = Box::pin(run.execute(cancel.clone())).await;
+    stop.cancel();
+    if let Err(error) = publisher.await {
+        tracing::error!("the task that tells the status ended: {error}");
+    }
+    let finished = finished.map_err(|error| {
+        CliError::system("the run broke off")
+            .because(&error)
+            .hint("what was received is kept: a restarted container goes on with it")
+    })?;
+    let mut status = finished.status.clone();
+    if !config.plumbline.upload_url.is_empty() {
+        let archive = Archive {
+            path: finished.archive.clone(),
+            name: status.tar_info.name.clone(),
+            bytes: finished.bytes,
+            sha256: finished.sha256.clone(),
+        };
+        status.delivery = Some(deliver(&config.plumbline.upload_url, &archive).await);
+    }
+    last::keep(&args.dir, &status);
+    tell_end(publishing, &status).await;
+    tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The last status. Without it nobody outside learns that the run is over: the log says so, if nothing else can.
+async fn tell_end(publishing: &PublishOptions, status: &RunStatus) {
+    if let Err(error) = publish_last(publishing, status.clone()).await {
+        tracing::error!("the last status cannot be told: {error}");
+    }
+}
+
+/// Over when this process is told to end and the run is to go on elsewhere.
+async fn left(config: &Config, cancel: &CancellationToken) {
+    match config.plumbline.storage {
+        Storage::Claim { .. } => cancel.cancelled().await,
+        Storage::Pod => std::future::pending().await,
+    }
+}
+
+async fn connect(args: &AggregatorArgs) -> Result<Cluster, CliError> {
+    let cluster = match &args.kubeconfig {
+        Some(path) => Cluster::connect(&ConnectOptions { kubeconfig: Some(path.clone()), context: None }).await,
+        None => Cluster::in_pod(),
+    };
+    cluster.map_err(|error| CliError::cluster(&error))
+}
+
+/// The address of the archive, or why it is not there; either is told in the status.
+async fn deliver(url: &str, archive: &Archive) -> String {
+    let settings: BTreeMap<String, String> = std::env::vars().collect();
+    let sent = match Destination::parse(url, &settings) {
+        Ok(destination) => destination.deliver(archive).await,
+        Err(error) => Err(error),
+    };
+    match sent {
+        Ok(address) => {
+            tracing::info!(%address, "the archive was sent");
+            address
+        }
+        Err(error) => {
+            tracing::error!("{error}");
+            format!("failed: {error}")
+        }
+    }
+}
+
+/// Before anything long starts: do names resolve, can workers reach this pod.
+async fn look_around(url: &str, fail_fast: Option<&CancellationToken>) {
+    let troubles = inside::check(url).await;
+    for trouble in &troubles {
+        tracing::error!("{trouble}");
+    }
+    if let Some(token) = fail_fast.filter(|_| !troubles.is_empty()) {
+        tracing::error!("the run ends here, because it is to fail fast");
+        token.cancel();
+    }
+}
+
+/// The id of a run that goes on is its own; that of a new one is the configured one.
+fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, CliError> {
+    let record = work
+        .record()
+        .map_err(|error| CliError::system("the run's working directory cannot be used").because(&error))?;
+    if let Some(record) = record {
+        return Ok(record.run);
+    }
+    if config.uuid.is_empty() {
+        return Ok(RunId::random());
+    }
+    config.uuid.parse().map_err(|error: plumbline_core::NameError| {
+        CliError::usage(format!("`UUID` in the configuration is no run id: `{}`", config.uuid)).because(&error)
+    })
+}
+
+/// The modules that came with the run, unpacked: a directory for each plugin that has some.
+fn bundles(dir: &Path) -> Result<BTreeMap<String, PathBuf>, CliError> {
+    let mounted = Path::new(names::MODULES_DIR);
+    if !mounted.is_dir() {
+        return Ok(BTreeMap::new());
+    }
+    let failed = |error: &dyn std::error::Error| {
+        CliError::system("the modules that came with the run cannot be unpacked").because(error)
+    };
+    let mut unpacked = BTreeMap::new();
+    for (plugin, files) in unpack_modules(mounted).map_err(|error| failed(&error))? {
+        let target = dir.join(MODULES).join(&plugin);
+        std::fs::create_dir_all(&target).map_err(|error| failed(&error))?;
+        for (name, bytes) in files {
+            std::fs::write(target.join(name), bytes).map_err(|error| failed(&error))?;
+        }
+        unpacked.insert(plugin, target);
+    }
+    Ok(unpacked)
+}
+
+fn listen(config: &Config) -> Result<SocketAddr, CliError> {
+    let address = config.server.bind_address.parse().map_err(|error: std::net::AddrParseError| {
+        CliError::usage(format!("`Server.bindaddress` is no address: `{}`", config.server.bind_address)).because(&error)
+    })?;
+    Ok(SocketAddr::new(address, config.server.bind_port))
+}
+
+/// The names of the Service in front of this pod: whoever prefers names to addresses may use them.
+fn aliases(namespace: &str) -> Vec<String> {
+    let service = names::AGGREGATOR_SERVICE;
+    vec![
+        service.to_owned(),
+        format!("{service}.{namespace}"),
+        format!("{service}.{namespace}.svc"),
+        format!("{service}.{namespace}.svc.cluster.local"),
+    ]
+}
+
+fn as_map(config: &Config) -> serde_json::Map<String, serde_json::Value> {
+    match serde_json::to_value(config) {
+        Ok(serde_json::Value::Object(map)) => map,
+        // A configuration that was read has a JSON form.
+        _ => serde_json::Map::new(),
+    }
+}
+
+fn seconds(count: u64) -> Option<Duration> {
+    (count > 0).then(|| Duration::from_secs(count))
+}
+
+fn graces(config: &Config) -> Graces {
+    let of = |seconds: u32| Duration::from_secs(seconds.into());
+    let graces = &config.plumbline.graces;
+    Graces {
+        image_pull: of(graces.image_pull),
+        unschedulable: of(graces.unschedulable),
+        node_gone: of(graces.node_gone),
+        pod_gone: of(graces.pod_gone),
+        crash_loop: of(graces.crash_loop),
+        no_result: of(graces.no_result),
+        hello: of(graces.hello),
+        no_pod: of(graces.no_pod),
+    }
+}
+
+fn survey(
+    cluster: Cluster,
+    config: &Config,
+    namespace: &str,
+    tree: PathBuf,
+) -> plumbline_kubernetes::dispatcher::Survey {
+    let options = QueryOptions::from_config(config, namespace);
+    Box::new(move || {
+        let (cluster, options, tree) = (cluster.clone(), options.clone(), tree.clone());
+        Box::pin(async move {
+            let summary = query::survey(&cluster, &options, &tree).await;
+            tracing::info!(queries = summary.queries, errors = summary.errors.len(), "the cluster was asked");
+        })
+    })
+}
+
+async fn cancel_on_signal(cancel: CancellationToken) {
+    let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        Ok(terminate) => terminate,
+        Err(error) => {
+            tracing::warn!("signals cannot be followed: {error}");
+            return;
+        }
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+    tracing::warn!("told to end");
+    cancel.cancel();
+}

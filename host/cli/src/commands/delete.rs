@@ -1,0 +1,134 @@
+//! `plumbline delete`
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Plan, Rbac, Removed, plan, remove, wait};
+use plumbline_kubernetes::{Cluster, ClusterError};
+
+use super::remote::{connect, explain, fail, fail_cluster, runtime};
+use crate::args::{DeleteArgs, Global, RbacArg, WaitOutput};
+use crate::error::{CliError, SYSTEM};
+use crate::logging;
+use crate::ui::say;
+
+/// Between two looks while waiting.
+const LOOK: Duration = Duration::from_secs(5);
+/// Exit code for a timeout.
+const TIMEOUT: u8 = 3;
+/// Exit code where a person said no: as for an interrupt.
+const DECLINED: u8 = 130;
+/// The incumbent's one exit code for anything that failed.
+const COMPAT: u8 = 1;
+
+/// Removes a run from a cluster.
+pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let runtime = runtime()?;
+    let options = DeleteOptions {
+        namespace: args.cluster.namespace.clone(),
+        all: args.all,
+        rbac: if args.rbac == RbacArg::Disable { Rbac::Disabled } else { Rbac::Enabled },
+    };
+    let planned = runtime.block_on(async {
+        let cluster = connect(&args.cluster).await?;
+        let plan = plan(&cluster, &options).await?;
+        Ok::<_, ClusterError>((cluster, plan))
+    });
+    let (cluster, plan) = match planned {
+        Ok(planned) => planned,
+        Err(error) => return Ok(fail_cluster(&error, global)),
+    };
+    if args.dry_run {
+        let mut out = anstream::stdout().lock();
+        show(&plan, &cluster, &mut out)
+            .map_err(|error| CliError::printing("what would be removed cannot be printed", &error))?;
+        return Ok(after(&plan.problems, global));
+    }
+    // Nobody reads stderr: what is removed was asked for all the same.
+    let _ = show(&plan, &cluster, &mut anstream::stderr().lock());
+    if !plan.is_empty() && !args.yes && io::stdin().is_terminal() && io::stderr().is_terminal() && !agreed() {
+        say("nothing was removed");
+        return Ok(ExitCode::from(DECLINED));
+    }
+    Ok(runtime.block_on(carry_out(args, global, &cluster, &plan)))
+}
+
+async fn carry_out(args: &DeleteArgs, global: &Global, cluster: &Cluster, plan: &Plan) -> ExitCode {
+    let mut told = |removed: &Removed<'_>| match removed {
+        Removed::Begun(object) if object.is_terminating() => say(&format!("is being removed already: {object}")),
+        Removed::Begun(object) => say(&format!("removed: {object}")),
+        Removed::WasGone(object) => say(&format!("was gone: {object}")),
+        Removed::Failed(..) => {}
+    };
+    let failed = remove(cluster, plan, &mut told).await;
+    if !failed.is_empty() {
+        return after(&failed, global);
+    }
+    if let Some(limit) = args.wait.filter(|limit| !limit.span().is_zero()) {
+        let mut shown = Vec::new();
+        let mut tell = |blockers: &[Blocker]| {
+            if args.wait_output != WaitOutput::Silent && shown != blockers {
+                for blocker in blockers {
+                    say(&format!("waiting: {blocker}"));
+                }
+                shown = blockers.to_vec();
+            }
+        };
+        match wait(cluster, plan, Some(limit.span()), LOOK, &mut tell).await {
+            Ok(left) if left.is_empty() => say("everything is gone"),
+            Ok(left) => return timed_out(&left, limit.span(), global),
+            Err(error) => return fail_cluster(&error, global),
+        }
+    }
+    after(&plan.problems, global)
+}
+
+/// The exit code once everything was tried that could be.
+fn after(problems: &[ClusterError], global: &Global) -> ExitCode {
+    let Some((last, before)) = problems.split_last() else { return ExitCode::SUCCESS };
+    for problem in before {
+        explain(problem).report();
+    }
+    fail(&explain(last), global, SYSTEM, COMPAT)
+}
+
+fn timed_out(left: &[Blocker], limit: Duration, global: &Global) -> ExitCode {
+    let lines: Vec<_> = left.iter().map(ToString::to_string).collect();
+    let error = CliError::system(format!("after {} s not everything is gone", limit.as_secs()))
+        .because(&io::Error::other(lines.join("\n")))
+        .hint("the cluster goes on removing it; run the same command again to wait longer");
+    fail(&error, global, TIMEOUT, COMPAT)
+}
+
+fn show(plan: &Plan, cluster: &Cluster, out: &mut impl Write) -> io::Result<()> {
+    if plan.is_empty() {
+        writeln!(out, "nothing to remove from cluster `{}`", cluster.name())?;
+    } else {
+        writeln!(out, "to be removed from cluster `{}`:", cluster.name())?;
+    }
+    for (at, object) in plan.objects.iter().enumerate() {
+        writeln!(out, "  {object}{}", if object.is_namespace() { " with everything in it" } else { "" })?;
+        if at == 0 && !plan.contents.is_empty() {
+            writeln!(out, "    {}", plan.contents.join(", "))?;
+        }
+        if at == 0 && !plan.foreign.is_empty() {
+            writeln!(out, "    not of the run: {}", plan.foreign.join(", "))?;
+        }
+    }
+    for note in &plan.notes {
+        writeln!(out, "note: {note}")?;
+    }
+    Ok(())
+}
+
+fn agreed() -> bool {
+    let mut err = anstream::stderr().lock();
+    if write!(err, "remove it? [y/N] ").and_then(|()| err.flush()).is_err() {
+        return false;
+    }
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line);
+    read.is_ok() && matches!(line.trim().to_lowercase().as_str(), "y" | "yes")
+}

@@ -1,0 +1,239 @@
+//! From options to what a manifest is made of; shared by `gen` and `run`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use plumbline_core::config::{Config, Permissions};
+use plumbline_kubernetes::manifest::{DockerConfig, ManifestOptions, ManifestPlugin, Transform, prepare_definition};
+use plumbline_kubernetes::{ServerVersion, names};
+
+use crate::args::{ClusterRunArgs, Level, RbacChoice, Time};
+use crate::commands::gen_files::{self, MAX_CREDENTIALS};
+use crate::error::CliError;
+use crate::sources::Found;
+
+/// The name by which `--plugin-env` means the aggregator.
+const AGGREGATOR: &str = "sonobuoy";
+
+/// The Secret for pulling images, if credentials are given and no name.
+const DEFAULT_PULL_SECRET: &str = "auth-repo-cred";
+
+/// What else decides how a run in a cluster looks.
+pub(crate) struct Circumstances {
+    /// The plugins.
+    pub(crate) found: Vec<Found>,
+    /// How much the log of this command tells.
+    pub(crate) level: Level,
+    /// The cluster's version, if it was asked.
+    pub(crate) server: Option<ServerVersion>,
+    /// Whether the cluster knows roles, if it was asked.
+    pub(crate) serves_rbac: Option<bool>,
+}
+
+/// What a cluster has to be asked before a manifest can be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Questions {
+    /// Its version.
+    pub(crate) version: bool,
+    /// Whether it knows roles.
+    pub(crate) rbac: bool,
+}
+
+impl Questions {
+    /// Whether there is anything to ask.
+    pub(crate) fn any(self) -> bool {
+        self.version || self.rbac
+    }
+}
+
+impl ClusterRunArgs {
+    /// The configuration: defaults, over them the file of `--config`, over that the options. A `namespace` that is the default is one
+    /// that nobody gave: then the file's stands. The one that counts is in the result.
+    pub(crate) fn config(&self, namespace: &str, timeout: Option<Time>) -> Result<Config, CliError> {
+        let mut config = match &self.config {
+            None => Config::default(),
+            Some(path) => read_config(path)?,
+        };
+        if namespace != names::DEFAULT_NAMESPACE {
+            namespace.clone_into(&mut config.namespace);
+        }
+        if let Some(timeout) = timeout {
+            config.server.timeout_seconds = timeout.limit().map_or(0, |limit| limit.as_secs());
+        }
+        set(&mut config.aggregator_permissions, self.aggregator_permissions);
+        set(&mut config.service_account_name, self.service_account_name.clone());
+        config.existing_service_account |= self.existing_service_account;
+        set(&mut config.security_context_mode, self.security_context_mode);
+        set(&mut config.namespace_psa_enforce_level, self.namespace_psa_enforce_level);
+        set(&mut config.worker_image, self.image.clone());
+        set(&mut config.image_pull_policy, self.image_pull_policy);
+        config.force_image_pull_policy |= self.force_image_pull_policy;
+        let own = &mut config.plumbline;
+        set(&mut own.storage, self.storage.clone());
+        own.fail_fast |= self.fail_fast;
+        set(&mut own.upload_url, self.upload.clone());
+        set(&mut own.upload_secret, self.upload_secret.clone());
+        set(&mut own.native_sidecar, self.native_sidecar);
+        set(&mut own.kubernetes_version, self.kubernetes_version.clone());
+        own.kubernetes_version = fixed_version(&own.kubernetes_version)?;
+        Ok(config)
+    }
+
+    /// What the cluster has to be asked for this configuration; `detect` is what `--rbac` means when it is not given.
+    pub(crate) fn questions(&self, config: &Config, detect: bool) -> Questions {
+        let rbac = self.rbac.map_or(detect, |choice| choice == RbacChoice::Detect);
+        Questions { version: config.plumbline.kubernetes_version.is_empty(), rbac }
+    }
+
+    /// What the manifest is made of: the configuration that [`ClusterRunArgs::config`] made, and plugins after their transforms.
+    pub(crate) fn manifest_options(
+        &self,
+        mut config: Config,
+        circumstances: Circumstances,
+    ) -> Result<ManifestOptions, CliError> {
+        let Circumstances { found, level, server, serves_rbac } = circumstances;
+        if let Some(server) = server.as_ref().filter(|_| config.plumbline.kubernetes_version.is_empty()) {
+            config.plumbline.kubernetes_version = server.image_version();
+        }
+        let docker_config = docker_config(&mut config)?;
+        let names: Vec<String> = found.iter().map(|one| one.source.definition.name.to_string()).collect();
+        let mut env = self.env_by_plugin(&names)?;
+        let images = self.image_by_plugin(&names)?;
+        let mut plugins = Vec::new();
+        for one in &found {
+            let name = one.source.definition.name.as_str();
+            let transform = Transform {
+                image: images.get(name).cloned(),
+                env: env.get(name).cloned().unwrap_or_default(),
+                show_pod_spec_for: self.show_default_podspec.then(|| config.service_account_name.clone()),
+                ..Transform::of(&config)
+            };
+            let definition = prepare_definition(&one.source.definition, &transform).map_err(|error| {
+                CliError::usage(format!("plugin `{name}` cannot be put into a cluster")).because(&error)
+            })?;
+            let modules = one.source.bundle.as_deref().map(gen_files::modules).transpose()?.unwrap_or_default();
+            plugins.push(ManifestPlugin { definition: Arc::new(definition), modules });
+        }
+        // Where the account is there already, so is its namespace: it is somebody's, and must not be marked as the run's own, which is
+        // deleted with the run. The two modes of less power cannot make one.
+        let powerful = matches!(config.aggregator_permissions, Permissions::Minimal | Permissions::ClusterAdmin);
+        Ok(ManifestOptions {
+            rbac: match self.rbac {
+                Some(RbacChoice::Enable) => true,
+                Some(RbacChoice::Disable) => false,
+                Some(RbacChoice::Detect) | None => serves_rbac.unwrap_or(true),
+            },
+            create_namespace: powerful && !config.existing_service_account,
+            aggregator_node_selector: self.node_selector()?,
+            aggregator_env: env.remove(AGGREGATOR).unwrap_or_default(),
+            // An aggregator is looked at from afar: without what happens in its log there is nothing to go by.
+            log_level: match level {
+                Level::Debug => "debug",
+                Level::Trace => "trace",
+                _ => "info",
+            }
+            .to_owned(),
+            docker_config,
+            server,
+            ..ManifestOptions::new(config, plugins)
+        })
+    }
+
+    /// `--plugin-env`, by plugin. A plugin's name may have dots; a variable's has none that anybody knows of.
+    fn env_by_plugin(&self, plugins: &[String]) -> Result<BTreeMap<String, BTreeMap<String, String>>, CliError> {
+        let mut env: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+        for text in &self.plugin_env {
+            let wrong = |why: &str| {
+                CliError::usage(format!("`--plugin-env {text}` {why}"))
+                    .hint("write `PLUGIN.KEY=VALUE`, such as `e2e.E2E_DRYRUN=true`")
+            };
+            let (left, value) = text.split_once('=').ok_or_else(|| wrong("has no `=`"))?;
+            let (plugin, key) = left.rsplit_once('.').ok_or_else(|| wrong("names no plugin"))?;
+            if key.is_empty() {
+                return Err(wrong("names no variable"));
+            }
+            if plugin != AGGREGATOR {
+                known(plugin, plugins, "--plugin-env")?;
+            }
+            env.entry(plugin.to_owned()).or_default().insert(key.to_owned(), value.to_owned());
+        }
+        Ok(env)
+    }
+
+    /// `--plugin-image`, by plugin.
+    fn image_by_plugin(&self, plugins: &[String]) -> Result<BTreeMap<String, String>, CliError> {
+        let mut images = BTreeMap::new();
+        for text in &self.plugin_image {
+            let Some((plugin, image)) = text.split_once(':').filter(|(_, image)| !image.is_empty()) else {
+                return Err(CliError::usage(format!("`--plugin-image {text}` names no image"))
+                    .hint("write `PLUGIN:IMAGE`, such as `probe:example.org/probe:v2`"));
+            };
+            known(plugin, plugins, "--plugin-image")?;
+            images.insert(plugin.to_owned(), image.to_owned());
+        }
+        Ok(images)
+    }
+
+    fn node_selector(&self) -> Result<BTreeMap<String, String>, CliError> {
+        let pair = |text: &String| {
+            let pair = text.split_once(':').or_else(|| text.split_once('='));
+            pair.map(|(key, value)| (key.to_owned(), value.to_owned())).ok_or_else(|| {
+                CliError::usage(format!("`--aggregator-node-selector {text}` is not a label"))
+                    .hint("write `KEY:VALUE`, such as `kubernetes.io/arch:amd64`")
+            })
+        };
+        self.aggregator_node_selector.iter().map(pair).collect()
+    }
+}
+
+fn set<T>(setting: &mut T, given: Option<T>) {
+    if let Some(given) = given {
+        *setting = given;
+    }
+}
+
+fn known(plugin: &str, plugins: &[String], option: &str) -> Result<(), CliError> {
+    if plugins.iter().any(|name| name == plugin) {
+        return Ok(());
+    }
+    let names: Vec<_> = plugins.iter().map(|name| format!("`{name}`")).collect();
+    Err(CliError::usage(format!("`{option}` names the plugin `{plugin}`, which is not in this run"))
+        .hint(format!("plugins of this run: {}", names.join(", "))))
+}
+
+fn read_config(path: &Path) -> Result<Config, CliError> {
+    let wrong = || format!("configuration `{}` cannot be used", path.display());
+    let text = gen_files::text(path, plumbline_core::config::MAX_CONFIG_BYTES, &wrong())?;
+    Config::over_defaults(&text).map_err(|error| {
+        CliError::usage(wrong()).because(&error).hint("`plumbline gen config` prints one with every key")
+    })
+}
+
+/// Empty for the cluster's own version.
+fn fixed_version(text: &str) -> Result<String, CliError> {
+    let wrong = |hint: &str| Err(CliError::usage(format!("`{text}` is not a version of Kubernetes")).hint(hint));
+    match text {
+        "" | "auto" => Ok(String::new()),
+        "ignore" => Ok(text.to_owned()),
+        "latest" => {
+            wrong("this version of Plumbline does not look up the latest build: name a version such as `v1.30.2`")
+        }
+        _ if ServerVersion::parse(text).is_some() => Ok(text.to_owned()),
+        _ => wrong("write `auto`, `ignore`, or a version that begins with `v`, such as `v1.30.2`"),
+    }
+}
+
+/// The credentials that the configuration names, which become the Secret for pulling images.
+fn docker_config(config: &mut Config) -> Result<Option<DockerConfig>, CliError> {
+    if config.e2e_docker_config_file.is_empty() {
+        return Ok(None);
+    }
+    if config.image_pull_secrets.is_empty() {
+        DEFAULT_PULL_SECRET.clone_into(&mut config.image_pull_secrets);
+    }
+    let path = Path::new(&config.e2e_docker_config_file);
+    let what = format!("credentials in `{}`, which `E2EDockerConfigFile` names, cannot be used", path.display());
+    let json = gen_files::text(path, MAX_CREDENTIALS, &what)?;
+    Ok(Some(DockerConfig { name: config.image_pull_secrets.clone(), json: json.into_bytes() }))
+}

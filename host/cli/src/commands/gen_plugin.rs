@@ -1,0 +1,136 @@
+//! `plumbline gen plugin`
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use plumbline_core::definition::{Definition, DefinitionError};
+use plumbline_core::{Driver, PluginName};
+use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, default_pod_spec, to_document};
+use plumbline_kubernetes::names;
+use serde_json::{Map, Value, json};
+
+use crate::args::GenPluginArgs;
+use crate::commands::gen_files;
+use crate::error::CliError;
+
+/// Prints the definition of a stock plugin, or a new one.
+pub(crate) fn plugin(args: &GenPluginArgs) -> Result<ExitCode, CliError> {
+    let text = match &args.stock {
+        Some(name) => stock(name, args.show_default_podspec)?,
+        None => to_document(&new(args)?),
+    };
+    write!(std::io::stdout(), "{text}")
+        .map_err(|error| CliError::printing("the definition cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// As it is in the program, with its comments; without them where the default pod is written into it.
+fn stock(name: &str, pod_spec: bool) -> Result<String, CliError> {
+    let Some(stock) = plumbline_stock::definition(name) else {
+        let names: Vec<_> = plumbline_stock::definitions().iter().map(|one| format!("`{}`", one.name)).collect();
+        return Err(CliError::usage(format!("there is no stock plugin `{name}`")).hint(format!(
+            "stock plugins: {}; for a definition of your own, give `--name` and `--image`",
+            names.join(", ")
+        )));
+    };
+    let definition = Definition::parse(stock.yaml)
+        .map_err(|error| CliError::system(format!("stock plugin `{name}` cannot be read")).because(&error))?
+        .definition;
+    if !pod_spec || definition.pod_spec.is_some() || definition.driver == Driver::Process {
+        return Ok(stock.yaml.to_owned());
+    }
+    let mut json = definition.to_json();
+    insert(&mut json, "podSpec", default_pod_spec(definition.driver, names::SERVICE_ACCOUNT));
+    Ok(to_document(&json))
+}
+
+fn new(args: &GenPluginArgs) -> Result<Value, CliError> {
+    if args.driver == Driver::Process {
+        return Err(CliError::usage("a plugin with an image is no process")
+            .hint("write `--type job` (once) or `--type daemonset` (on every node)"));
+    }
+    let name = args.name.as_deref().unwrap_or_default();
+    name.parse::<PluginName>().map_err(|error| refused(&error.into()))?;
+    let mut config = json!({"driver": args.driver, "plugin-name": name, "result-format": args.format});
+    if let Some(description) = &args.description {
+        insert(&mut config, "description", json!(description));
+    }
+    if let Some(url) = &args.url {
+        insert(&mut config, "source-url", json!(url));
+    }
+    // The mount shows whoever reads it where results go; a run puts it in by itself.
+    let mut spec = json!({
+        "name": "plugin",
+        "image": args.image,
+        "command": args.cmd,
+        "volumeMounts": [{"name": names::RESULTS_VOLUME, "mountPath": names::RESULTS_DIR}],
+    });
+    if !args.arg.is_empty() {
+        insert(&mut spec, "args", json!(args.arg));
+    }
+    let env = pairs(&args.env, "--env")?;
+    if !env.is_empty() {
+        let list: Vec<_> = env.iter().map(|(key, value)| json!({"name": key, "value": value})).collect();
+        insert(&mut spec, "env", json!(list));
+    }
+    let mut definition = json!({"sonobuoy-config": config, "spec": spec});
+    if let Some(pod) = pod_spec(args)? {
+        insert(&mut definition, "podSpec", pod);
+    }
+    let files = files(args)?;
+    if !files.is_empty() {
+        insert(&mut definition, "config-map", Value::Object(files));
+    }
+    // Nothing is printed that would be refused when it is used.
+    Ok(Definition::from_json(definition).map_err(|error| refused(&error))?.definition.to_json())
+}
+
+/// A pod of its own takes the place of the default, which therefore is where it begins.
+fn pod_spec(args: &GenPluginArgs) -> Result<Option<Value>, CliError> {
+    let selector = pairs(&args.node_selector, "--node-selector")?;
+    if selector.is_empty() && !args.show_default_podspec {
+        return Ok(None);
+    }
+    let mut pod = default_pod_spec(args.driver, names::SERVICE_ACCOUNT);
+    let mut nodes = match pod.get("nodeSelector") {
+        Some(Value::Object(nodes)) => nodes.clone(),
+        _ => Map::new(),
+    };
+    nodes.extend(selector.into_iter().map(|(key, value)| (key, Value::String(value))));
+    if !nodes.is_empty() {
+        insert(&mut pod, "nodeSelector", Value::Object(nodes));
+    }
+    Ok(Some(pod))
+}
+
+fn files(args: &GenPluginArgs) -> Result<Map<String, Value>, CliError> {
+    let mut files = Map::new();
+    for path in &args.configmap {
+        let what = format!("file `{}` cannot be put into a definition", path.display());
+        let text = gen_files::text(path, MAX_CONFIG_MAP_BYTES, &what)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if files.insert(name.clone(), Value::String(text)).is_some() {
+            return Err(CliError::usage(format!("two files are called `{name}`"))
+                .hint("a plugin finds its files in one directory: give them different names"));
+        }
+    }
+    Ok(files)
+}
+
+fn pairs(texts: &[String], option: &str) -> Result<Vec<(String, String)>, CliError> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err(CliError::usage(format!("`{option} {text}` has no key and value")).hint("write `KEY=VALUE`")),
+    };
+    texts.iter().map(pair).collect()
+}
+
+fn insert(object: &mut Value, key: &str, value: Value) {
+    if let Value::Object(fields) = object {
+        fields.insert(key.to_owned(), value);
+    }
+}
+
+fn refused(error: &DefinitionError) -> CliError {
+    CliError::usage("this would be no definition").because(error)
+}

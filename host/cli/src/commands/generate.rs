@@ -1,0 +1,150 @@
+//! `plumbline gen`
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use plumbline_kubernetes::manifest::{ManifestError, ManifestOptions, manifest, rbac, to_yaml};
+use plumbline_kubernetes::{Cluster, ClusterError, ServerVersion};
+use serde_json::Value;
+
+use crate::args::{GenArgs, GenCommand, GenManifestArgs, Global};
+use crate::commands::gen_options::Circumstances;
+use crate::commands::{gen_config, gen_plugin};
+use crate::error::CliError;
+use crate::logging;
+use crate::sources;
+use crate::ui::say;
+
+/// How long the cluster is asked. What it would tell can be told by options.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The largest object that `kubectl apply` takes: it keeps a copy in an annotation, and annotations have 256 KiB.
+const MAX_APPLIED: usize = 256 << 10;
+
+/// Prints the manifest of a run, a configuration, or a definition.
+pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    match &args.command {
+        None => print_manifest(&args.manifest, global),
+        Some(GenCommand::Config(args)) => gen_config::config(args),
+        Some(GenCommand::Plugin(args)) => gen_plugin::plugin(args),
+    }
+}
+
+fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, CliError> {
+    let found = args.plugins.iter().map(|reference| sources::find(reference)).collect::<Result<Vec<_>, _>>()?;
+    if found.is_empty() {
+        return Err(CliError::usage("no plugin is named").hint(
+            "name one with `--plugin`: a definition or a directory with `plugin.yaml`; `plumbline gen plugin` prints one to begin with",
+        ));
+    }
+    for plugin in &found {
+        for warning in &plugin.warnings {
+            say(&format!("warning: `{}`: {warning}", plugin.origin));
+        }
+    }
+    let config = args.run.config(&args.cluster.namespace, args.timeout)?;
+    let questions = args.run.questions(&config, false);
+    let answers = if questions.any() { ask(args)? } else { Answers::default() };
+    let options = args.run.manifest_options(
+        config,
+        Circumstances { found, level: global.level, server: answers.version, serves_rbac: answers.serves_rbac },
+    )?;
+    let objects = objects(&options)?;
+    if questions.version && options.server.is_none() {
+        let why = answers.silence.as_deref().unwrap_or("it was not asked");
+        say(&format!(
+            "warning: the version of the cluster is not known, and plugins are not told it: name it with `--kubernetes-version`\n  {why}"
+        ));
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", to_yaml(&objects))
+        .and_then(|()| out.flush())
+        .map_err(|error| CliError::printing("the manifest cannot be printed", &error))?;
+    advise(&options, &objects);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The objects of a run, or what is wrong with what they are to be made of.
+pub(crate) fn objects(options: &ManifestOptions) -> Result<Vec<Value>, CliError> {
+    manifest(options).map_err(|error| {
+        let told = CliError::usage("the run cannot be put into a cluster").because(&error);
+        match error {
+            ManifestError::NoVersion { .. } => told.hint(
+                "name it with `--kubernetes-version`, such as `v1.30.2`, or a cluster to ask with `--kubeconfig`",
+            ),
+            ManifestError::Process(_) => {
+                told.hint("leave it out, or give it the driver `Job` or `DaemonSet` and an image")
+            }
+            ManifestError::TooLarge { .. } | ManifestError::ModulesTooLarge(_) | ManifestError::ModuleSize { .. } => {
+                told.hint("put large files into the plugin's image")
+            }
+            _ => told,
+        }
+    })
+}
+
+/// What the cluster says about itself.
+#[derive(Debug, Default)]
+struct Answers {
+    version: Option<ServerVersion>,
+    serves_rbac: Option<bool>,
+    /// Why nothing was said.
+    silence: Option<String>,
+}
+
+/// Asks the cluster. A cluster that is named must answer; without one, what it would tell is simply not known.
+fn ask(args: &GenManifestArgs) -> Result<Answers, CliError> {
+    let named = args.cluster.kubeconfig.is_some() || args.cluster.context.is_some();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::system("the cluster cannot be asked").because(&error))?;
+    let asked = runtime.block_on(async {
+        let late =
+            || ClusterError::new("ask the cluster", format!("it did not answer within {} s", PATIENCE.as_secs()));
+        tokio::time::timeout(PATIENCE, answers(args)).await.unwrap_or_else(|_| Err(late()))
+    });
+    match asked {
+        Ok(answers) => Ok(answers),
+        Err(error) if named => Err(told(&error)),
+        Err(error) => Ok(Answers { silence: Some(error.to_string()), ..Answers::default() }),
+    }
+}
+
+async fn answers(args: &GenManifestArgs) -> Result<Answers, ClusterError> {
+    let cluster = Cluster::connect(&args.cluster.connect_options()).await?;
+    let version = cluster.version().await?;
+    Ok(Answers { version: Some(version), serves_rbac: Some(serves_rbac(&cluster).await?), silence: None })
+}
+
+/// Whether the cluster knows roles.
+pub(crate) async fn serves_rbac(cluster: &Cluster) -> Result<bool, ClusterError> {
+    let groups = cluster.client().list_api_groups().await;
+    let groups = groups.map_err(|error| ClusterError::api("ask the API server for its groups", &error))?;
+    Ok(groups.groups.iter().any(|group| group.name == "rbac.authorization.k8s.io"))
+}
+
+fn told(error: &ClusterError) -> CliError {
+    let told = CliError::system(format!("failed to {}", error.what));
+    let told = told.because(&std::io::Error::other(error.cause.clone()));
+    match &error.hint {
+        Some(hint) => told.hint(hint.clone()),
+        None => told,
+    }
+}
+
+/// What a person should know who is about to apply it.
+fn advise(options: &ManifestOptions, objects: &[Value]) {
+    let mode = options.config.aggregator_permissions;
+    if options.rbac && mode == plumbline_core::config::Permissions::Minimal {
+        say(&format!("the service account `{}` gets the permissions `{mode}`:", options.config.service_account_name));
+        for line in rbac::why(&rbac::Needs::of(options)) {
+            say(&format!("  {line}"));
+        }
+    }
+    if objects.iter().any(|object| object.to_string().len() > MAX_APPLIED) {
+        say("some objects are too large for `kubectl apply`: use `kubectl create`, or `kubectl apply --server-side`");
+    }
+}

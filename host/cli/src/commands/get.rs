@@ -1,0 +1,28 @@
+//! `plumbline get`
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use plumbline_kubernetes::plugin_pods;
+
+use super::remote::{connect, fail_cluster, runtime};
+use crate::args::{GetPodArgs, Global};
+use crate::error::CliError;
+use crate::logging;
+
+/// Prints the names of the pods of plugins, one per line.
+pub(crate) fn pod(args: &GetPodArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let found = runtime()?.block_on(async {
+        let cluster = connect(&args.cluster).await?;
+        plugin_pods(&cluster, &args.cluster.namespace, args.plugin.as_ref().map(AsRef::as_ref)).await
+    });
+    let names = match found {
+        Ok(names) => names,
+        Err(error) => return Ok(fail_cluster(&error, global)),
+    };
+    let mut out = io::stdout().lock();
+    let printed = names.iter().try_for_each(|name| writeln!(out, "{name}"));
+    printed.map_err(|error| CliError::printing("the names of pods cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,117 @@
+//! `plumbline logs`
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use plumbline_kubernetes::Cluster;
+use plumbline_kubernetes::logs::{LogEvent, LogOptions, LogSource, LogSummary, LogsError, follow, show};
+
+use crate::args::{Global, LogsArgs};
+use crate::error::CliError;
+use crate::logging;
+use crate::ui::say;
+
+use super::query::cluster_error;
+
+/// What a shell shows for a program that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// Prints the logs: in one piece each with a header, or line by line with a prefix when they are followed.
+pub(crate) fn logs(args: &LogsArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::system("the logs cannot be read").because(&error))?;
+    let Some(summary) = runtime.block_on(print(args))? else { return Ok(ExitCode::from(INTERRUPTED)) };
+    if summary.failed > 0 && summary.failed == summary.containers {
+        return Err(CliError::system("no log could be read").hint("the warnings above say why"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `None` when it was interrupted.
+async fn print(args: &LogsArgs) -> Result<Option<LogSummary>, CliError> {
+    let cluster = Cluster::connect(&args.cluster.connect_options())
+        .await
+        .map_err(|error| cluster_error("the cluster cannot be asked", &error))?;
+    let options = LogOptions { namespace: args.cluster.namespace.clone(), plugin: args.plugin.clone() };
+    let mut printer = Printer::new(io::stdout(), args.follow);
+    let mut tell = |event: LogEvent| printer.take(&event);
+    let done = if args.follow {
+        tokio::select! {
+            done = follow(&cluster, &options, &mut tell) => done,
+            _ = tokio::signal::ctrl_c() => return Ok(None),
+        }
+    } else {
+        show(&cluster, &options, &mut tell).await
+    };
+    done.map(Some).map_err(|error| match error {
+        LogsError::Cluster(error) => cluster_error("the logs cannot be read", &error),
+        LogsError::Output(error) => CliError::printing("the logs cannot be printed", &error),
+        error @ LogsError::NoPods { .. } => CliError::system("there are no logs")
+            .because(&error)
+            .hint("`plumbline status` tells whether a run is there; another namespace is named with `-n`"),
+    })
+}
+
+/// Prints lines with where they come from.
+struct Printer<W> {
+    out: W,
+    /// A prefix before each line instead of a header before the first.
+    prefix: bool,
+    last: Option<Arc<LogSource>>,
+}
+
+impl<W: Write> Printer<W> {
+    fn new(out: W, prefix: bool) -> Self {
+        Self { out, prefix, last: None }
+    }
+
+    fn take(&mut self, event: &LogEvent) -> io::Result<()> {
+        let (source, line) = match event {
+            LogEvent::Line { source, line } => (source, line),
+            LogEvent::Notice(text) => {
+                say(&format!("warning: {text}"));
+                return Ok(());
+            }
+        };
+        if self.prefix {
+            write!(self.out, "[{}/{}] ", source.pod, source.container)?;
+        } else if self.last.as_ref() != Some(source) {
+            self.last = Some(Arc::clone(source));
+            writeln!(self.out, "{source}")?;
+        }
+        self.out.write_all(line)?;
+        self.out.write_all(b"\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(prefix: bool) -> String {
+        let source = |container: &str| {
+            Arc::new(LogSource { namespace: "n".to_owned(), pod: "p".to_owned(), container: container.to_owned() })
+        };
+        let mut out = Vec::new();
+        let mut printer = Printer::new(&mut out, prefix);
+        for (container, line) in [("a", "1"), ("a", "2"), ("b", "3"), ("a", "")] {
+            printer.take(&LogEvent::Line { source: source(container), line: line.into() }).unwrap();
+        }
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_header_stands_where_the_source_changes() {
+        let header = |container: &str| format!("namespace=\"n\" pod=\"p\" container=\"{container}\"\n");
+        assert_eq!(printed(false), format!("{}1\n2\n{}3\n{}\n", header("a"), header("b"), header("a")));
+    }
+
+    #[test]
+    fn a_prefix_stands_before_every_followed_line() {
+        assert_eq!(printed(true), "[p/a] 1\n[p/a] 2\n[p/b] 3\n[p/a] \n");
+    }
+}

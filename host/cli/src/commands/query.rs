@@ -1,0 +1,113 @@
+//! `plumbline query`
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use plumbline_core::RunId;
+use plumbline_kubernetes::query::{Progress, QueryOptions, Summary, survey_watched};
+use plumbline_kubernetes::{Cluster, ClusterError, names};
+
+use crate::args::{Global, QueryArgs};
+use crate::error::CliError;
+use crate::logging;
+use crate::ui::say;
+
+/// How often is told how far it is.
+const TELL: Duration = Duration::from_secs(2);
+
+/// Errors that are told one by one; the rest stands in `meta/query-time.json`.
+const MAX_TOLD: usize = 20;
+
+/// What a shell shows for a program that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+/// Collects, and prints where it is.
+pub(crate) fn query(args: &QueryArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let options = options(args)?;
+    let dir = args.output.clone().or_else(|| options.directory.clone());
+    let dir = dir.unwrap_or_else(|| PathBuf::from(RunId::random().to_string()));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::system("the query cannot be started").because(&error))?;
+    let Some(summary) = runtime.block_on(ask(args, &options, &dir))? else {
+        say(&format!("interrupted; what was collected so far: {}", dir.display()));
+        return Ok(ExitCode::from(INTERRUPTED));
+    };
+    tell(&summary);
+    if summary.files == 0 {
+        return Err(CliError::system("nothing could be collected")
+            .hint("the errors above say why; with few permissions, name what may be read under `Resources` in the configuration"));
+    }
+    writeln!(anstream::stdout(), "{}", dir.display())
+        .map_err(|error| CliError::printing("the name of the directory cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn options(args: &QueryArgs) -> Result<QueryOptions, CliError> {
+    let mut options = match &args.config {
+        None => QueryOptions::default(),
+        Some(path) => {
+            let unusable = || CliError::usage(format!("the configuration `{}` cannot be used", path.display()));
+            let text = std::fs::read_to_string(path).map_err(|error| unusable().because(&error))?;
+            QueryOptions::from_config_json(&text).map_err(|error| unusable().because(&error))?
+        }
+    };
+    // The configuration's namespace counts unless another one was asked for.
+    if args.cluster.namespace != names::DEFAULT_NAMESPACE || args.config.is_none() {
+        options.own_namespace.clone_from(&args.cluster.namespace);
+    }
+    Ok(options)
+}
+
+/// `None` when it was interrupted.
+async fn ask(args: &QueryArgs, options: &QueryOptions, dir: &Path) -> Result<Option<Summary>, CliError> {
+    let cluster = Cluster::connect(&args.cluster.connect_options()).await.map_err(unreachable)?;
+    // A cluster that does not answer is told once, and not by every query.
+    let version = cluster.version().await.map_err(unreachable)?;
+    std::fs::create_dir_all(dir)
+        .map_err(|error| CliError::usage(format!("directory `{}` cannot be made", dir.display())).because(&error))?;
+    say(&format!("cluster {} ({}), into {}", cluster.name(), version.git_version, dir.display()));
+    let told = Mutex::new(Instant::now());
+    let observer = |progress: &Progress| {
+        let Ok(mut at) = told.lock() else { return };
+        if at.elapsed() >= TELL {
+            *at = Instant::now();
+            let Progress { queries, errors, latest } = progress;
+            say(&format!("{queries} queries   {errors} failed   {latest}"));
+        }
+    };
+    tokio::select! {
+        summary = survey_watched(&cluster, options, dir, &observer) => Ok(Some(summary)),
+        _ = tokio::signal::ctrl_c() => Ok(None),
+    }
+}
+
+fn unreachable(error: ClusterError) -> CliError {
+    cluster_error("the cluster cannot be asked", &error)
+}
+
+/// An error of the cluster, told with its advice.
+pub(crate) fn cluster_error(what: &str, error: &ClusterError) -> CliError {
+    let told = CliError::system(what).because(error);
+    match &error.hint {
+        Some(hint) => told.hint(hint.clone()),
+        None => told,
+    }
+}
+
+fn tell(summary: &Summary) {
+    for error in summary.errors.iter().take(MAX_TOLD) {
+        say(&format!("warning: {error}"));
+    }
+    let more = summary.errors.len().saturating_sub(MAX_TOLD);
+    if more > 0 {
+        say(&format!("warning: and {more} more, in meta/query-time.json"));
+    }
+    let Summary { queries, files, errors, duration } = summary;
+    say(&format!("{queries} queries   {} failed   {files} files   {:.1} s", errors.len(), duration.as_secs_f64()));
+}

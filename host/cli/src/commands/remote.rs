@@ -1,0 +1,43 @@
+//! What commands that talk to a cluster have in common.
+
+use std::io;
+use std::process::ExitCode;
+
+use plumbline_kubernetes::{Cluster, ClusterError};
+use tokio::runtime::Runtime;
+
+use crate::args::{ClusterArgs, ExitCodes, Global};
+use crate::error::{CliError, SYSTEM};
+
+/// The threads of a command.
+pub(super) fn runtime() -> Result<Runtime, CliError> {
+    Runtime::new().map_err(|error| CliError::system("the threads of this command cannot be started").because(&error))
+}
+
+/// The way to the cluster.
+pub(super) async fn connect(args: &ClusterArgs) -> Result<Cluster, ClusterError> {
+    Cluster::connect(&args.connect_options()).await
+}
+
+/// What went wrong with the cluster, for a person.
+pub(super) fn explain(error: &ClusterError) -> CliError {
+    let told = CliError::system(format!("failed to {}", error.what)).because(&io::Error::other(error.cause.clone()));
+    match &error.hint {
+        Some(hint) => told.hint(hint),
+        None => told,
+    }
+}
+
+/// Tells an error; the exit code, `strict` unless the incumbent's are wanted, then `compat`.
+pub(super) fn fail(error: &CliError, global: &Global, strict: u8, compat: u8) -> ExitCode {
+    error.report();
+    ExitCode::from(match global.exit_code {
+        ExitCodes::Strict => strict,
+        ExitCodes::Compat => compat,
+    })
+}
+
+/// Tells what went wrong with the cluster; the exit code of that, which the incumbent gives as 1.
+pub(super) fn fail_cluster(error: &ClusterError, global: &Global) -> ExitCode {
+    fail(&explain(error), global, SYSTEM, 1)
+}

@@ -1,0 +1,195 @@
+//! A run in a cluster: look first, create its objects, follow it, bring its archive home.
+
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use plumbline_core::config::Config;
+use plumbline_kubernetes::manifest::rbac;
+use plumbline_kubernetes::preflight::{Check, Finding, Preflight};
+use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
+use plumbline_kubernetes::{Cluster, create, names, title};
+use serde_json::Value;
+
+use crate::args::{Global, RunArgs, SkipPreflight};
+use crate::commands::gen_options::Circumstances;
+use crate::commands::generate::{objects, serves_rbac};
+use crate::commands::status::{code_of_run, print_end};
+use crate::commands::wait::until_over;
+use crate::error::CliError;
+use crate::logging;
+use crate::sources::{self, Found};
+use crate::ui::{Transfer, say};
+
+/// Bytes of a manifest that is given: a run's objects are at most some MiB.
+const MAX_MANIFEST: u64 = 64 << 20;
+
+/// Puts a run into a cluster, and follows it where somebody looks or waits.
+pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let found = match &args.manifest {
+        Some(_) => Vec::new(),
+        None => plugins(args)?,
+    };
+    let runtime = tokio::runtime::Runtime::new()
+        .map_err(|error| CliError::system("the cluster cannot be asked").because(&error))?;
+    runtime.block_on(Box::pin(run_there(args, global, found)))
+}
+
+fn plugins(args: &RunArgs) -> Result<Vec<Found>, CliError> {
+    let found = args.plugins.iter().map(|reference| sources::find(reference)).collect::<Result<Vec<_>, _>>()?;
+    if found.is_empty() {
+        return Err(CliError::usage("no plugin is named").hint(
+            "name one with `--plugin`: a definition or a directory with `plugin.yaml`; `--local` runs plugins on this machine",
+        ));
+    }
+    for plugin in &found {
+        for warning in &plugin.warnings {
+            say(&format!("warning: `{}`: {warning}", plugin.origin));
+        }
+    }
+    let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
+    plumbline_core::definition::check_set(&definitions)
+        .map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;
+    Ok(found)
+}
+
+async fn run_there(args: &RunArgs, global: &Global, found: Vec<Found>) -> Result<ExitCode, CliError> {
+    let config = args.cluster_run.config(&args.cluster.namespace, args.timeout)?;
+    let given = args.manifest.as_deref().map(read_manifest).transpose()?;
+    let namespace = match &given {
+        Some(objects) => namespace_of(objects).unwrap_or_else(|| config.namespace.clone()),
+        None => config.namespace.clone(),
+    };
+    let cluster = Cluster::connect(&args.cluster.connect_options()).await.map_err(|error| CliError::cluster(&error))?;
+    let version = look_first(args, &cluster, &config, &namespace).await?;
+
+    let objects = match given {
+        Some(objects) => objects,
+        None => {
+            let questions = args.cluster_run.questions(&config, true);
+            let serves_rbac = match questions.rbac {
+                true => Some(serves_rbac(&cluster).await.map_err(|error| CliError::cluster(&error))?),
+                false => None,
+            };
+            let circumstances = Circumstances { found, level: global.level, server: version, serves_rbac };
+            let options = args.cluster_run.manifest_options(config, circumstances)?;
+            for line in rbac::why(&rbac::Needs::of(&options)).iter().filter(|_| args.dry_run && options.rbac) {
+                say(&format!("permission: {line}"));
+            }
+            objects(&options)?
+        }
+    };
+    if args.dry_run {
+        for object in &objects {
+            say(&format!("would create {}", title(object)));
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    create(&cluster, &objects, |object, created| tracing::info!("{object}: {created:?}"))
+        .await
+        .map_err(|error| CliError::cluster(&error))?;
+    say(&format!("run begun in namespace `{namespace}` of cluster `{}`", cluster.name()));
+
+    if args.wait.is_none() && !args.retrieve && !std::io::stderr().is_terminal() {
+        say(&format!("next: `plumbline wait -n {namespace}`, then `plumbline retrieve -n {namespace}`"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let minutes = args.wait.filter(|&minutes| minutes > 0);
+    let limit = minutes.map(|minutes| Duration::from_secs(60 * u64::from(minutes)));
+    let seen = match until_over(&cluster, &namespace, args.wait_output, limit, global).await? {
+        Ok(seen) => seen,
+        Err(code) => return Ok(code),
+    };
+    print_end(&seen)?;
+    if args.retrieve {
+        bring_home(args, &cluster, &namespace).await?;
+    }
+    Ok(code_of_run(&seen, global))
+}
+
+/// What speaks against a run; the cluster's version.
+async fn look_first(
+    args: &RunArgs,
+    cluster: &Cluster,
+    config: &Config,
+    namespace: &str,
+) -> Result<Option<plumbline_kubernetes::ServerVersion>, CliError> {
+    let skip = args.skip_preflight.iter().flat_map(|skip| skip.checks()).collect();
+    let preflight = Preflight {
+        namespace: namespace.to_owned(),
+        dns_namespace: args.dns_namespace.clone(),
+        dns_labels: args.dns_pod_labels.clone(),
+        cluster_roles: args.cluster_run.makes_cluster_roles(config.aggregator_permissions),
+        skip,
+    };
+    let (version, findings) = preflight.run(cluster).await.map_err(|error| CliError::cluster(&error))?;
+    let (fatal, warnings): (Vec<Finding>, Vec<Finding>) = findings.into_iter().partition(|finding| finding.fatal);
+    for finding in warnings {
+        say(&format!("warning: {}", finding.what));
+        say(&format!("hint:    {}", finding.hint));
+    }
+    let mut fatal = fatal.into_iter();
+    let Some(first) = fatal.next() else { return Ok(Some(version)) };
+    for finding in fatal {
+        CliError::system(finding.what).hint(finding.hint).report();
+    }
+    Err(CliError::system(first.what).hint(first.hint))
+}
+
+fn read_manifest(path: &Path) -> Result<Vec<Value>, CliError> {
+    let shown = path.display();
+    let wrong = || CliError::usage(format!("the manifest `{shown}` cannot be used"));
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(MAX_MANIFEST).read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(MAX_MANIFEST).read_to_string(&mut text))
+    };
+    read.map_err(|error| wrong().because(&error))?;
+    let objects: Vec<Value> = serde_saphyr::from_multiple(&text).map_err(|error| wrong().because(&error))?;
+    let objects: Vec<Value> = objects.into_iter().filter(|object| !object.is_null()).collect();
+    if objects.is_empty() {
+        return Err(wrong().hint("there is no object in it: `plumbline gen` prints one"));
+    }
+    Ok(objects)
+}
+
+/// That of the first object that lives in one.
+fn namespace_of(objects: &[Value]) -> Option<String> {
+    objects.iter().find_map(|object| object.pointer("/metadata/namespace")?.as_str().map(str::to_owned))
+}
+
+async fn bring_home(args: &RunArgs, cluster: &Cluster, namespace: &str) -> Result<(), CliError> {
+    let dir = args.output.clone().unwrap_or_else(|| ".".into());
+    let mut options = RetrieveOptions::new(namespace, dir);
+    names::AGGREGATOR_DIR.clone_into(&mut options.remote_dir);
+    // It exists: the status says so. The pod may need a moment all the same.
+    options.wait = Wait::AtMost(Some(Duration::from_secs(60)));
+    let mut view = Transfer::default();
+    let brought = retrieve(cluster, &options, &mut |progress| view.tell(progress)).await;
+    view.end();
+    let brought = brought.map_err(|error| {
+        let told = CliError::system("the archive cannot be retrieved").because(&error);
+        told.hint(error.hint().unwrap_or_else(|| format!("try again with `plumbline retrieve -n {namespace}`")))
+    })?;
+    for archive in &brought {
+        say(&format!("archive: {}", archive.path.display()));
+    }
+    if let Some(archive) = brought.first() {
+        say(&format!("next:    plumbline results {}", archive.path.display()));
+    }
+    Ok(())
+}
+
+impl SkipPreflight {
+    /// The checks that are left out.
+    fn checks(&self) -> Vec<Check> {
+        match self {
+            Self::All => Check::ALL.to_vec(),
+            Self::None => Vec::new(),
+            Self::One(check) => vec![*check],
+        }
+    }
+}

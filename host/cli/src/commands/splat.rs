@@ -1,0 +1,24 @@
+//! `plumbline splat`: run in the aggregator's pod by whoever retrieves archives.
+
+use std::io::{self, BufWriter};
+use std::process::ExitCode;
+
+use crate::args::SplatArgs;
+use crate::error::CliError;
+
+/// Bytes written at a time: a connection carries each write as a message of its own.
+const OUT_BYTES: usize = 64 << 10;
+
+/// Writes the finished archives of a directory onto standard output.
+pub(crate) fn splat(args: &SplatArgs) -> ExitCode {
+    let out = BufWriter::with_capacity(OUT_BYTES, io::stdout().lock());
+    match plumbline_archive::splat::splat(&args.dir, out) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => {
+            let what = format!("the archives in `{}` cannot be sent", args.dir.display());
+            CliError::system(what).because(&error).report();
+            // The one code of failure that clients of other versions know.
+            ExitCode::FAILURE
+        }
+    }
+}

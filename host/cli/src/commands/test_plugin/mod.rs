@@ -1,0 +1,9 @@
+//! `plumbline test-plugin`: a plugin that does what it is told.
+
+mod deliver;
+mod memory;
+mod progress;
+mod report;
+mod run;
+
+pub(crate) use run::test_plugin;

@@ -1,0 +1,191 @@
+//! Standing in for the incumbent: its name, its exit codes for errors, and the flags of its logging library, which manifests and
+//! scripts in use carry.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{ArgAction, CommandFactory, FromArgMatches};
+
+use crate::args::{Cli, Level};
+use crate::error;
+
+/// The name that the incumbent is called by; in images the binary has it.
+const INCUMBENT: &str = "sonobuoy";
+
+/// By which name this program was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// Our own, or any other.
+    Plumbline,
+    /// The incumbent's: exit codes are those that its callers know.
+    Sonobuoy,
+}
+
+impl Name {
+    /// Looks at the file name of the first argument.
+    pub(crate) fn of(program: Option<&OsStr>) -> Self {
+        match program.and_then(|path| Path::new(path).file_name()) {
+            Some(name) if name == OsStr::new(INCUMBENT) => Self::Sonobuoy,
+            _ => Self::Plumbline,
+        }
+    }
+
+    /// Reads the command line, the program's name included. Called as the incumbent, verdicts do not show in exit codes unless
+    /// `--exit-code strict` says so.
+    pub(crate) fn parse(self, args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+        let mut command = Cli::command();
+        if self == Self::Sonobuoy {
+            command =
+                command.name(INCUMBENT).bin_name(INCUMBENT).mut_arg("exit_code", |arg| arg.default_value("compat"));
+        }
+        let matches = command.try_get_matches_from_mut(args)?;
+        let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        if cli.global.ignored.debug() && cli.global.level != Level::Trace {
+            cli.global.level = Level::Debug;
+        }
+        Ok(cli)
+    }
+
+    /// The exit code for a command line that cannot be read.
+    pub(crate) fn usage(self) -> ExitCode {
+        match self {
+            Self::Plumbline => ExitCode::from(error::USAGE),
+            Self::Sonobuoy => ExitCode::FAILURE,
+        }
+    }
+
+    /// The exit code for an error that has `code` by our own rules: the incumbent knows only 1, for the caller's errors as for the system's.
+    pub(crate) fn error(self, code: ExitCode) -> ExitCode {
+        let failed = [error::USAGE, error::SYSTEM].map(ExitCode::from).contains(&code);
+        if self == Self::Sonobuoy && failed { ExitCode::FAILURE } else { code }
+    }
+}
+
+/// Flags that are taken everywhere and mean nothing here: those of the incumbent's logging library (klog, glog). Where logs go and how
+/// much they tell is `--level` alone. Each may stand several times, as it may there.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Ignored {
+    /// The same as `--level debug`
+    #[arg(short = 'd', long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    debug: Vec<bool>,
+    #[arg(short, long = "v", global = true, hide = true, action = ArgAction::Append, allow_negative_numbers = true)]
+    v: Vec<String>,
+    #[arg(long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    logtostderr: Vec<String>,
+    #[arg(long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    alsologtostderr: Vec<String>,
+    #[arg(long, alias = "add_dir_header", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    add_dir_header: Vec<String>,
+    #[arg(long, alias = "one_output", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    one_output: Vec<String>,
+    #[arg(long, alias = "skip_headers", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    skip_headers: Vec<String>,
+    #[arg(long, alias = "skip_log_headers", global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    skip_log_headers: Vec<String>,
+    #[arg(long, global = true, hide = true, action = ArgAction::Append)]
+    stderrthreshold: Vec<String>,
+    #[arg(long, global = true, hide = true, action = ArgAction::Append)]
+    vmodule: Vec<String>,
+    #[arg(long, alias = "log_backtrace_at", global = true, hide = true, action = ArgAction::Append)]
+    log_backtrace_at: Vec<String>,
+    #[arg(long, alias = "log_dir", global = true, hide = true, action = ArgAction::Append)]
+    log_dir: Vec<String>,
+    #[arg(long, alias = "log_file", global = true, hide = true, action = ArgAction::Append)]
+    log_file: Vec<String>,
+    #[arg(long, alias = "log_file_max_size", global = true, hide = true, action = ArgAction::Append)]
+    log_file_max_size: Vec<String>,
+}
+
+impl Ignored {
+    /// Whether the old flag for a talkative log is set: the last one counts.
+    fn debug(&self) -> bool {
+        self.debug.last().copied().unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::ExitCodes;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        Name::of(words.first().map(OsString::as_os_str)).parse(words)
+    }
+
+    fn known(command: &str) -> bool {
+        Cli::command().find_subcommand(command).is_some()
+    }
+
+    #[test]
+    fn command_lines_of_manifests_in_use_are_taken() {
+        // As the incumbent's aggregator, and what it launches, is called; from its manifests, old and new.
+        for line in [
+            "/sonobuoy worker global --level=trace -v=6 --logtostderr",
+            "/sonobuoy worker single-node --level=trace -v=6 --logtostderr --sleep=-1",
+            "/sonobuoy worker single-node -v 5 --logtostderr=true --sleep 3600",
+            "/sonobuoy worker --level info global --v=4 --alsologtostderr=false",
+            "/sonobuoy --logtostderr worker global -v=1 -v=2",
+            "/sonobuoy aggregator --no-exit --level=info -v=4 --alsologtostderr",
+            "/sonobuoy aggregator --no-exit --level=trace -v=6 --alsologtostderr",
+            "/sonobuoy aggregator -v 3 --logtostderr",
+            "/sonobuoy splat /tmp/sonobuoy",
+            "/sonobuoy splat /tmp/sonobuoy --level=debug -v=5",
+            "sonobuoy version --short -d",
+            "sonobuoy --debug version",
+            "sonobuoy version --level=WARNING --stderrthreshold=2 --log_dir /tmp --vmodule a=1",
+            "sonobuoy results x.tar.gz --mode=detailed -p e2e --log-file=/dev/null --skip_headers",
+        ] {
+            let command = line.split_whitespace().skip(1).find(|word| !word.starts_with('-')).unwrap();
+            // What is a part of this program only with the cluster's side of it.
+            if !known(command) && ["aggregator", "splat"].contains(&command) {
+                continue;
+            }
+            parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        }
+    }
+
+    #[test]
+    fn flags_that_mean_nothing_are_not_shown() {
+        let help = Cli::command().render_long_help().to_string();
+        for flag in ["logtostderr", "vmodule", "--debug", "-v,"] {
+            assert!(!help.contains(flag), "{flag}: {help}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_looks_like_such_a_flag_stays_a_value() {
+        let error = parse("plumbline version --no-such-flag -v").unwrap_err().to_string();
+        assert!(error.contains("--no-such-flag"), "{error}");
+        assert!(parse("plumbline worker global -v").is_err(), "a level must follow");
+    }
+
+    #[test]
+    fn the_old_flag_for_a_talkative_log_still_works() {
+        let level = |line: &str| parse(line).unwrap().global.level;
+        assert_eq!(level("plumbline version"), Level::Warn);
+        assert_eq!(level("plumbline version -d"), Level::Debug);
+        assert_eq!(level("plumbline --debug=false version"), Level::Warn);
+        assert_eq!(level("plumbline version --debug --level trace"), Level::Trace);
+    }
+
+    #[test]
+    fn the_name_decides_about_exit_codes() {
+        assert_eq!(Name::of(Some(OsStr::new("/usr/local/bin/sonobuoy"))), Name::Sonobuoy);
+        for other in ["/plumbline", "sonobuoy-plugin", "sonobuoy/plumbline", ""] {
+            assert_eq!(Name::of(Some(OsStr::new(other))), Name::Plumbline, "{other}");
+        }
+        assert_eq!(parse("sonobuoy version").unwrap().global.exit_code, ExitCodes::Compat);
+        assert_eq!(parse("sonobuoy version --exit-code strict").unwrap().global.exit_code, ExitCodes::Strict);
+        assert_eq!(parse("plumbline version").unwrap().global.exit_code, ExitCodes::Strict);
+        assert_eq!(Name::Sonobuoy.error(ExitCode::from(error::SYSTEM)), ExitCode::from(1));
+        assert_eq!(Name::Sonobuoy.error(ExitCode::from(error::PIPE_CLOSED)), ExitCode::from(error::PIPE_CLOSED));
+        assert_eq!(Name::Plumbline.error(ExitCode::from(error::SYSTEM)), ExitCode::from(error::SYSTEM));
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

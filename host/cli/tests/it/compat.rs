@@ -1,0 +1,40 @@
+//! Called by the incumbent's name.
+
+use std::os::unix::fs::symlink;
+use std::process::{Command, Output};
+
+use crate::bed::Bed;
+
+fn sonobuoy(bed: &Bed, args: &[&str]) -> Output {
+    let link = bed.path("sonobuoy");
+    if !link.exists() {
+        symlink(env!("CARGO_BIN_EXE_plumbline"), &link).unwrap();
+    }
+    Command::new(link).args(args).current_dir(bed.root()).env("HOME", bed.root()).output().unwrap()
+}
+
+#[test]
+fn errors_have_the_one_code_that_its_callers_know() {
+    let bed = Bed::new();
+    assert_eq!(sonobuoy(&bed, &["no-such-command"]).status.code(), Some(1));
+    assert_eq!(sonobuoy(&bed, &["results", "nobody.tar.gz"]).status.code(), Some(1));
+    assert_eq!(sonobuoy(&bed, &["worker", "global", "--level=trace", "-v=6", "--logtostderr"]).status.code(), Some(1));
+    assert_eq!(bed.plumbline(&["no-such-command"]).code, 2);
+    assert_eq!(bed.plumbline(&["results", "nobody.tar.gz"]).code, 2);
+}
+
+#[test]
+fn failed_tests_are_no_failure_of_the_tool() {
+    let bed = Bed::new();
+    let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
+    assert_eq!(sonobuoy(&bed, &["results", archive]).status.code(), Some(0));
+    assert_eq!(bed.plumbline(&["results", archive]).code, 1);
+}
+
+#[test]
+fn help_shows_the_name_that_was_called() {
+    let bed = Bed::new();
+    let help = sonobuoy(&bed, &["results", "--help"]);
+    let help = String::from_utf8(help.stdout).unwrap();
+    assert!(help.contains("sonobuoy results"), "{help}");
+}

@@ -1,0 +1,165 @@
+//! `retrieve`, `delete` and `get` against an API server in whose pod this very binary carries out the commands.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use plumbline_apidouble::{ApiDouble, ExecReply};
+use serde_json::{Value, json};
+
+use crate::bed::{Bed, Done};
+
+const SAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
+const ARCHIVE: &str = "202611201300_plumbline_x.tar.gz";
+
+struct Cluster {
+    bed: Bed,
+    double: ApiDouble,
+}
+
+impl Cluster {
+    async fn new(status: &Value) -> Self {
+        let (bed, double) = (Bed::new(), ApiDouble::start().await.unwrap());
+        bed.write("kubeconfig", &double.kubeconfig());
+        fs::create_dir(bed.path("pod")).unwrap();
+        double.put(
+            "namespaces",
+            json!({"metadata": {"name": "sonobuoy", "labels": {"plumbline.dev/run-namespace": "true"}}}),
+        );
+        let labels =
+            |role: &str| json!({"component": "sonobuoy", "sonobuoy-component": role, "sonobuoy-plugin": "e2e"});
+        for (name, role, status) in
+            [("sonobuoy", "aggregator", status.to_string()), ("sonobuoy-e2e-job-1", "plugin", String::new())]
+        {
+            double.put(
+                "pods",
+                json!({
+                    "metadata": {"name": name, "namespace": "sonobuoy", "labels": labels(role),
+                        "annotations": {"sonobuoy.hept.io/status": status}},
+                    "spec": {"containers": [{"name": "kube-sonobuoy", "image": "x"}]},
+                    "status": {"phase": "Running"},
+                }),
+            );
+        }
+        let pod = bed.path("pod");
+        double.on_exec(move |request| in_pod(&pod, &request.command));
+        Self { bed, double }
+    }
+
+    /// A blocking call: it belongs to a thread of its own, the double answers on others.
+    fn plumbline(&self, args: &[&str]) -> Done {
+        let kubeconfig = self.bed.path("kubeconfig");
+        let args: Vec<&str> = args.iter().copied().chain(["--kubeconfig", kubeconfig.to_str().unwrap()]).collect();
+        tokio::task::block_in_place(|| self.bed.plumbline(&args))
+    }
+
+    fn archive(&self) -> PathBuf {
+        let path = self.bed.path("pod").join(ARCHIVE);
+        fs::copy(SAMPLE, &path).unwrap();
+        path
+    }
+}
+
+/// What the image's binary does in the pod, whose directory is here.
+fn in_pod(dir: &Path, command: &[String]) -> ExecReply {
+    let args = command.iter().skip(1).map(|word| if word == "/tmp/sonobuoy" { dir.to_str().unwrap() } else { word });
+    let output = Command::new(env!("CARGO_BIN_EXE_plumbline")).args(args).output().unwrap();
+    let exit_code = output.status.code().unwrap();
+    ExecReply { stdout: output.stdout, stderr: output.stderr, exit_code, cut_after: None }
+}
+
+fn complete(sha256: &str) -> Value {
+    json!({"status": "complete", "tar-info": {"name": ARCHIVE, "size": 0, "sha256": sha256}})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_comes_home_and_is_what_it_was() {
+    let cluster = Cluster::new(&complete("")).await;
+    cluster.archive();
+    let done = cluster.plumbline(&["retrieve", "home"]).expect(0);
+    assert_eq!(done.out, format!("home/{ARCHIVE}\n"));
+    assert!(done.err.contains("next: plumbline results home/"), "{}", done.err);
+    assert!(fs::read(cluster.bed.path("home").join(ARCHIVE)).unwrap() == fs::read(SAMPLE).unwrap());
+
+    let done = cluster.plumbline(&["retrieve", "unpacked", "-x", "-f", "mine.tar.gz"]).expect(0);
+    assert_eq!(done.out, "");
+    assert!(cluster.bed.path("unpacked/meta").is_dir() && !cluster.bed.path("unpacked/mine.tar.gz").exists());
+    cluster.plumbline(&["retrieve", "-f", "../mine.tar.gz"]).expect(2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exit_codes_tell_how_far_it_came() {
+    let cluster = Cluster::new(
+        &json!({"status": "running", "plugins": [{"plugin": "e2e", "node": "global", "status": "running"}]}),
+    )
+    .await;
+    let codes = |strict, compat| {
+        let done = cluster.plumbline(&["retrieve"]).expect(strict);
+        assert_eq!(done.out, "");
+        cluster.plumbline(&["retrieve", "--exit-code=compat"]).expect(compat);
+        done.err
+    };
+    insta::assert_snapshot!(codes(3, 1), @r"
+    error: the archive of the run in namespace `sonobuoy` cannot be retrieved
+    cause: there is no archive yet: the run goes on, 0 of 1 results are in; missing: `e2e`
+    hint:  wait for it with `--wait`, or take what there is with `--partial`
+    ");
+    let told = complete(&"00".repeat(32)).to_string();
+    cluster.double.update("pods", "sonobuoy", "sonobuoy", |pod| {
+        pod["metadata"]["annotations"]["sonobuoy.hept.io/status"] = told.into();
+    });
+    codes(3, 1);
+    cluster.archive();
+    assert!(codes(4, 2).contains(".tar.gz.damaged`; try again"));
+    cluster.double.remove("pods", "sonobuoy", "sonobuoy");
+    insta::assert_snapshot!(codes(4, 1), @r"
+    error: failed to find the aggregator's pod in namespace `sonobuoy`
+    cause: there is no such pod
+    hint:  was the run deleted? A run is started with `plumbline run`
+    ");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_can_be_had_of_a_run_that_goes_on() {
+    let cluster = Cluster::new(&json!({"status": "running"})).await;
+    cluster.plumbline(&["retrieve", "--partial"]).expect(4);
+    cluster.bed.write("pod/.plumbline-run-1/tree/meta/info.json", "{}");
+    let done = cluster.plumbline(&["retrieve", "--partial", "-f", "part.tar.gz"]).expect(0);
+    assert_eq!(done.out, "./part.tar.gz\n");
+    cluster.archive();
+    cluster.double.update("pods", "sonobuoy", "sonobuoy", |pod| {
+        pod["metadata"]["annotations"]["sonobuoy.hept.io/status"] = complete("").to_string().into();
+    });
+    assert_eq!(cluster.plumbline(&["retrieve", "--partial"]).expect(0).out, format!("./{ARCHIVE}\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_deleted_once_and_for_all() {
+    let cluster = Cluster::new(&complete("")).await;
+    assert_eq!(cluster.plumbline(&["get", "pod"]).expect(0).out, "sonobuoy-e2e-job-1\n");
+    assert_eq!(cluster.plumbline(&["get", "pod", "-p", "other"]).expect(0).out, "");
+    let done = cluster.plumbline(&["delete", "--dry-run"]).expect(0);
+    insta::assert_snapshot!(done.out, @r"
+    to be removed from cluster `double`:
+      namespace `sonobuoy` with everything in it
+        2 pods
+    ");
+    assert!(cluster.double.get("pods", "sonobuoy", "sonobuoy").is_some());
+    let done = cluster.plumbline(&["delete", "--wait"]).expect(0);
+    assert!(done.out.is_empty() && done.err.contains("everything is gone"), "{}", done.err);
+    assert!(cluster.double.get("namespaces", "", "sonobuoy").is_none());
+    let done = cluster.plumbline(&["delete", "--wait=1"]).expect(0);
+    assert!(done.err.contains("nothing to remove from cluster `double`"), "{}", done.err);
+}
+
+#[test]
+fn commands_of_the_pod_fail_as_clients_expect() {
+    let bed = Bed::new();
+    bed.plumbline(&["splat", "nowhere"]).expect(1);
+    assert!(bed.plumbline(&["archive-piece", "."]).expect(2).err.to_lowercase().contains("usage:"));
+    bed.plumbline(&["archive-piece", ".", "--name", "a.tar.gz"]).expect(2);
+    assert_eq!(bed.plumbline(&["archive-piece", ".", "--list"]).expect(0).out, "{\"archives\":[]}\n");
+    let done =
+        bed.plumbline(&["archive-piece", ".", "--name", "../a.tar.gz", "--offset", "0", "--length", "1"]).expect(4);
+    assert!(done.err.contains("is not the name of an archive") && !done.err.contains("sage:"), "{}", done.err);
+}

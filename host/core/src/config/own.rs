@@ -1,0 +1,74 @@
+//! Our own section of the configuration, `Plumbline`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::config::choice::NativeSidecar;
+use crate::config::storage::Storage;
+
+/// The section `Plumbline`. Other tools ignore it, and an absent key always has its default: what other tools write has no such section.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Own {
+    /// How long troubles may last.
+    pub graces: Graces,
+    /// The run ends with the first plugin that fails.
+    pub fail_fast: bool,
+    /// How the worker stands beside a Job plugin.
+    pub native_sidecar: NativeSidecar,
+    /// Where the aggregator keeps the run and its archive.
+    pub storage: Storage,
+    /// Where the archive is sent at the end; empty: nowhere.
+    #[serde(rename = "UploadURL")]
+    pub upload_url: String,
+    /// The Secret in the run's namespace with the credentials for `UploadURL`; empty: none.
+    pub upload_secret: String,
+    /// How long the whole run may take, in seconds; 0: as long as it wants.
+    pub deadline_seconds: u64,
+    /// The version of the cluster that plugins are told, such as `v1.30.2`; empty: that of the API server.
+    pub kubernetes_version: String,
+    /// Further labels of the run's namespace, when the run makes it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub namespace_labels: BTreeMap<String, String>,
+    /// Annotations of the run's namespace, when the run makes it.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub namespace_annotations: BTreeMap<String, String>,
+}
+
+/// How long a trouble may last before it counts as a result, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct Graces {
+    /// An image cannot be pulled, or a container cannot be created.
+    pub image_pull: u32,
+    /// A pod cannot be scheduled.
+    pub unschedulable: u32,
+    /// A node is gone, or not ready.
+    pub node_gone: u32,
+    /// A pod is gone and was not replaced.
+    pub pod_gone: u32,
+    /// A container crashes again and again.
+    pub crash_loop: u32,
+    /// The plugin's container ended and no result came.
+    pub no_result: u32,
+    /// A worker's container runs and was not heard of.
+    pub hello: u32,
+    /// No pod was made for an expected node.
+    pub no_pod: u32,
+}
+
+impl Default for Graces {
+    fn default() -> Self {
+        Self {
+            image_pull: 300,
+            unschedulable: 300,
+            node_gone: 60,
+            pod_gone: 60,
+            crash_loop: 60,
+            no_result: 60,
+            hello: 60,
+            no_pod: 300,
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Sends a finished archive to where it is to be kept: S3-compatible storage (`s3://BUCKET/PREFIX`), or an HTTP server that takes `PUT`.
+//!
+//! ```no_run
+//! use plumbline_deliver::{Archive, Destination};
+//!
+//! # async fn send() -> Result<(), plumbline_deliver::DeliverError> {
+//! let destination = Destination::parse("s3://audits/nightly/", &std::env::vars().collect())?;
+//! let archive = Archive { path: "/tmp/run.tar.gz".into(), name: "run.tar.gz".into(), bytes: 4711, sha256: "…".into() };
+//! let address = destination.deliver(&archive).await?;
+//! # drop(address); Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod destination;
+mod error;
+mod put;
+mod s3;
+
+pub use destination::{Archive, Destination};
+pub use error::DeliverError;

@@ -1,0 +1,57 @@
+//! What somebody would look at first when a test failed; afterwards it is gone.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{ContainerStatus, Event, Pod};
+use kube::api::{ListParams, LogParams};
+use kube::{Api, Client};
+
+/// How much of each log is shown.
+const LINES: i64 = 40;
+/// How long all of it may take: the cluster itself may be what is broken.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Pods with the state of their containers and the end of their logs, and the namespace's events.
+pub(crate) async fn of(client: &Client, namespace: &str) -> String {
+    match tokio::time::timeout(DEADLINE, look(client, namespace)).await {
+        Ok(Ok(text)) => text,
+        Ok(Err(error)) => format!("cannot be looked at: {error}"),
+        Err(_) => "cannot be looked at: the cluster does not answer".to_owned(),
+    }
+}
+
+async fn look(client: &Client, namespace: &str) -> kube::Result<String> {
+    let mut text = String::new();
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    for pod in pods.list(&ListParams::default()).await? {
+        let name = pod.metadata.name.unwrap_or_default();
+        let status = pod.status.unwrap_or_default();
+        let _ = writeln!(text, "pod {name}: {}", status.phase.unwrap_or_default());
+        for container in status.container_statuses.unwrap_or_default() {
+            let _ = writeln!(text, "  container {}: {}", container.name, state(&container));
+            let params = LogParams { container: Some(container.name), tail_lines: Some(LINES), ..LogParams::default() };
+            let log = pods.logs(&name, &params).await.unwrap_or_else(|error| format!("no log: {error}"));
+            log.lines().for_each(|line| {
+                let _ = writeln!(text, "    {line}");
+            });
+        }
+    }
+    let events: Api<Event> = Api::namespaced(client.clone(), namespace);
+    for event in events.list(&ListParams::default()).await? {
+        let (object, reason) = (event.involved_object.name.unwrap_or_default(), event.reason.unwrap_or_default());
+        let _ = writeln!(text, "event {object}: {reason}: {}", event.message.unwrap_or_default());
+    }
+    Ok(text)
+}
+
+fn state(container: &ContainerStatus) -> String {
+    let Some(state) = &container.state else { return "unknown".to_owned() };
+    if let Some(ended) = &state.terminated {
+        return format!("ended with {} ({})", ended.exit_code, ended.reason.as_deref().unwrap_or_default());
+    }
+    match &state.waiting {
+        Some(waiting) => format!("waits: {}", waiting.reason.as_deref().unwrap_or_default()),
+        None => format!("runs, restarts: {}", container.restart_count),
+    }
+}

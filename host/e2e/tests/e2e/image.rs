@@ -1,0 +1,59 @@
+//! The image by itself: that it starts, as whom, and what its test plugin does to a pod.
+
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, Pod};
+use serde_json::{Value, json};
+
+use crate::bed::{Bed, phase};
+
+fn ended(pod: &Pod) -> ContainerStateTerminated {
+    let statuses = pod.status.clone().unwrap().container_statuses.unwrap();
+    statuses[0].state.clone().unwrap().terminated.unwrap()
+}
+
+#[test]
+fn it_starts_as_nobody_in_particular() {
+    let Some(bed) = Bed::new("image-starts") else { return };
+    bed.create_namespace();
+    let strict = json!({"securityContext": {
+        "runAsNonRoot": true,
+        "readOnlyRootFilesystem": true,
+        "allowPrivilegeEscalation": false,
+        "capabilities": {"drop": ["ALL"]},
+    }});
+    let pod = bed.pod("version", &["version"], &strict);
+    assert_eq!(phase(&pod), "Succeeded");
+    let log = bed.logs("version", "c");
+    assert!(log.contains("Plumbline Version: v"), "{log}");
+}
+
+#[test]
+fn it_answers_to_both_names() {
+    let Some(bed) = Bed::new("image-names") else { return };
+    bed.create_namespace();
+    // Each with its own exit code for a command that there is not.
+    for (path, code) in [("/sonobuoy", 1), ("/plumbline", 2)] {
+        let pod = bed.pod(path.trim_start_matches('/'), &["no-such-command"], &json!({"command": [path]}));
+        assert_eq!(ended(&pod).exit_code, code, "{path}");
+    }
+}
+
+#[test]
+fn its_test_plugin_does_what_it_is_told() {
+    let Some(bed) = Bed::new("image-plugin") else { return };
+    bed.create_namespace();
+    let pod = bed.pod(
+        "archive",
+        &["test-plugin", "--archive", "--bytes=1MiB", "--progress=1", "--after=100ms"],
+        &Value::Null,
+    );
+    let log = bed.logs("archive", "c");
+    assert_eq!(phase(&pod), "Succeeded", "{log}");
+    assert!(log.contains("/tmp/sonobuoy/results/test-plugin.tar.gz` is done"), "{log}");
+    // Nobody listens there, but the name was found: that needs files which only the kubelet and the image provide.
+    assert!(log.contains("refused"), "{log}");
+    let pod = bed.pod("crash", &["test-plugin", "--outcome=crash", "--exit=7"], &Value::Null);
+    assert_eq!(ended(&pod).exit_code, 7);
+    let little = json!({"resources": {"limits": {"memory": "64Mi"}}});
+    let pod = bed.pod("oom", &["test-plugin", "--outcome=oom"], &little);
+    assert_eq!(ended(&pod).reason.as_deref(), Some("OOMKilled"));
+}

@@ -1,0 +1,14 @@
+//! The program against a real cluster, as a person uses it (docs/e2e.md).
+//!
+//! Every test is skipped, and says so, unless `PLUMBLINE_E2E_KUBECONFIG` names a cluster. Tests that need more than one node stand in
+//! the module `nodes`: `cargo xtask e2e` chooses them by that name.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod bed;
+mod diagnosis;
+mod image;
+mod nodes;
+mod plugin;
+mod run;
+mod settings;

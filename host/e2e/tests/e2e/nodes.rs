@@ -1,0 +1,35 @@
+//! What can only be seen with several nodes. `cargo xtask e2e` chooses these tests by the name of this module.
+
+use std::collections::BTreeSet;
+
+use crate::bed::Bed;
+use crate::plugin::Plugin;
+use crate::settings::loudly;
+
+/// A place for a test in a cluster with at least `nodes` nodes.
+fn bed_with(test: &str, nodes: usize) -> Option<Bed> {
+    let bed = Bed::new(test)?;
+    let found = bed.nodes().len();
+    if found < nodes {
+        loudly(&format!("SKIPPED {test}: it needs {nodes} nodes, and the cluster has {found}"));
+        return None;
+    }
+    Some(bed)
+}
+
+#[test]
+fn every_node_reports_for_itself() {
+    let Some(bed) = bed_with("every-node", 2) else { return };
+    let plugins = [Plugin::daemon_set("one"), Plugin::daemon_set("two").format("manual")];
+    bed.run(&plugins, &["--wait"]).expect(0);
+    let status = bed.command("status", &["--json"]).expect(0).json();
+    let nodes: BTreeSet<String> = bed.nodes().into_iter().collect();
+    for plugin in ["one", "two"] {
+        let entries: Vec<_> =
+            status["plugins"].as_array().unwrap().iter().filter(|entry| entry["plugin"] == plugin).collect();
+        let reported: BTreeSet<String> =
+            entries.iter().filter_map(|entry| entry["node"].as_str()).map(str::to_owned).collect();
+        assert_eq!((entries.len(), &reported), (nodes.len(), &nodes), "{status}");
+        assert!(entries.iter().all(|entry| entry["result-status"] == "passed"), "{status}");
+    }
+}

@@ -1,0 +1,54 @@
+//! Definitions of plugins that do what they are told: the image's `test-plugin`.
+
+use serde_json::json;
+
+/// A definition in the making.
+#[derive(Debug, Clone)]
+pub(crate) struct Plugin {
+    name: String,
+    driver: &'static str,
+    format: &'static str,
+    args: Vec<String>,
+}
+
+impl Plugin {
+    /// Once per cluster.
+    pub(crate) fn job(name: &str) -> Self {
+        Self { name: name.to_owned(), driver: "Job", format: "junit", args: Vec::new() }
+    }
+
+    /// Once per node. It stays when it is done: its pod would be started again.
+    pub(crate) fn daemon_set(name: &str) -> Self {
+        Self { driver: "DaemonSet", ..Self::job(name) }.args(&["--stay"])
+    }
+
+    /// Further arguments of `test-plugin`.
+    pub(crate) fn args(mut self, args: &[&str]) -> Self {
+        self.args.extend(args.iter().map(|&arg| arg.to_owned()));
+        self
+    }
+
+    /// Another result format.
+    pub(crate) fn format(mut self, format: &'static str) -> Self {
+        self.format = format;
+        self.args(&["--format", format])
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The definition: JSON, which is YAML as well.
+    pub(crate) fn definition(&self, image: &str) -> String {
+        let spec = json!({
+            "name": "plugin",
+            "image": image,
+            "imagePullPolicy": "IfNotPresent",
+            "command": ["/sonobuoy", "test-plugin"],
+            "args": self.args,
+            "volumeMounts": [{"name": "results", "mountPath": "/tmp/sonobuoy/results"}],
+        });
+        let config = json!({"driver": self.driver, "plugin-name": self.name, "result-format": self.format});
+        json!({"sonobuoy-config": config, "spec": spec}).to_string()
+    }
+}

@@ -1,0 +1,54 @@
+//! Which cluster, which image, which program.
+
+use std::env;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// What is set around the tests.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// The administrator's kubeconfig.
+    pub(crate) kubeconfig: PathBuf,
+    /// The image with the program, as pods name it.
+    pub(crate) image: String,
+    /// The program on this side.
+    pub(crate) binary: PathBuf,
+    /// Whether namespaces of tests stay, for somebody who wants to look at them.
+    pub(crate) keep: bool,
+}
+
+impl Settings {
+    /// What the environment says; `None`, told loudly, without a cluster.
+    pub(crate) fn from_env(test: &str) -> Option<Self> {
+        let Some(kubeconfig) = set("PLUMBLINE_E2E_KUBECONFIG") else {
+            loudly(&format!(
+                "SKIPPED {test}: PLUMBLINE_E2E_KUBECONFIG is not set; `cargo xtask e2e` puts a cluster up"
+            ));
+            return None;
+        };
+        let image = env::var("PLUMBLINE_E2E_IMAGE").ok().filter(|image| !image.is_empty());
+        let binary = set("PLUMBLINE_E2E_BINARY").unwrap_or_else(beside);
+        assert!(binary.is_file(), "`{}` is not there: build it, or set PLUMBLINE_E2E_BINARY", binary.display());
+        Some(Self {
+            kubeconfig,
+            image: image.unwrap_or_else(|| panic!("PLUMBLINE_E2E_IMAGE is not set")),
+            binary,
+            keep: set("PLUMBLINE_E2E_KEEP").is_some(),
+        })
+    }
+}
+
+fn set(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Cargo puts programs one directory above tests.
+fn beside() -> PathBuf {
+    let me = env::current_exe().unwrap();
+    me.parent().and_then(|deps| deps.parent()).unwrap().join("plumbline")
+}
+
+/// Past the test harness, which keeps what passing tests print to itself.
+pub(crate) fn loudly(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}

@@ -1,0 +1,188 @@
+//! Waiting until everything is gone, and what blocks it.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use kube::api::ObjectMeta;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::kinds::{Kind, NAMESPACE, OF_RUN};
+use super::model::{Object, Plan};
+use crate::cluster::Cluster;
+use crate::error::ClusterError;
+
+/// Blockers of one namespace that are named.
+const MAX_NAMED: usize = 10;
+
+/// Looks that may fail one after the other: with five seconds between them, two minutes.
+const MAX_FAILED_LOOKS: u32 = 24;
+
+/// Something that keeps an object from going.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocker {
+    /// The object, in words.
+    pub object: String,
+    /// What it waits for, in words.
+    pub why: String,
+}
+
+impl fmt::Display for Blocker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.object, self.why)
+    }
+}
+
+/// Waits until every object of the plan is gone, at most `limit`. Looks every `look`; tells what blocks after each look that found
+/// something. Gives what is left: nothing, if all went well.
+///
+/// # Errors
+/// When the cluster cannot be asked for long.
+pub async fn wait(
+    cluster: &Cluster,
+    plan: &Plan,
+    limit: Option<Duration>,
+    look: Duration,
+    told: &mut (dyn FnMut(&[Blocker]) + Send),
+) -> Result<Vec<Blocker>, ClusterError> {
+    let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+    let mut failed = 0;
+    loop {
+        let left = match remaining(cluster, plan).await {
+            Ok(left) => {
+                failed = 0;
+                left
+            }
+            Err(error) if error.is_transient() && failed < MAX_FAILED_LOOKS => {
+                failed += 1;
+                vec![Blocker { object: "the cluster".to_owned(), why: format!("it cannot be asked: {}", error.cause) }]
+            }
+            Err(error) => return Err(error),
+        };
+        if left.is_empty() || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok(left);
+        }
+        told(&left);
+        tokio::time::sleep(look).await;
+    }
+}
+
+async fn remaining(cluster: &Cluster, plan: &Plan) -> Result<Vec<Blocker>, ClusterError> {
+    let mut blockers = Vec::new();
+    for object in &plan.objects {
+        let api = object.kind.api(cluster, object.namespace.as_deref());
+        let found = match api.get_opt(&object.name).await {
+            Ok(found) => found,
+            // Rights may go with the roles that were deleted.
+            Err(kube::Error::Api(status)) if status.code == 403 => None,
+            Err(error) => return Err(ClusterError::api(format!("look whether {object} is gone"), &error)),
+        };
+        let Some(found) = found.filter(|found| object.uid.is_none() || found.metadata.uid == object.uid) else {
+            continue;
+        };
+        if object.is_namespace() {
+            blockers.extend(namespace_blockers(object, &found.data));
+            blockers.extend(contents(cluster, &object.name).await);
+        } else {
+            let why = holds(&found.metadata, Timestamp::now());
+            blockers.push(Blocker { object: object.to_string(), why });
+        }
+    }
+    Ok(blockers)
+}
+
+/// What a namespace says itself: its conditions, or just that it is still there.
+fn namespace_blockers(object: &Object, data: &Value) -> Vec<Blocker> {
+    let blocker = |why: String| Blocker { object: object.to_string(), why };
+    let conditions =
+        data.pointer("/status/conditions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let text = |condition: &Value, key: &str| condition.get(key).and_then(Value::as_str).map(str::to_owned);
+    let told: Vec<_> = conditions
+        .iter()
+        .filter(|condition| text(condition, "status").as_deref() == Some("True"))
+        .filter_map(|condition| text(condition, "message").or_else(|| text(condition, "reason")))
+        .take(MAX_NAMED)
+        .map(blocker)
+        .collect();
+    if told.is_empty() { vec![blocker("is being removed".to_owned())] } else { told }
+}
+
+/// What is still in a namespace and waits for something. What cannot be listed is not told: this is for people only.
+async fn contents(cluster: &Cluster, namespace: &str) -> Vec<Blocker> {
+    let now = Timestamp::now();
+    let mut blockers = Vec::new();
+    for kind in OF_RUN {
+        for object in kind.list(cluster, Some(namespace), None).await.unwrap_or_default() {
+            if waits(kind, &object.metadata)
+                && let Some(shown) = Object::new(kind, &object.metadata)
+            {
+                blockers.push(Blocker { object: shown.to_string(), why: holds(&object.metadata, now) });
+            }
+        }
+    }
+    let more = blockers.len().saturating_sub(MAX_NAMED);
+    blockers.truncate(MAX_NAMED);
+    if more > 0 {
+        let object = format!("{} `{namespace}`", NAMESPACE.word);
+        blockers.push(Blocker { object, why: format!("{more} more objects in it are left") });
+    }
+    blockers
+}
+
+fn waits(kind: &Kind, metadata: &ObjectMeta) -> bool {
+    let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
+    metadata.deletion_timestamp.is_some() && (kind.word == "pod" || !finalizers.is_empty())
+}
+
+/// What an object waits for.
+fn holds(metadata: &ObjectMeta, now: Timestamp) -> String {
+    let finalizers = metadata.finalizers.as_deref().unwrap_or_default();
+    if !finalizers.is_empty() {
+        let plural = if finalizers.len() == 1 { "finalizer" } else { "finalizers" };
+        return format!("waits for {plural} `{}`: whoever set it has to remove it", finalizers.join("`, `"));
+    }
+    // The timestamp is the moment at which the object is to be gone, its grace period included.
+    let Some(due) = &metadata.deletion_timestamp else { return "is still there".to_owned() };
+    let late = now.duration_since(due.0).as_secs();
+    if late > 0 {
+        return format!("is terminating, {late} s longer than it may: does its node answer?");
+    }
+    format!("is terminating, at most {} s more", -late)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_blocks_is_told() {
+        let now: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
+        let meta = |json: Value| serde_json::from_value::<ObjectMeta>(json).unwrap();
+        for (metadata, want) in [
+            (json!({"finalizers": ["a/b", "c"]}), "waits for finalizers `a/b`, `c`: whoever set it has to remove it"),
+            (
+                json!({"deletionTimestamp": "2026-01-01T00:00:30Z"}),
+                "is terminating, 30 s longer than it may: does its node answer?",
+            ),
+            (json!({"deletionTimestamp": "2026-01-01T00:01:20Z"}), "is terminating, at most 20 s more"),
+            (json!({}), "is still there"),
+        ] {
+            assert_eq!(holds(&meta(metadata), now), want);
+        }
+    }
+
+    #[test]
+    fn a_namespace_tells_its_conditions() {
+        let object = Object::new(&NAMESPACE, &ObjectMeta { name: Some("ns".into()), ..ObjectMeta::default() }).unwrap();
+        let data = json!({"status": {"conditions": [
+            {"type": "NamespaceFinalizersRemaining", "status": "True", "message": "Some content has finalizers remaining: x in 1"},
+            {"type": "NamespaceDeletionDiscoveryFailure", "status": "False", "message": "All resources discovered"},
+        ]}});
+        let told: Vec<_> = namespace_blockers(&object, &data).iter().map(ToString::to_string).collect();
+        assert_eq!(told, ["namespace `ns`: Some content has finalizers remaining: x in 1"]);
+        assert_eq!(namespace_blockers(&object, &Value::Null)[0].why, "is being removed");
+    }
+}

@@ -1,0 +1,164 @@
+//! Deleting what was created.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use kube::api::{DeleteParams, PropagationPolicy};
+use serde_json::{Map, Value};
+
+use super::create::{Kind, text};
+use crate::cluster::Cluster;
+use crate::driver::{SKIP_CLEANUP_ANNOTATION, Stage};
+use crate::error::ClusterError;
+use crate::insist::{Listing, insist, list};
+use crate::names;
+
+/// The time that a pod of a Job gets to end, in seconds: as long as a worker goes on waiting for its plugin.
+const POD_GRACE: u32 = 60;
+
+/// The same for a DaemonSet itself, which has nothing to do before it goes; its pods keep their own.
+const DAEMON_SET_GRACE: u32 = 1;
+
+/// How long each request of a cleanup is repeated. A run that is complete is not to wait long for what goes with its namespace anyway.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is known of a plugin that was launched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Launched {
+    pub(super) session: String,
+    pub(super) secret: String,
+    pub(super) skip_cleanup: bool,
+}
+
+/// Removes pods, DaemonSets and Secrets of the plugins in `launched` that are not to stay, and those of plugins that an earlier life of
+/// the aggregator launched (their owner tells). What is gone already is fine. Every failure is told; none keeps the rest from being
+/// removed.
+///
+/// Objects are looked up and deleted one by one: that takes the permissions `list` and `delete`, and not `deletecollection`.
+pub(super) async fn remove_all(cluster: &Cluster, stage: &Stage, launched: &[Launched]) -> Vec<ClusterError> {
+    let selector =
+        format!("{}={},{}={}", names::COMPONENT_LABEL, names::COMPONENT_VALUE, names::ROLE_LABEL, names::PLUGIN);
+    let owner = stage.owner.as_ref().map(|owner| owner.uid.as_str());
+    remove(cluster, &stage.namespace, &selector, launched, owner).await
+}
+
+/// The same for a single plugin whose launch failed, whatever its definition says of cleanups: nobody would look at half a plugin.
+pub(super) async fn remove_one(cluster: &Cluster, namespace: &str, launched: &Launched) -> Vec<ClusterError> {
+    let selector = format!("{}={}", names::SESSION_LABEL, launched.session);
+    let launched = Launched { skip_cleanup: false, ..launched.clone() };
+    remove(cluster, namespace, &selector, &[launched], None).await
+}
+
+async fn remove(
+    cluster: &Cluster,
+    namespace: &str,
+    selector: &str,
+    launched: &[Launched],
+    owner: Option<&str>,
+) -> Vec<ClusterError> {
+    let mut errors = Vec::new();
+    // Secret names by session; of plugins that this process did not launch they are found by the objects of the plugin.
+    let mut secrets: BTreeMap<String, String> =
+        launched.iter().filter(|it| !it.skip_cleanup).map(|it| (it.session.clone(), it.secret.clone())).collect();
+    for kind in [Kind::DaemonSet, Kind::Pod] {
+        let what = format!("list {}s of plugins in namespace `{namespace}`", kind.word());
+        let path = kind.path(namespace);
+        let listing =
+            Listing { what: &what, path: &path, labels: Some(selector), metadata_only: true, patience: PATIENCE };
+        let objects = match list(cluster, &listing).await {
+            Ok(objects) => objects,
+            Err(error) => {
+                errors.push(error);
+                continue;
+            }
+        };
+        for object in objects.into_iter().map(Value::Object).filter(|object| is_to_go(object, launched, owner)) {
+            let Some(name) = text(&object, &["metadata", "name"]) else { continue };
+            let label = |label| text(&object, &["metadata", "labels", label]);
+            if let (Some(session), Some(plugin)) = (label(names::SESSION_LABEL), label(names::PLUGIN_LABEL)) {
+                secrets.entry(session.to_owned()).or_insert_with(|| format!("sonobuoy-plugin-{plugin}-{session}"));
+            }
+            errors.extend(delete(cluster, namespace, kind, name).await.err());
+        }
+    }
+    for name in secrets.values() {
+        errors.extend(delete(cluster, namespace, Kind::Secret, name).await.err());
+    }
+    errors
+}
+
+/// Whether a pod or DaemonSet is one to delete. Pods of a DaemonSet go with it.
+fn is_to_go(object: &Value, launched: &[Launched], owner: Option<&str>) -> bool {
+    let owners: Vec<&Map<String, Value>> = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("ownerReferences"))
+        .and_then(Value::as_array)
+        .map(|owners| owners.iter().filter_map(Value::as_object).collect())
+        .unwrap_or_default();
+    if owners.iter().any(|owner| owner.get("controller") == Some(&Value::Bool(true))) {
+        return false;
+    }
+    let session = text(object, &["metadata", "labels", names::SESSION_LABEL]);
+    match launched.iter().find(|it| Some(it.session.as_str()) == session) {
+        Some(it) => !it.skip_cleanup,
+        None => {
+            let ours =
+                owner.is_some() && owners.iter().any(|reference| reference.get("uid").and_then(Value::as_str) == owner);
+            ours && text(object, &["metadata", "annotations", SKIP_CLEANUP_ANNOTATION]) != Some("true")
+        }
+    }
+}
+
+async fn delete(cluster: &Cluster, namespace: &str, kind: Kind, name: &str) -> Result<(), ClusterError> {
+    let what = format!("delete {} `{name}` in namespace `{namespace}`", kind.word());
+    let params = DeleteParams {
+        grace_period_seconds: match kind {
+            Kind::Pod => Some(POD_GRACE),
+            Kind::DaemonSet => Some(DAEMON_SET_GRACE),
+            Kind::Secret => None,
+        },
+        propagation_policy: Some(PropagationPolicy::Background),
+        ..DeleteParams::default()
+    };
+    let request = kube::core::Request::new(kind.path(namespace))
+        .delete(name, &params)
+        .map_err(|error| ClusterError::new(&what, error.to_string()))?;
+    match insist(cluster, &what, PATIENCE, &request).await {
+        Err(error) if !error.is_not_found() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_what_this_run_made_and_nobody_keeps_goes() {
+        let launched =
+            |session: &str, skip_cleanup| Launched { session: session.to_owned(), secret: String::new(), skip_cleanup };
+        let launched = [launched("a", false), launched("kept", true)];
+        let object = |session: &str, owner: &Value, skip: bool| {
+            let mut metadata = json!({"labels": {"sonobuoy-run": session}, "ownerReferences": [owner]});
+            if skip {
+                metadata["annotations"] = json!({SKIP_CLEANUP_ANNOTATION: "true"});
+            }
+            json!({"metadata": metadata})
+        };
+        let (mine, other) = (json!({"uid": "u1"}), json!({"uid": "u2"}));
+        let controlled = json!({"uid": "u1", "controller": true});
+        for (object, expected) in [
+            (object("a", &other, false), true),
+            (object("a", &controlled, false), false),
+            (object("kept", &mine, false), false),
+            (object("earlier", &mine, false), true),
+            (object("earlier", &mine, true), false),
+            (object("foreign", &other, false), false),
+            (json!({}), false),
+        ] {
+            assert_eq!(is_to_go(&object, &launched, Some("u1")), expected, "{object}");
+        }
+        assert!(!is_to_go(&object("earlier", &mine, false), &launched, None));
+    }
+}

@@ -1,0 +1,10 @@
+//! The dispatcher over the API server.
+
+mod advice;
+mod cleanup;
+mod create;
+mod kubernetes;
+mod options;
+
+pub use kubernetes::KubernetesDispatcher;
+pub use options::{KubernetesOptions, Survey};

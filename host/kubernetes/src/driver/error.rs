@@ -1,0 +1,61 @@
+//! Why a definition cannot be executed in a cluster.
+
+/// What is wrong with a definition, as far as it can be told without asking the API server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DriverError {
+    /// The driver is not one of a cluster.
+    #[error(
+        "plugin `{0}` has the driver `Process`, which a run on a machine knows and a cluster does not: use `Job` or `DaemonSet`, or run it with `--local`"
+    )]
+    Process(String),
+    /// A value is too long for a label.
+    #[error(
+        "`{value}` is too long for the label `{label}`: {length} characters, and Kubernetes takes at most 63; choose a shorter plugin name"
+    )]
+    LabelTooLong {
+        /// The label.
+        label: &'static str,
+        /// Its value.
+        value: String,
+        /// How long that is.
+        length: usize,
+    },
+    /// A name is too long for an object.
+    #[error(
+        "`{name}` is too long for the name of a {kind}: {length} characters, and Kubernetes takes at most 253; choose a shorter plugin name"
+    )]
+    NameTooLong {
+        /// The kind of object.
+        kind: &'static str,
+        /// The name.
+        name: String,
+        /// How long that is.
+        length: usize,
+    },
+    /// A place of the pod spec holds something else than Kubernetes has there.
+    #[error("plugin `{plugin}`: `{place}` is not {expected}")]
+    Type {
+        /// The plugin.
+        plugin: String,
+        /// Where.
+        place: String,
+        /// What must stand there.
+        expected: &'static str,
+    },
+    /// Two containers of one pod have one name.
+    #[error("plugin `{plugin}`: two containers of its pod are called `{name}`: rename one")]
+    ContainerTwice {
+        /// The plugin.
+        plugin: String,
+        /// The name.
+        name: String,
+    },
+    /// A container has the name of the worker's.
+    #[error("plugin `{plugin}`: the container name `{name}` is taken by the worker: choose another")]
+    ContainerReserved {
+        /// The plugin.
+        plugin: String,
+        /// The name.
+        name: &'static str,
+    },
+}

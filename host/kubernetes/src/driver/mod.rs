@@ -1,0 +1,24 @@
+//! Drivers: from a definition to the objects that execute it in a cluster (docs/protocol.md, «In a cluster»).
+//!
+//! Plain functions. Objects are JSON and not types, because a user's pod spec must reach the API server field by field, also where it
+//! uses what this build does not know.
+
+mod defaults;
+mod error;
+mod lists;
+mod naming;
+mod pod_spec;
+mod reconcile;
+mod secret;
+mod security;
+mod stage;
+mod worker;
+mod workload;
+
+pub use defaults::{default_pod_spec, default_tolerations};
+pub use error::DriverError;
+pub use naming::{DEFAULT_CONTAINER, SKIP_CLEANUP_ANNOTATION, container_name, labels, secret_name, workload_name};
+pub use pod_spec::SIDECAR_GRACE_SECONDS;
+pub use secret::secret;
+pub use stage::{Owner, Stage, WorkerSecurity};
+pub use workload::{Workload, daemon_set, pod, workload};

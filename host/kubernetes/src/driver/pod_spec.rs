@@ -1,0 +1,112 @@
+//! The spec of the pods of a plugin: what the definition says, and the worker beside it.
+
+use std::collections::BTreeSet;
+
+use plumbline_aggregator::WorkerAccess;
+use plumbline_core::definition::Definition;
+use serde_json::{Map, Value, json};
+
+use super::defaults::default_pod_spec;
+use super::error::DriverError;
+use super::lists;
+use super::naming::container_name;
+use super::reconcile::{entry, reconcile};
+use super::stage::Stage;
+use super::worker;
+use crate::names;
+
+/// How long a pod with a native sidecar may take to end, in seconds, unless its definition says otherwise. Once the plugin's container
+/// has ended the kubelet asks the worker to end too: it goes on for its drain period of 60 s, and then needs time to send.
+pub const SIDECAR_GRACE_SECONDS: u64 = 90;
+
+/// The pod spec: user's containers, the plugin's, the worker's, in this order.
+pub(super) fn pod_spec(
+    stage: &Stage,
+    definition: &Definition,
+    access: &WorkerAccess,
+    secret: &str,
+) -> Result<Map<String, Value>, DriverError> {
+    let spec = match &definition.pod_spec {
+        Some(spec) => spec.clone(),
+        None => default_pod_spec(definition.driver, &stage.service_account),
+    };
+    let Value::Object(mut spec) = spec else {
+        return Err(lists::wrong(definition, "podSpec".to_owned(), "a mapping"));
+    };
+    let mut containers = lists::take_maps(definition, &mut spec, "podSpec", "containers")?;
+    let mut init = lists::take_maps(definition, &mut spec, "podSpec", "initContainers")?;
+    let mut plugin = definition.spec.raw().clone();
+    plugin.insert("name".to_owned(), json!(container_name(definition)));
+    if !stage.disable_reconciliation {
+        for (i, container) in containers.iter_mut().enumerate() {
+            reconcile(definition, container, &format!("podSpec.containers[{i}]"), &stage.results_dir)?;
+        }
+        reconcile(definition, &mut plugin, "spec", &stage.results_dir)?;
+    }
+    check_names(definition, init.iter().chain(&containers).chain([&plugin]))?;
+
+    let mut worker = worker::container(stage, definition, access, secret, &spec, &plugin)?;
+    containers.push(plugin);
+    // A DaemonSet's pod never ends by itself, and its worker stays: there is nothing that a native sidecar would do better.
+    if stage.native_sidecar && !definition.driver.is_per_node() {
+        worker.insert("restartPolicy".to_owned(), json!("Always"));
+        init.push(worker);
+        if spec.get("terminationGracePeriodSeconds").is_none_or(Value::is_null) {
+            spec.insert("terminationGracePeriodSeconds".to_owned(), json!(SIDECAR_GRACE_SECONDS));
+        }
+    } else {
+        containers.push(worker);
+    }
+    lists::put(&mut spec, "containers", containers);
+    lists::put(&mut spec, "initContainers", init);
+
+    add_volumes(definition, &mut spec)?;
+    add_pull_secret(stage, definition, &mut spec)?;
+    Ok(spec)
+}
+
+/// The volume that plugin and worker share, and those that the definition adds.
+fn add_volumes(definition: &Definition, spec: &mut Map<String, Value>) -> Result<(), DriverError> {
+    let mut volumes = lists::take_maps(definition, spec, "podSpec", "volumes")?;
+    let extra = definition.extra_volumes.iter().enumerate().map(|(i, volume)| match volume {
+        Value::Object(volume) => Ok(volume.clone()),
+        _ => Err(lists::wrong(definition, format!("extra-volumes[{i}]"), "a mapping")),
+    });
+    let extra = extra.collect::<Result<Vec<_>, _>>()?;
+    // A definition may bring the volume itself, for instance one with a size limit; two of one name no server would take.
+    if !volumes.iter().chain(&extra).any(|volume| lists::name(volume) == Some(names::RESULTS_VOLUME)) {
+        let mut results = entry(&[("name", names::RESULTS_VOLUME)]);
+        results.insert("emptyDir".to_owned(), json!({}));
+        volumes.push(results);
+    }
+    volumes.extend(extra);
+    lists::put(spec, "volumes", volumes);
+    Ok(())
+}
+
+fn add_pull_secret(stage: &Stage, definition: &Definition, spec: &mut Map<String, Value>) -> Result<(), DriverError> {
+    let mut secrets = lists::take_maps(definition, spec, "podSpec", "imagePullSecrets")?;
+    let wanted = stage.image_pull_secrets.as_deref().filter(|name| !name.is_empty());
+    if let Some(name) = wanted.filter(|name| !secrets.iter().any(|secret| lists::name(secret) == Some(name))) {
+        secrets.push(entry(&[("name", name)]));
+    }
+    lists::put(spec, "imagePullSecrets", secrets);
+    Ok(())
+}
+
+fn check_names<'a>(
+    definition: &Definition,
+    containers: impl Iterator<Item = &'a Map<String, Value>>,
+) -> Result<(), DriverError> {
+    let plugin = || definition.name.to_string();
+    let mut seen = BTreeSet::new();
+    for name in containers.filter_map(lists::name) {
+        if name == names::WORKER_CONTAINER {
+            return Err(DriverError::ContainerReserved { plugin: plugin(), name: names::WORKER_CONTAINER });
+        }
+        if !seen.insert(name) {
+            return Err(DriverError::ContainerTwice { plugin: plugin(), name: name.to_owned() });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,62 @@
+//! Results directories in containers that users wrote: the volume is mounted where this run has it, and the variables say so.
+//!
+//! Definitions in use have one of two directories written into them; a plugin that writes beside the shared volume is one whose results
+//! never arrive.
+
+use plumbline_core::definition::Definition;
+use serde_json::{Map, Value, json};
+
+use super::error::DriverError;
+use super::lists;
+use crate::names;
+
+/// The variables that name the results directory.
+pub(super) const RESULTS_VARIABLES: [&str; 2] = ["RESULTS_DIR", "SONOBUOY_RESULTS_DIR"];
+
+/// Brings one container, which stands at `place` of its definition, in line.
+pub(super) fn reconcile(
+    definition: &Definition,
+    container: &mut Map<String, Value>,
+    place: &str,
+    results_dir: &str,
+) -> Result<(), DriverError> {
+    let mut mounts = lists::take_maps(definition, container, place, "volumeMounts")?;
+    mount(&mut mounts, results_dir);
+    lists::put(container, "volumeMounts", mounts);
+
+    let mut env = lists::take_maps(definition, container, place, "env")?;
+    set(&mut env, results_dir);
+    lists::put(container, "env", env);
+    Ok(())
+}
+
+fn mount(mounts: &mut Vec<Map<String, Value>>, results_dir: &str) {
+    let is_results = |mount: &&mut Map<String, Value>| lists::name(mount) == Some(names::RESULTS_VOLUME);
+    let at = |mount: &Map<String, Value>| mount.get("mountPath").and_then(Value::as_str) == Some(results_dir);
+    if mounts.iter_mut().filter(is_results).any(|mount| at(mount)) {
+        return;
+    }
+    match mounts.iter_mut().find(is_results) {
+        Some(mount) => drop(mount.insert("mountPath".to_owned(), json!(results_dir))),
+        None => mounts.push(entry(&[("name", names::RESULTS_VOLUME), ("mountPath", results_dir)])),
+    }
+}
+
+/// In place where a variable is there; else in front, because a variable may refer only to those before it.
+fn set(env: &mut Vec<Map<String, Value>>, results_dir: &str) {
+    for name in RESULTS_VARIABLES.into_iter().rev() {
+        let wanted = entry(&[("name", name), ("value", results_dir)]);
+        let mut found = false;
+        for variable in env.iter_mut().filter(|variable| lists::name(variable) == Some(name)) {
+            *variable = wanted.clone();
+            found = true;
+        }
+        if !found {
+            env.insert(0, wanted);
+        }
+    }
+}
+
+pub(super) fn entry(fields: &[(&str, &str)]) -> Map<String, Value> {
+    fields.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect()
+}

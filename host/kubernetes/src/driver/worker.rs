@@ -1,0 +1,95 @@
+//! The worker's container.
+
+use std::collections::BTreeMap;
+
+use plumbline_aggregator::WorkerAccess;
+use plumbline_core::definition::Definition;
+use serde_json::{Map, Value, json};
+
+use super::error::DriverError;
+use super::secret::{CERTIFICATE, KEY};
+use super::stage::Stage;
+use super::{lists, security};
+use crate::names;
+
+/// What the worker asks for. It waits on one thread with a few MiB; the limit leaves room for compressing a directory and for TLS.
+const CPU: &str = "10m";
+const MEMORY: &str = "16Mi";
+const MEMORY_LIMIT: &str = "64Mi";
+
+/// How the incumbent's worker is told to log; ours takes the same.
+const LOGGING: [&str; 3] = ["--level=trace", "-v=6", "--logtostderr"];
+
+/// The worker's container beside `plugin`, whose environment it sees too: that is where a definition says how a worker is to behave.
+pub(super) fn container(
+    stage: &Stage,
+    definition: &Definition,
+    access: &WorkerAccess,
+    secret: &str,
+    pod: &Map<String, Value>,
+    plugin: &Map<String, Value>,
+) -> Result<Map<String, Value>, DriverError> {
+    let mut container = Map::new();
+    let mut put = |key: &str, value: Value| drop(container.insert(key.to_owned(), value));
+    put("name", json!(names::WORKER_CONTAINER));
+    put("image", json!(stage.worker_image));
+    put("imagePullPolicy", json!(stage.image_pull_policy));
+    if definition.driver.is_per_node() {
+        // A pod of a DaemonSet whose containers end is started again, and would run its plugin once more: the worker stays.
+        let words = [names::BINARY, "worker", "single-node"].into_iter().chain(LOGGING).chain(["--sleep=-1"]);
+        put("command", words.collect());
+    } else {
+        put("command", json!([names::BINARY]));
+        // A sidecar that ends is started again, and would send again.
+        let stay = stage.native_sidecar.then_some("--sleep=-1");
+        put("args", ["worker", "global"].into_iter().chain(LOGGING).chain(stay).collect());
+    }
+    put("env", env(stage, definition, access, secret, plugin)?);
+    put("volumeMounts", json!([{"name": names::RESULTS_VOLUME, "mountPath": stage.results_dir}]));
+    put("resources", json!({"requests": {"cpu": CPU, "memory": MEMORY}, "limits": {"memory": MEMORY_LIMIT}}));
+    // The monitor quotes the message: the last lines of the log say more than nothing.
+    put("terminationMessagePolicy", json!("FallbackToLogsOnError"));
+    if let Some(context) = security::context(stage.security, pod, plugin) {
+        put("securityContext", context);
+    }
+    Ok(container)
+}
+
+/// The plugin's variables and the worker's, which win; sorted by name without regard to case.
+fn env(
+    stage: &Stage,
+    definition: &Definition,
+    access: &WorkerAccess,
+    secret: &str,
+    plugin: &Map<String, Value>,
+) -> Result<Value, DriverError> {
+    let of_plugin = lists::take_maps(definition, &mut plugin.clone(), "spec", "env")?;
+    let of_plugin = of_plugin.into_iter().map(Value::Object);
+    let text = |name: &str, value: &str| json!({"name": name, "value": value});
+    let field = |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
+    let from_secret =
+        |name: &str, key: &str| json!({"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}});
+    let own = [
+        field("NODE_NAME", "spec.nodeName"),
+        text("RESULTS_DIR", &stage.results_dir),
+        text("SONOBUOY_RESULTS_DIR", &stage.results_dir),
+        text("RESULT_TYPE", definition.name.as_str()),
+        text("AGGREGATOR_URL", &access.aggregator_url),
+        text("CA_CERT", &access.ca_cert),
+        from_secret("CLIENT_CERT", CERTIFICATE),
+        from_secret("CLIENT_KEY", KEY),
+        text("SONOBUOY_PROGRESS_PORT", &stage.progress_port),
+        text("SONOBUOY_DIR", names::AGGREGATOR_DIR),
+        field("SONOBUOY_NS", "metadata.namespace"),
+        field("SONOBUOY_PLUGIN_POD", "metadata.name"),
+        text("SONOBUOY_WORKER_CONTAINER", names::WORKER_CONTAINER),
+    ];
+    // Of two variables of one name the last counts.
+    let merged: BTreeMap<String, Value> = of_plugin
+        .chain(own)
+        .filter_map(|variable| Some((variable.get("name")?.as_str()?.to_owned(), variable)))
+        .collect();
+    let mut sorted: Vec<_> = merged.into_iter().collect();
+    sorted.sort_by_key(|(name, _)| name.to_lowercase());
+    Ok(sorted.into_iter().map(|(_, variable)| variable).collect())
+}

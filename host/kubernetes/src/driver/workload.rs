@@ -1,0 +1,81 @@
+//! What executes a plugin: a pod, or a DaemonSet.
+
+use plumbline_aggregator::WorkerAccess;
+use plumbline_core::Driver;
+use plumbline_core::definition::Definition;
+use serde_json::{Value, json};
+
+use super::error::DriverError;
+use super::naming::{custom_annotations, labels, metadata, secret_name, workload_name};
+use super::pod_spec::pod_spec;
+use super::stage::Stage;
+use crate::names;
+
+/// What executes a plugin.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Workload {
+    /// One pod.
+    Pod(Value),
+    /// One pod on every node.
+    DaemonSet(Value),
+}
+
+/// What executes the plugin, by its driver.
+///
+/// # Errors
+/// [`DriverError`], when the definition cannot be executed in a cluster.
+pub fn workload(
+    stage: &Stage,
+    definition: &Definition,
+    session: &str,
+    access: &WorkerAccess,
+) -> Result<Workload, DriverError> {
+    match definition.driver {
+        Driver::Job => pod(stage, definition, session, access).map(Workload::Pod),
+        Driver::DaemonSet => daemon_set(stage, definition, session, access).map(Workload::DaemonSet),
+        Driver::Process => Err(DriverError::Process(definition.name.to_string())),
+    }
+}
+
+/// The pod of a plugin with the driver `Job`. A pod, and not a Job of Kubernetes: a plugin is executed once, and what becomes of it is a
+/// result; nothing is to try it again.
+///
+/// # Errors
+/// [`DriverError`], when the definition cannot be executed in a cluster.
+pub fn pod(stage: &Stage, definition: &Definition, session: &str, access: &WorkerAccess) -> Result<Value, DriverError> {
+    Ok(json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata(stage, definition, session, workload_name(definition, session)?)?,
+        "spec": pod_spec(stage, definition, access, &secret_name(definition, session)?)?,
+    }))
+}
+
+/// The DaemonSet of a plugin with the driver `DaemonSet`.
+///
+/// # Errors
+/// [`DriverError`], when the definition cannot be executed in a cluster.
+pub fn daemon_set(
+    stage: &Stage,
+    definition: &Definition,
+    session: &str,
+    access: &WorkerAccess,
+) -> Result<Value, DriverError> {
+    let mut template = json!({"labels": labels(definition, session)?});
+    let annotations = custom_annotations(stage);
+    if let (false, Value::Object(template)) = (annotations.is_empty(), &mut template) {
+        template.insert("annotations".to_owned(), Value::Object(annotations));
+    }
+    Ok(json!({
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": metadata(stage, definition, session, workload_name(definition, session)?)?,
+        "spec": {
+            "selector": {"matchLabels": {names::SESSION_LABEL: session}},
+            "template": {
+                "metadata": template,
+                "spec": pod_spec(stage, definition, access, &secret_name(definition, session)?)?,
+            },
+        },
+    }))
+}

@@ -1,0 +1,332 @@
+//! One command in a container, over the API server.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
+use kube::Api;
+use kube::api::{AttachParams, AttachedProcess};
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf, ReadHalf, SimplexStream};
+use tokio::time::{Instant, Sleep};
+
+use crate::cluster::Cluster;
+use crate::error::ClusterError;
+
+/// How long the API server may take until the command runs: it goes on to the node, which may be slow.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Bytes of standard output between the connection and the reader. When they are full, nothing more is read from the connection.
+const STDOUT_BYTES: usize = 256 << 10;
+
+/// Bytes of standard error that are kept: enough for a message with its usage text.
+const STDERR_BYTES: usize = 64 << 10;
+
+/// Where a command is to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExecTarget {
+    /// The pod's namespace.
+    pub namespace: String,
+    /// The pod.
+    pub pod: String,
+    /// The container in it.
+    pub container: String,
+}
+
+/// Why a command gave no exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExecFault {
+    /// The pod is not there.
+    NotFound,
+    /// The account may not execute commands in pods.
+    Forbidden,
+    /// The container does not run, or the command is not in it.
+    NotRunning,
+    /// The connection was lost, or nothing came for too long. Trying again may help.
+    Dropped,
+    /// The API server answered with something else.
+    Other,
+}
+
+/// A command that could not be run, or whose end was not heard of.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct ExecError {
+    /// What kind of fault it is.
+    pub fault: ExecFault,
+    /// For people.
+    pub error: Box<ClusterError>,
+}
+
+impl From<ExecError> for ClusterError {
+    fn from(error: ExecError) -> Self {
+        *error.error
+    }
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit code.
+    pub code: i32,
+    /// What it said on standard error, at most 64 KiB of it, without control characters other than line breaks.
+    pub stderr: String,
+}
+
+type StatusFuture = Pin<Box<dyn Future<Output = Option<Status>> + Send>>;
+
+/// A command that runs. Reading gives its standard output, with back-pressure: what is not read is not asked for. Standard error is
+/// collected meanwhile. When the connection is lost, or nothing comes for as long as was said, reading is an error, after
+/// everything that had arrived was read. Dropped, the connection is closed.
+pub struct ExecStream {
+    // Held for its task: dropped, it ends the connection.
+    _process: AttachedProcess,
+    what: String,
+    stdout: ReadHalf<SimplexStream>,
+    stderr: Option<ReadHalf<SimplexStream>>,
+    told: Vec<u8>,
+    status: StatusFuture,
+    /// `Some(None)`: the connection has ended without telling how the command did.
+    ended: Option<Option<Status>>,
+    patience: Duration,
+    stall: Pin<Box<Sleep>>,
+}
+
+impl ExecStream {
+    /// Starts `command`. `patience`: how long nothing may come before the connection counts as lost.
+    ///
+    /// # Errors
+    /// [`ExecError`] when the command cannot be started.
+    pub async fn start(
+        cluster: &Cluster,
+        target: &ExecTarget,
+        command: &[String],
+        patience: Duration,
+    ) -> Result<Self, ExecError> {
+        let ExecTarget { namespace, pod, container } = target;
+        let words: Vec<_> = command.iter().take(2).map(String::as_str).collect();
+        let what = format!("execute `{}` in pod `{pod}` in namespace `{namespace}`", words.join(" "));
+        let pods: Api<Pod> = Api::namespaced(cluster.client(), namespace);
+        let params = AttachParams::default()
+            .container(container)
+            .stdin(false)
+            .stdout(true)
+            .stderr(true)
+            .max_stdout_buf_size(STDOUT_BYTES);
+        let started = tokio::time::timeout(START_TIMEOUT, pods.exec(pod, command.iter().cloned(), &params)).await;
+        let mut process = match started {
+            Ok(Ok(process)) => process,
+            Ok(Err(error)) => return Err(refused(&what, target, &error)),
+            Err(_) => {
+                let cause = format!("the API server did not start it within {} s", START_TIMEOUT.as_secs());
+                return Err(ExecError { fault: ExecFault::Dropped, error: Box::new(ClusterError::new(what, cause)) });
+            }
+        };
+        let (Some(stdout), Some(status)) = (process.stdout(), process.take_status()) else {
+            let error = ClusterError::new(what, "the client gave no standard output");
+            return Err(ExecError { fault: ExecFault::Other, error: Box::new(error) });
+        };
+        Ok(Self {
+            stderr: process.stderr(),
+            _process: process,
+            what,
+            stdout,
+            told: Vec::new(),
+            status: Box::pin(status),
+            ended: None,
+            patience,
+            stall: Box::pin(tokio::time::sleep(patience)),
+        })
+    }
+
+    /// Reads what is left of standard output, at most `limit` bytes, and waits for the end.
+    ///
+    /// # Errors
+    /// [`ExecError`], also where there are more than `limit` bytes.
+    pub async fn collect(mut self, limit: usize) -> Result<(Exit, Vec<u8>), ExecError> {
+        let mut out = Vec::new();
+        let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+        let read = (&mut self).take(most).read_to_end(&mut out).await;
+        read.map_err(|error| self.lost(&error))?;
+        if out.len() > limit {
+            let error = ClusterError::new(&self.what, format!("it printed more than {limit} bytes"));
+            return Err(ExecError { fault: ExecFault::Other, error: Box::new(error) });
+        }
+        Ok((self.finish().await?, out))
+    }
+
+    /// Waits for the end. What is left of standard output is thrown away.
+    ///
+    /// # Errors
+    /// [`ExecError`]: the connection was lost before the end was told, or the command never ran.
+    pub async fn finish(mut self) -> Result<Exit, ExecError> {
+        let rest = tokio::io::copy(&mut self, &mut tokio::io::sink()).await;
+        rest.map_err(|error| self.lost(&error))?;
+        if self.ended.is_none() {
+            let status = tokio::time::timeout(self.patience, &mut self.status).await;
+            self.ended = Some(status.unwrap_or_default());
+        }
+        let Some(Some(status)) = self.ended.take() else {
+            return Err(self.lost(&io::Error::from(io::ErrorKind::ConnectionReset)));
+        };
+        // Everything has arrived by now.
+        futures_util::future::poll_fn(|cx| {
+            self.drain_stderr(cx);
+            Poll::Ready(())
+        })
+        .await;
+        match exit_code(&status) {
+            Ok(code) => Ok(Exit { code, stderr: printable(&self.told) }),
+            Err(cause) => {
+                let error = ClusterError::new(&self.what, cause).hint(
+                    "is it the aggregator's image? `--retrieve-path` and the image's `/sonobuoy` belong together",
+                );
+                Err(ExecError { fault: ExecFault::NotRunning, error: Box::new(error) })
+            }
+        }
+    }
+
+    /// What a failed read means.
+    pub(crate) fn lost(&self, error: &io::Error) -> ExecError {
+        let cause = match error.kind() {
+            io::ErrorKind::TimedOut => format!("nothing came for {} s", self.patience.as_secs()),
+            _ => "the connection was lost".to_owned(),
+        };
+        ExecError { fault: ExecFault::Dropped, error: Box::new(ClusterError::new(&self.what, cause)) }
+    }
+
+    /// Takes what there is of standard error: unread, it would stop standard output too, which comes over the same connection.
+    fn drain_stderr(&mut self, cx: &mut Context<'_>) {
+        let Some(stderr) = &mut self.stderr else { return };
+        let mut chunk = [0; 4096];
+        loop {
+            let mut buffer = ReadBuf::new(&mut chunk);
+            match Pin::new(&mut *stderr).poll_read(cx, &mut buffer) {
+                Poll::Ready(Ok(())) if !buffer.filled().is_empty() => {
+                    let room = STDERR_BYTES.saturating_sub(self.told.len()).min(buffer.filled().len());
+                    self.told.extend_from_slice(buffer.filled().get(..room).unwrap_or_default());
+                }
+                Poll::Ready(_) => {
+                    self.stderr = None;
+                    return;
+                }
+                Poll::Pending => return,
+            }
+        }
+    }
+}
+
+impl AsyncRead for ExecStream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, out: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        this.drain_stderr(cx);
+        // Whether the connection has ended is looked at before standard output, so that what had arrived by then is read first.
+        if this.ended.is_none()
+            && let Poll::Ready(status) = this.status.as_mut().poll(cx)
+        {
+            this.ended = Some(status);
+        }
+        if let Poll::Ready(result) = Pin::new(&mut this.stdout).poll_read(cx, out) {
+            this.stall.as_mut().reset(Instant::now() + this.patience);
+            return Poll::Ready(result);
+        }
+        // The client ends its side of the pipe only after a good end. After a lost connection the pipe stays open for ever.
+        if matches!(this.ended, Some(None)) {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into()));
+        }
+        this.stall.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+/// The exit code that the end of a command tells, or why it never ran.
+fn exit_code(status: &Status) -> Result<i32, String> {
+    if status.status.as_deref() == Some("Success") {
+        return Ok(0);
+    }
+    let causes = status.details.as_ref().and_then(|details| details.causes.as_deref()).unwrap_or_default();
+    let code = causes.iter().find(|cause| cause.reason.as_deref() == Some("ExitCode"));
+    match code.and_then(|cause| cause.message.as_deref()).and_then(|text| text.parse().ok()) {
+        Some(code) => Ok(code),
+        None => Err(status.message.clone().unwrap_or_else(|| "the node gave neither exit code nor reason".to_owned())),
+    }
+}
+
+/// Text of a program for people.
+fn printable(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    text.trim_end().chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
+}
+
+/// Messages of nodes about containers in which nothing can be executed.
+const NOT_RUNNING: [&str; 5] =
+    ["container not found", "completed pod", "not running", "does not have a host assigned", "is not valid for pod"];
+
+fn refused(what: &str, target: &ExecTarget, error: &kube::Error) -> ExecError {
+    let told = ClusterError::api(what, error);
+    let ExecTarget { namespace, pod, container } = target;
+    let (fault, error) = match (told.code, error) {
+        (Some(404), _) if !NOT_RUNNING.iter().any(|known| told.cause.contains(known)) => {
+            let hint = format!("pod `{pod}` in namespace `{namespace}` is gone, and with it what it held");
+            (ExecFault::NotFound, told.hint(hint))
+        }
+        (Some(401), _) => (ExecFault::Forbidden, told),
+        (Some(403), _) => {
+            let hint = format!(
+                "this account needs the permission `create` (and on older clusters `get`) on `pods/exec` in namespace `{namespace}`"
+            );
+            (ExecFault::Forbidden, told.hint(hint))
+        }
+        (Some(_), _) if NOT_RUNNING.iter().any(|known| told.cause.contains(known)) => {
+            let hint = format!(
+                "container `{container}` of pod `{pod}` does not run: commands can only be executed while it does"
+            );
+            (ExecFault::NotRunning, told.hint(hint))
+        }
+        (None | Some(429 | 500..), _) => (ExecFault::Dropped, told),
+        _ => (ExecFault::Other, told),
+    };
+    ExecError { fault, error: Box::new(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn status(json: serde_json::Value) -> Status {
+        serde_json::from_value(json).unwrap()
+    }
+
+    #[test]
+    fn exit_codes_are_read_from_the_status() {
+        assert_eq!(exit_code(&status(json!({"status": "Success"}))), Ok(0));
+        let failed = status(json!({"status": "Failure", "reason": "NonZeroExitCode", "message": "command terminated",
+            "details": {"causes": [{"reason": "ExitCode", "message": "3"}]}}));
+        assert_eq!(exit_code(&failed), Ok(3));
+        let absent = status(json!({"status": "Failure", "reason": "InternalError", "message": "no such file"}));
+        assert_eq!(exit_code(&absent), Err("no such file".into()));
+        assert!(exit_code(&status(json!({}))).is_err());
+    }
+
+    #[test]
+    fn faults_are_told_apart() {
+        let target = ExecTarget { namespace: "ns".into(), pod: "p".into(), container: "c".into() };
+        for (code, message, fault) in [
+            (404, "pods \"p\" not found", ExecFault::NotFound),
+            (403, "cannot create resource \"pods/exec\"", ExecFault::Forbidden),
+            (500, "unable to upgrade connection: container not found (\"c\")", ExecFault::NotRunning),
+            (400, "cannot exec into a container in a completed pod; current phase is Failed", ExecFault::NotRunning),
+            (500, "error dialing backend: EOF", ExecFault::Dropped),
+            (429, "too many requests", ExecFault::Dropped),
+            (400, "bad", ExecFault::Other),
+        ] {
+            let status = kube::core::Status { code, message: message.into(), ..kube::core::Status::default() };
+            let error = refused("execute it", &target, &kube::Error::Api(Box::new(status)));
+            assert_eq!(error.fault, fault, "{message}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The logs as they grow, of all containers at once, until the run is over.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use kube::api::{ApiResource, DynamicObject};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::event::{LogEvent, LogOptions, LogSource, LogSummary, LogsError, Tell};
+use super::pods::{Pod, State};
+use super::show::wanted;
+use super::tail::Tail;
+use crate::cluster::Cluster;
+use crate::error::{ClusterError, chain};
+
+/// Logs followed at once: each is a connection to a node. Others wait until one of these ends.
+const MAX_STREAMS: usize = 500;
+
+/// Lines that are read and not yet printed, over all containers: who prints slowly holds up who reads.
+const QUEUE: usize = 64;
+
+/// Gives out the lines of all containers of the pods that `options` name, as they come: of pods that begin later, too, and of containers
+/// that are started again. Ends when the run is over, after what was written until then. Drop it to end earlier.
+///
+/// # Errors
+/// When the pods cannot be listed or watched, when there is none in the beginning, and when `tell` fails.
+pub async fn follow(cluster: &Cluster, options: &LogOptions, tell: Tell<'_>) -> Result<LogSummary, LogsError> {
+    // Before anything is waited for: that there is something to wait for. A plugin may begin later than somebody follows it.
+    wanted(cluster, &LogOptions { plugin: None, ..options.clone() }).await?;
+    let pods = ApiResource::erase::<k8s_openapi::api::core::v1::Pod>(&());
+    let api: Api<DynamicObject> = Api::namespaced_with(cluster.client(), &options.namespace, &pods);
+    let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
+    let (to, mut lines) = mpsc::channel(QUEUE);
+    let mut followed = Followed::new(cluster.client(), options.clone(), to);
+    let mut summary = LogSummary::default();
+    let mut trouble = false;
+    while !followed.over.is_cancelled() {
+        tokio::select! {
+            Some(event) = lines.recv() => give(event, tell, &mut summary)?,
+            event = events.next() => match event {
+                Some(Ok(event)) => {
+                    trouble = false;
+                    for notice in followed.take(event) {
+                        give(LogEvent::Notice(notice), tell, &mut summary)?;
+                    }
+                }
+                Some(Err(error)) => {
+                    let what = format!("watch the pods in namespace `{}`", options.namespace);
+                    if let Some(error) = refused(&what, &error) {
+                        return Err(error.into());
+                    }
+                    // The watch begins again by itself; that it does not succeed is told once.
+                    if !std::mem::replace(&mut trouble, true) {
+                        let notice = format!("failed to {what}, trying on: {}", chain(&error));
+                        give(LogEvent::Notice(notice), tell, &mut summary)?;
+                    }
+                }
+                None => break,
+            },
+            Some(_) = followed.tails.join_next() => {}
+        }
+    }
+    summary.containers = followed.count;
+    // Nobody else has a sender now: the queue ends with the last tail.
+    let mut tails = followed.finish();
+    while let Some(event) = lines.recv().await {
+        give(event, tell, &mut summary)?;
+    }
+    while tails.join_next().await.is_some() {}
+    Ok(summary)
+}
+
+fn give(event: LogEvent, tell: Tell<'_>, summary: &mut LogSummary) -> Result<(), LogsError> {
+    if matches!(event, LogEvent::Line { .. }) {
+        summary.lines += 1;
+    }
+    tell(event).map_err(LogsError::Output)
+}
+
+/// An answer that trying again does not change.
+fn refused(what: &str, error: &watcher::Error) -> Option<ClusterError> {
+    let status = match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status,
+        _ => return None,
+    };
+    matches!(status.code, 401 | 403).then(|| ClusterError::api(what, &kube::Error::Api(status.clone())))
+}
+
+/// The containers that are followed.
+struct Followed {
+    client: Client,
+    options: LogOptions,
+    to: mpsc::Sender<LogEvent>,
+    over: CancellationToken,
+    seats: Arc<Semaphore>,
+    /// By pod and container: how far it is. Dropped when the pod is gone.
+    states: BTreeMap<String, BTreeMap<String, watch::Sender<State>>>,
+    /// The aggregator's pods that are there.
+    aggregators: BTreeSet<String>,
+    /// The pods of a list that is being read anew.
+    listed: Option<BTreeSet<String>>,
+    tails: JoinSet<()>,
+    count: usize,
+    told_full: bool,
+}
+
+impl Followed {
+    fn new(client: Client, options: LogOptions, to: mpsc::Sender<LogEvent>) -> Self {
+        Self {
+            client,
+            options,
+            to,
+            over: CancellationToken::new(),
+            seats: Arc::new(Semaphore::new(MAX_STREAMS)),
+            states: BTreeMap::new(),
+            aggregators: BTreeSet::new(),
+            listed: None,
+            tails: JoinSet::new(),
+            count: 0,
+            told_full: false,
+        }
+    }
+
+    /// Takes an event of the watch; what there is to say.
+    fn take(&mut self, event: Event<DynamicObject>) -> Vec<String> {
+        let mut notices = Vec::new();
+        match event {
+            Event::Init => self.listed = Some(BTreeSet::new()),
+            Event::InitApply(pod) | Event::Apply(pod) => notices.extend(self.apply(&pod)),
+            Event::Delete(pod) => {
+                if let Some(pod) = read(&pod) {
+                    self.gone(&pod.identity);
+                    if pod.is_aggregator {
+                        notices.push("the aggregator's pod is gone: the run is over".to_owned());
+                        self.over.cancel();
+                    }
+                }
+            }
+            Event::InitDone => {
+                let listed = self.listed.take().unwrap_or_default();
+                let gone: Vec<String> = self
+                    .states
+                    .keys()
+                    .chain(&self.aggregators)
+                    .filter(|identity| !listed.contains(*identity))
+                    .cloned()
+                    .collect();
+                for identity in gone {
+                    self.gone(&identity);
+                }
+                if self.aggregators.is_empty() {
+                    notices.push("there is no aggregator's pod: no run is under way".to_owned());
+                    self.over.cancel();
+                }
+            }
+        }
+        notices
+    }
+
+    fn apply(&mut self, object: &DynamicObject) -> Option<String> {
+        let pod = read(object)?;
+        if let Some(listed) = &mut self.listed {
+            listed.insert(pod.identity.clone());
+        }
+        if pod.is_aggregator {
+            self.aggregators.insert(pod.identity.clone());
+        }
+        if pod.is_wanted(&self.options) {
+            for (container, state) in &pod.containers {
+                self.container(&pod, container, *state);
+            }
+        }
+        if pod.run_over {
+            self.over.cancel();
+        }
+        let full = self.count > MAX_STREAMS && !self.told_full;
+        self.told_full |= full;
+        full.then(|| format!("{MAX_STREAMS} logs are followed at once: others wait until one of these ends"))
+    }
+
+    fn container(&mut self, pod: &Pod, container: &str, state: State) {
+        let states = self.states.entry(pod.identity.clone()).or_default();
+        if let Some(known) = states.get(container) {
+            known.send_if_modified(|old| std::mem::replace(old, state) != state);
+            return;
+        }
+        let (sender, receiver) = watch::channel(state);
+        states.insert(container.to_owned(), sender);
+        self.count += 1;
+        let source = Arc::new(LogSource {
+            namespace: self.options.namespace.clone(),
+            pod: pod.name.clone(),
+            container: container.to_owned(),
+        });
+        let tail = Tail {
+            client: self.client.clone(),
+            source,
+            state: receiver,
+            to: self.to.clone(),
+            over: self.over.clone(),
+            seats: Arc::clone(&self.seats),
+        };
+        self.tails.spawn(tail.run());
+    }
+
+    fn gone(&mut self, identity: &str) {
+        self.states.remove(identity);
+        self.aggregators.remove(identity);
+    }
+
+    /// No more lines are asked for than there are; the tails that still read them.
+    fn finish(self) -> JoinSet<()> {
+        self.over.cancel();
+        self.tails
+    }
+}
+
+fn read(object: &DynamicObject) -> Option<Pod> {
+    Pod::read(&serde_json::to_value(object).ok()?)
+}

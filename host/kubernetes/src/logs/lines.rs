@@ -1,0 +1,97 @@
+//! Lines of a stream, bounded.
+
+use std::io;
+
+use futures_util::io::{AsyncBufRead, AsyncBufReadExt};
+
+/// The longest line that is kept together. Container runtimes cut lines at 16 KiB, but what they put together again may be longer.
+const MAX_LINE: usize = 256 << 10;
+
+/// A line, or a piece of one that is too long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// Without the end of the line.
+    pub(super) text: Vec<u8>,
+    /// It goes on where the piece before was cut.
+    pub(super) continued: bool,
+}
+
+/// Reads a stream line by line.
+pub(super) struct Lines<R> {
+    from: R,
+    /// The last piece was cut.
+    within: bool,
+    /// What was read of the next line.
+    line: Vec<u8>,
+}
+
+impl<R: AsyncBufRead + Unpin> Lines<R> {
+    pub(super) fn new(from: R) -> Self {
+        Self { from, within: false, line: Vec::new() }
+    }
+
+    /// The next line; `None` at the end. What stands before the end without an end of line is a line, too; what stands before an error is
+    /// not given out: it comes again when the log is asked for again. May be dropped and called again.
+    pub(super) async fn next(&mut self) -> io::Result<Option<Piece>> {
+        loop {
+            let piece = self.from.fill_buf().await?;
+            if piece.is_empty() {
+                let last = !self.line.is_empty();
+                return Ok(last.then(|| self.take(false)));
+            }
+            let end = piece.iter().position(|&b| b == b'\n');
+            let room = MAX_LINE.saturating_sub(self.line.len());
+            let text = end.and_then(|end| piece.get(..end)).unwrap_or(piece);
+            let fits = text.get(..room);
+            let kept = fits.unwrap_or(text);
+            self.line.extend_from_slice(kept);
+            let whole = end.is_some() && kept.len() == text.len();
+            let taken = kept.len() + usize::from(whole);
+            self.from.consume_unpin(taken);
+            if whole {
+                return Ok(Some(self.take(false)));
+            }
+            if self.line.len() >= MAX_LINE {
+                return Ok(Some(self.take(true)));
+            }
+        }
+    }
+
+    fn take(&mut self, cut: bool) -> Piece {
+        let continued = std::mem::replace(&mut self.within, cut);
+        Piece { text: std::mem::take(&mut self.line), continued }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn lines(text: &[u8]) -> Vec<Piece> {
+        let mut lines =
+            Lines::new(futures_util::io::BufReader::with_capacity(5, futures_util::io::Cursor::new(text.to_vec())));
+        let mut all = Vec::new();
+        while let Some(piece) = lines.next().await.unwrap() {
+            all.push(piece);
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn lines_come_whole_and_the_last_without_an_end() {
+        let pieces = lines(b"one\n\nthree is longer\nfour").await;
+        let texts: Vec<_> = pieces.iter().map(|piece| std::str::from_utf8(&piece.text).unwrap()).collect();
+        assert_eq!(texts, ["one", "", "three is longer", "four"]);
+        assert!(pieces.iter().all(|piece| !piece.continued));
+        assert!(lines(b"").await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_line_without_end_comes_in_pieces() {
+        let mut text = vec![b'x'; MAX_LINE * 2 + 10];
+        text.extend_from_slice(b"\nnext\n");
+        let pieces = lines(&text).await;
+        let sizes: Vec<_> = pieces.iter().map(|piece| (piece.text.len(), piece.continued)).collect();
+        assert_eq!(sizes, [(MAX_LINE, false), (MAX_LINE, true), (10, true), (4, false)]);
+    }
+}

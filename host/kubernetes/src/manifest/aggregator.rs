@@ -1,0 +1,231 @@
+//! The aggregator: its pod, its storage, its Service.
+
+use std::collections::BTreeMap;
+
+use plumbline_core::Config;
+use plumbline_core::config::{SecurityContextMode, Storage};
+use serde_json::{Map, Value, json};
+
+use super::objects::{labels, put};
+use super::options::ManifestOptions;
+use crate::names;
+
+/// The claim for the run and its archive.
+const CLAIM: &str = "plumbline-output";
+
+const CONFIG_VOLUME: &str = "sonobuoy-config-volume";
+const PLUGINS_VOLUME: &str = "sonobuoy-plugins-volume";
+const MODULES_VOLUME: &str = "plumbline-modules-volume";
+const OUTPUT_VOLUME: &str = "output-volume";
+const SCRATCH_VOLUME: &str = "scratch-volume";
+
+/// The user and groups of the incumbent's aggregator.
+const USER: u32 = 1000;
+const GROUP: u32 = 3000;
+const FILES_GROUP: u32 = 2000;
+
+/// The claim that outlives the pod: the archive can be had from it when the aggregator's node is lost.
+pub(super) fn claim(config: &Config, size: &str, class: Option<&str>) -> Value {
+    let mut spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}});
+    if let Some(class) = class {
+        put(&mut spec, "storageClassName", json!(class));
+    }
+    json!({
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": CLAIM, "namespace": config.namespace, "labels": labels()},
+        "spec": spec,
+    })
+}
+
+/// The pod, with definitions from the ConfigMaps `plugins` and modules from `modules`.
+pub(super) fn pod(options: &ManifestOptions, plugins: &[String], modules: &[String]) -> Value {
+    let config = &options.config;
+    let mut metadata = json!({
+        "name": names::AGGREGATOR_POD,
+        "namespace": config.namespace,
+        "labels": {
+            (names::COMPONENT_LABEL): names::COMPONENT_VALUE,
+            (names::ROLE_LABEL): names::AGGREGATOR,
+            (names::TIER_LABEL): names::TIER_VALUE,
+        },
+    });
+    if !config.custom_annotations.is_empty() {
+        put(&mut metadata, "annotations", json!(config.custom_annotations));
+    }
+
+    // There is no image for anything but Linux: on a mixed cluster the pod must not land elsewhere.
+    let mut nodes: BTreeMap<&str, &str> = BTreeMap::from([("kubernetes.io/os", "linux")]);
+    nodes.extend(options.aggregator_node_selector.iter().map(|(key, value)| (key.as_str(), value.as_str())));
+
+    let mut spec = json!({
+        "containers": [container(options, modules)],
+        "nodeSelector": nodes,
+        // A killed aggregator goes on from its journal; the incumbent's (`Never`) has lost the run.
+        "restartPolicy": "OnFailure",
+        "serviceAccountName": config.service_account_name,
+        "tolerations": tolerations(config),
+        "volumes": volumes(config, plugins, modules),
+    });
+    if !config.image_pull_secrets.is_empty() {
+        put(&mut spec, "imagePullSecrets", json!([{"name": config.image_pull_secrets}]));
+    }
+    if let Some(context) = pod_security(config.security_context_mode) {
+        put(&mut spec, "securityContext", context);
+    }
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+}
+
+fn container(options: &ManifestOptions, modules: &[String]) -> Value {
+    let config = &options.config;
+    let level = options.log_level.as_str();
+    let verbosity = match level {
+        "trace" => 6,
+        "debug" => 5,
+        _ => 4,
+    };
+    let mut mounts = vec![
+        json!({"name": CONFIG_VOLUME, "mountPath": names::CONFIG_DIR}),
+        json!({"name": PLUGINS_VOLUME, "mountPath": names::PLUGINS_DIR}),
+        // The root file system is read-only, and libraries expect a place for temporary files.
+        json!({"name": SCRATCH_VOLUME, "mountPath": "/tmp"}),
+        json!({"name": OUTPUT_VOLUME, "mountPath": names::AGGREGATOR_DIR}),
+    ];
+    if !modules.is_empty() {
+        mounts.push(json!({"name": MODULES_VOLUME, "mountPath": names::MODULES_DIR}));
+    }
+    let mut container = json!({
+        "name": names::AGGREGATOR_CONTAINER,
+        "image": config.worker_image,
+        "imagePullPolicy": config.image_pull_policy,
+        "command": [names::BINARY],
+        "args": ["aggregator", "--no-exit", format!("--level={level}"), format!("-v={verbosity}"), "--alsologtostderr"],
+        "env": env(options),
+        "volumeMounts": mounts,
+        // The requests are what waiting takes; the limit leaves room for a module at its default limit (256 MiB) beside the server. None
+        // on processors: a slow aggregator helps nobody.
+        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+        // Asked until it succeeds once: the pod is ready when the binary runs on this node. Nothing is asked later: the server is closed
+        // when the run is over, while the pod stays for whoever fetches the archive; a probe of the port would then restart it (or, in a
+        // run that is over within seconds, never have seen it open). That the aggregator lives is told by the heartbeat in its status.
+        "startupProbe": {
+            "exec": {"command": [names::BINARY, "version", "--short"]},
+            "periodSeconds": 2,
+            "timeoutSeconds": 10,
+            "failureThreshold": 60,
+        },
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    });
+    if config.security_context_mode != SecurityContextMode::None {
+        let context = json!({
+            "allowPrivilegeEscalation": false,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": true,
+        });
+        put(&mut container, "securityContext", context);
+    }
+    container
+}
+
+fn env(options: &ManifestOptions) -> Value {
+    let field = |name: &str, path: &str| (name.to_owned(), json!({"valueFrom": {"fieldRef": {"fieldPath": path}}}));
+    let mut variables: BTreeMap<String, Value> = BTreeMap::from([
+        field("SONOBUOY_ADVERTISE_IP", "status.podIP"),
+        field("SONOBUOY_NAMESPACE", "metadata.namespace"),
+        field("SONOBUOY_POD", "metadata.name"),
+    ]);
+    for (name, value) in &options.aggregator_env {
+        match value.as_str() {
+            "" => drop(variables.remove(name)),
+            value => drop(variables.insert(name.clone(), json!({"value": value}))),
+        }
+    }
+    let list = variables.into_iter().map(|(name, mut variable)| {
+        put(&mut variable, "name", Value::String(name));
+        variable
+    });
+    list.collect()
+}
+
+fn volumes(config: &Config, plugins: &[String], modules: &[String]) -> Value {
+    let output = match config.plumbline.storage {
+        Storage::Pod => json!({"name": OUTPUT_VOLUME, "emptyDir": {}}),
+        Storage::Claim { .. } => json!({"name": OUTPUT_VOLUME, "persistentVolumeClaim": {"claimName": CLAIM}}),
+    };
+    let mut volumes = vec![
+        json!({"name": CONFIG_VOLUME, "configMap": {"name": names::CONFIG_MAP}}),
+        from_config_maps(PLUGINS_VOLUME, plugins),
+        json!({"name": SCRATCH_VOLUME, "emptyDir": {}}),
+        output,
+    ];
+    if !modules.is_empty() {
+        volumes.push(from_config_maps(MODULES_VOLUME, modules));
+    }
+    Value::Array(volumes)
+}
+
+/// The files of all these ConfigMaps in one directory.
+fn from_config_maps(volume: &str, maps: &[String]) -> Value {
+    match maps {
+        [one] => json!({"name": volume, "configMap": {"name": one}}),
+        maps => {
+            let sources: Vec<_> = maps.iter().map(|map| json!({"configMap": {"name": map}})).collect();
+            json!({"name": volume, "projected": {"sources": sources}})
+        }
+    }
+}
+
+/// Control planes under both of their names, for clusters that have no other nodes; then what is configured.
+fn tolerations(config: &Config) -> Value {
+    let mut list = vec![
+        json!({"key": "kubernetes.io/e2e-evict-taint-key", "operator": "Exists"}),
+        json!({"key": "node-role.kubernetes.io/control-plane", "operator": "Exists", "effect": "NoSchedule"}),
+        json!({"key": "node-role.kubernetes.io/master", "operator": "Exists", "effect": "NoSchedule"}),
+    ];
+    list.extend(config.aggregator_tolerations.iter().map(|toleration| json!(toleration)));
+    Value::Array(list)
+}
+
+/// `nonroot` has the incumbent's ids, and asks for what the Pod Security level `restricted` insists on. `platform` leaves the ids to the
+/// cluster: OpenShift gives each namespace a range of its own and refuses every other number.
+fn pod_security(mode: SecurityContextMode) -> Option<Value> {
+    let mut context = Map::from_iter([
+        ("runAsNonRoot".to_owned(), json!(true)),
+        ("seccompProfile".to_owned(), json!({"type": "RuntimeDefault"})),
+    ]);
+    match mode {
+        SecurityContextMode::None => return None,
+        SecurityContextMode::Platform => {}
+        SecurityContextMode::NonRoot => context.extend([
+            ("runAsUser".to_owned(), json!(USER)),
+            ("runAsGroup".to_owned(), json!(GROUP)),
+            ("fsGroup".to_owned(), json!(FILES_GROUP)),
+        ]),
+    }
+    Some(Value::Object(context))
+}
+
+/// The Service in front of the aggregator.
+pub(super) fn service(config: &Config) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": names::AGGREGATOR_SERVICE,
+            "namespace": config.namespace,
+            "labels": {
+                (names::COMPONENT_LABEL): names::COMPONENT_VALUE,
+                (names::ROLE_LABEL): names::AGGREGATOR,
+            },
+        },
+        "spec": {
+            "type": "ClusterIP",
+            "selector": {(names::ROLE_LABEL): names::AGGREGATOR},
+            "ports": [{
+                "port": names::AGGREGATOR_PORT,
+                "protocol": "TCP",
+                "targetPort": config.server.bind_port,
+            }],
+        },
+    })
+}

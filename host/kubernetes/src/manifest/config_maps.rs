@@ -1,0 +1,80 @@
+//! ConfigMaps: the configuration, the definitions, the files of plugins.
+
+use plumbline_core::Config;
+use serde_json::{Map, Value, json};
+
+use super::error::ManifestError;
+use super::objects::labels;
+use super::options::{ManifestOptions, ManifestPlugin};
+use super::prepare::config_map_name;
+use super::yaml::to_document;
+use crate::names;
+
+/// What is put into one ConfigMap: 900 KiB. The API server takes 1 MiB for the whole object, keys and metadata included.
+pub const MAX_CONFIG_MAP_BYTES: usize = 900 << 10;
+
+/// The configuration. Its id is empty: every run chooses its own, also the second one of the same manifest.
+pub(super) fn config(options: &ManifestOptions) -> Result<Value, ManifestError> {
+    let mut config = options.config.clone();
+    config.uuid = String::new();
+    if config.plumbline.kubernetes_version.is_empty()
+        && let Some(server) = &options.server
+    {
+        config.plumbline.kubernetes_version = server.image_version();
+    }
+    let json = config.to_json().map_err(|error| ManifestError::Write(error.to_string()))?;
+    Ok(config_map(&config, names::CONFIG_MAP, json!({"config.json": json})))
+}
+
+/// The definitions, as `plugin-0.yaml`, ... in the order of `plugins`. The incumbent puts them all into one ConfigMap; here a second one
+/// is begun when the first is full, so that only a single definition can be too large. There is always a first.
+pub(super) fn definitions(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, ManifestError> {
+    let mut maps = vec![Map::new()];
+    let mut filled = 0;
+    for (at, plugin) in plugins.iter().enumerate() {
+        let definition = &plugin.definition;
+        let yaml = to_document(&definition.to_json());
+        if yaml.len() > MAX_CONFIG_MAP_BYTES {
+            let what = "the definition (with the files under `config-map`)";
+            return Err(ManifestError::TooLarge { what, plugin: definition.name.clone(), bytes: yaml.len() });
+        }
+        if filled + yaml.len() > MAX_CONFIG_MAP_BYTES {
+            maps.push(Map::new());
+            filled = 0;
+        }
+        filled += yaml.len();
+        if let Some(map) = maps.last_mut() {
+            map.insert(format!("plugin-{at}.yaml"), Value::String(yaml));
+        }
+    }
+    let name = |at| match at {
+        0 => names::PLUGINS_CONFIG_MAP.to_owned(),
+        _ => format!("{}-{at}", names::PLUGINS_CONFIG_MAP),
+    };
+    Ok(maps.into_iter().enumerate().map(|(at, map)| config_map(config, &name(at), Value::Object(map))).collect())
+}
+
+/// The files that plugins bring along, one ConfigMap for each plugin that has some. Labelled, unlike the incumbent's: in a namespace that
+/// is not the run's own they must be found when the run is deleted.
+pub(super) fn files(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, ManifestError> {
+    let with_files = plugins.iter().map(|plugin| &plugin.definition).filter(|it| !it.config_map.is_empty());
+    with_files
+        .map(|definition| {
+            let bytes = definition.config_map.iter().map(|(key, text)| key.len() + text.len()).sum();
+            if bytes > MAX_CONFIG_MAP_BYTES {
+                let what = "what stands under `config-map`";
+                return Err(ManifestError::TooLarge { what, plugin: definition.name.clone(), bytes });
+            }
+            Ok(config_map(config, &config_map_name(&definition.name), json!(definition.config_map)))
+        })
+        .collect()
+}
+
+fn config_map(config: &Config, name: &str, data: Value) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": config.namespace, "labels": labels()},
+        "data": data,
+    })
+}

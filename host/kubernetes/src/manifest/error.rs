@@ -1,0 +1,91 @@
+//! Why no manifest can be made.
+
+use plumbline_core::PluginName;
+use plumbline_core::definition::DefinitionError;
+use plumbline_core::size::Bytes;
+
+use super::config_maps::MAX_CONFIG_MAP_BYTES;
+use super::modules::{MAX_MODULE_BYTES, MAX_MODULES, MAX_PACKED_BYTES};
+
+/// Why no manifest can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// A name that objects get is not one.
+    #[error(
+        "{what} `{name}` is not a name of Kubernetes: use lower-case letters, digits and `-`, at most {max} characters"
+    )]
+    Name {
+        /// Which name.
+        what: &'static str,
+        /// The text, cut.
+        name: String,
+        /// How long it may be.
+        max: usize,
+    },
+    /// The definitions cannot be in one run, or one is not usable after its transforms.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+    /// A plugin is a process of a machine.
+    #[error("plugin `{0}` has the driver `Process`, which a cluster does not have: it runs with `--local` only")]
+    Process(PluginName),
+    /// A plugin has no image.
+    #[error("plugin `{0}` has no image: name one under `spec.image`")]
+    NoImage(PluginName),
+    /// An image depends on the cluster's version, which is not known.
+    #[error("the image of plugin `{plugin}` depends on the version of the cluster, which is not known: `{image}`")]
+    NoVersion {
+        /// The plugin.
+        plugin: PluginName,
+        /// The image as it is written.
+        image: String,
+    },
+    /// A part of a definition that Kubernetes reads has another shape there.
+    #[error("plugin `{plugin}`: `{path}` must be {expected}")]
+    Shape {
+        /// The plugin.
+        plugin: PluginName,
+        /// The key.
+        path: String,
+        /// What belongs there.
+        expected: &'static str,
+    },
+    /// A definition or its files do not fit into a ConfigMap.
+    #[error("{what} of plugin `{plugin}` has {}: a ConfigMap takes {}", Bytes(*.bytes as u64), Bytes(MAX_CONFIG_MAP_BYTES as u64))]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// The plugin.
+        plugin: PluginName,
+        /// Its size.
+        bytes: usize,
+    },
+    /// A module's file has a name that no key of a ConfigMap can hold.
+    #[error(
+        "module file `{file}` of plugin `{plugin}` has a name that a cluster cannot keep: use letters, digits, `-`, `_` and `.`, at most 100 characters"
+    )]
+    ModuleName {
+        /// The plugin.
+        plugin: PluginName,
+        /// The file, cut.
+        file: String,
+    },
+    /// A module is larger than any that is loaded.
+    #[error("module file `{file}` of plugin `{plugin}` has {}: at most {} are loaded", Bytes(*.bytes as u64), Bytes(MAX_MODULE_BYTES))]
+    ModuleSize {
+        /// The plugin.
+        plugin: PluginName,
+        /// The file.
+        file: String,
+        /// Its size.
+        bytes: usize,
+    },
+    /// There are more modules than a run has.
+    #[error("there are {0} modules: at most {MAX_MODULES} are carried into a cluster")]
+    TooManyModules(usize),
+    /// Modules together are larger than what is reasonable to keep in a cluster's store.
+    #[error("the modules have {} when compressed: at most {} are carried into a cluster", Bytes(*.0 as u64), Bytes(MAX_PACKED_BYTES as u64))]
+    ModulesTooLarge(usize),
+    /// Something could not be compressed or written as JSON; not known to happen.
+    #[error("the manifest cannot be written: {0}")]
+    Write(String),
+}

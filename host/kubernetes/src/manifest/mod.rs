@@ -1,0 +1,32 @@
+//! The objects that a run in a cluster begins with, as documents: what `gen` prints and `run` creates.
+//!
+//! ```text
+//! definitions ── prepare_definition ──▶ ManifestPlugin ─┐
+//! configuration ────────────────────────────────────────┼─▶ manifest ──▶ objects in order ──▶ to_yaml
+//! rbac::Needs ◀─ what the run needs ────────────────────┘
+//! ```
+//!
+//! All of it is plain functions: nothing here talks to a cluster.
+
+mod aggregator;
+mod build;
+mod config_maps;
+mod defaults;
+mod env;
+mod error;
+mod modules;
+mod objects;
+mod options;
+mod prepare;
+pub mod rbac;
+mod yaml;
+
+pub use build::manifest;
+pub use config_maps::MAX_CONFIG_MAP_BYTES;
+pub use defaults::default_pod_spec;
+pub use env::AUTOMATIC_VARIABLES;
+pub use error::ManifestError;
+pub use modules::{MAX_MODULE_BYTES, MAX_PACKED_BYTES, UnpackError, Unpacked, unpack_modules};
+pub use options::{DockerConfig, ManifestOptions, ManifestPlugin};
+pub use prepare::{Transform, config_map_name, prepare_definition};
+pub use yaml::{to_document, to_yaml};

@@ -1,0 +1,70 @@
+//! Roles and their bindings, as objects.
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use plumbline_core::Config;
+use plumbline_core::config::Permissions;
+use serde_json::{Value, json};
+
+use super::needs::Needs;
+use super::rules::{everything, everything_inside, reading, rules};
+use crate::names;
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// The roles of the configured mode, each after its binding, as the incumbent orders them. Those for the whole cluster are labelled with
+/// the run's namespace, so that a deletion finds them.
+pub(crate) fn objects(config: &Config, needs: &Needs) -> Vec<Value> {
+    // The same names whatever the service account is called: older deletions know them.
+    let cluster = format!("sonobuoy-serviceaccount-{}", config.namespace);
+    let inside = "sonobuoy-serviceaccount-sonobuoy";
+    match config.aggregator_permissions {
+        Permissions::ClusterAdmin => for_cluster(config, &cluster, &everything()).into(),
+        Permissions::ClusterRead => {
+            let roles =
+                [for_cluster(config, &cluster, &reading()), for_namespace(config, inside, &everything_inside())];
+            roles.concat()
+        }
+        Permissions::NamespaceAdmin => for_namespace(config, inside, &everything_inside()).into(),
+        Permissions::Minimal => {
+            let (outside, within) = rules(needs);
+            let mut objects =
+                [for_cluster(config, &cluster, &outside), for_namespace(config, inside, &within)].concat();
+            if !needs.cluster_admin.is_empty() {
+                // A binding of its own: it can be seen, and taken away, without touching what the run itself needs.
+                objects.extend(for_cluster(config, &format!("{cluster}-plugins"), &everything()));
+            }
+            objects
+        }
+    }
+}
+
+fn for_cluster(config: &Config, name: &str, rules: &[PolicyRule]) -> [Value; 2] {
+    let metadata = json!({"name": name, "labels": labels(config)});
+    [
+        binding("ClusterRoleBinding", "ClusterRole", &metadata, config),
+        json!({"apiVersion": format!("{GROUP}/v1"), "kind": "ClusterRole", "metadata": metadata, "rules": rules}),
+    ]
+}
+
+fn for_namespace(config: &Config, name: &str, rules: &[PolicyRule]) -> [Value; 2] {
+    let metadata = json!({"name": name, "namespace": config.namespace, "labels": labels(config)});
+    [
+        binding("RoleBinding", "Role", &metadata, config),
+        json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Role", "metadata": metadata, "rules": rules}),
+    ]
+}
+
+/// The subject is the service account as it is configured; the incumbent always names its default, and a run with another one may nothing.
+fn binding(kind: &str, role: &str, metadata: &Value, config: &Config) -> Value {
+    json!({
+        "apiVersion": format!("{GROUP}/v1"),
+        "kind": kind,
+        "metadata": metadata,
+        "roleRef": {"apiGroup": GROUP, "kind": role, "name": metadata.get("name")},
+        "subjects": [{"kind": "ServiceAccount", "name": config.service_account_name, "namespace": config.namespace}],
+    })
+}
+
+fn labels(config: &Config) -> Value {
+    json!({(names::COMPONENT_LABEL): names::COMPONENT_VALUE, (names::NAMESPACE_LABEL): config.namespace})
+}

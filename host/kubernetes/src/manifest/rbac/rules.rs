@@ -1,0 +1,152 @@
+//! Rules of roles.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+
+use super::needs::{Needs, Queries};
+use crate::names;
+
+/// Resources of the core group that can be listed, but `secrets`: a group of which everything but one resource is allowed has to be
+/// written out, for rules only add.
+const CORE: [&str; 15] = [
+    "componentstatuses",
+    "configmaps",
+    "endpoints",
+    "events",
+    "limitranges",
+    "namespaces",
+    "nodes",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "pods",
+    "podtemplates",
+    "replicationcontrollers",
+    "resourcequotas",
+    "serviceaccounts",
+    "services",
+];
+
+/// The other groups of Kubernetes and its special interest groups, none of which holds secrets. `*` would include the core group.
+const GROUPS: [&str; 22] = [
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "gateway.networking.k8s.io",
+    "metrics.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "snapshot.storage.k8s.io",
+    "storage.k8s.io",
+    "storagemigration.k8s.io",
+];
+
+/// Paths of discovery and version. Kubernetes allows them to everybody unless an administrator took that away.
+const DISCOVERY: [&str; 6] = ["/api", "/api/*", "/apis", "/apis/*", "/version", "/version/*"];
+
+/// Items of a configuration that are no resources.
+const SPECIAL: [&str; 3] = ["podlogs", "servergroups", "serverversion"];
+
+/// The rules that cover `needs` and no more: those for the whole cluster, and those in the run's namespace.
+#[must_use]
+pub fn rules(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
+    (cluster(needs), namespace())
+}
+
+fn cluster(needs: &Needs) -> Vec<PolicyRule> {
+    // Expectations per node, and the watch for nodes that go away.
+    let mut rules = vec![rule(&[""], &["nodes"], &["get", "list", "watch"])];
+    match &needs.queries {
+        Queries::Nothing => return rules,
+        Queries::Everything => {
+            rules.push(rule(&[""], &CORE, &["get", "list"]));
+            rules.push(rule(&GROUPS, &["*"], &["get", "list"]));
+        }
+        Queries::Named(named) => {
+            let resources: BTreeSet<&str> =
+                named.iter().map(String::as_str).filter(|name| !SPECIAL.contains(name)).collect();
+            if !resources.is_empty() {
+                // Names are plural names without their groups: whichever group has one may be asked for it.
+                rules.push(rule(&["*"], &resources.into_iter().collect::<Vec<_>>(), &["get", "list"]));
+            }
+            // Namespaces one by one, and the pods whose logs there are.
+            let lists: &[&str] = if needs.reads_logs() { &["namespaces", "pods"] } else { &["namespaces"] };
+            rules.push(rule(&[""], lists, &["get", "list"]));
+        }
+    }
+    if needs.reads_logs() {
+        rules.push(rule(&[""], &["pods/log"], &["get"]));
+    }
+    if needs.asks_nodes() {
+        rules.push(rule(&[""], &["nodes/proxy"], &["get"]));
+    }
+    rules.push(paths(&DISCOVERY));
+    rules
+}
+
+fn namespace() -> Vec<PolicyRule> {
+    vec![
+        // Plugins' pods; and the status on the aggregator's own pod and on theirs.
+        rule(&[""], &["pods"], &["get", "list", "watch", "create", "delete", "patch"]),
+        rule(&[""], &["pods/log"], &["get"]),
+        rule(&["apps"], &["daemonsets"], &["get", "list", "watch", "create", "delete"]),
+        // The certificates of plugins, whose names are not known beforehand, are looked at again by an aggregator that was restarted. A
+        // list would show what else is in the namespace, so there is none.
+        rule(&[""], &["secrets"], &["get", "create", "patch", "delete"]),
+        PolicyRule {
+            resource_names: Some(vec![names::STATUS_CONFIG_MAP.to_owned()]),
+            ..rule(&[""], &["configmaps"], &["get", "patch", "update"])
+        },
+        // What is yet to be created has no name that a rule could be held to.
+        rule(&[""], &["configmaps"], &["create"]),
+        rule(&[""], &["events"], &["list", "watch", "create"]),
+    ]
+}
+
+/// Everything, as the incumbent's mode `clusterAdmin` has it. Its paths lack `/`, which conformance tests ask for since Kubernetes 1.29.
+pub(super) fn everything() -> Vec<PolicyRule> {
+    vec![rule(&["*"], &["*"], &["*"]), served_paths()]
+}
+
+/// Reading everything: the incumbent's mode `clusterRead`.
+pub(super) fn reading() -> Vec<PolicyRule> {
+    vec![rule(&["*"], &["*"], &["get", "list", "watch"]), served_paths()]
+}
+
+/// Everything in a namespace: a role has no paths.
+pub(super) fn everything_inside() -> Vec<PolicyRule> {
+    vec![rule(&["*"], &["*"], &["*"])]
+}
+
+fn served_paths() -> PolicyRule {
+    paths(&["/metrics", "/logs", "/logs/*", "/", "/*"])
+}
+
+fn paths(paths: &[&str]) -> PolicyRule {
+    PolicyRule { non_resource_urls: Some(owned(paths)), verbs: owned(&["get"]), ..PolicyRule::default() }
+}
+
+fn rule(groups: &[&str], resources: &[&str], verbs: &[&str]) -> PolicyRule {
+    PolicyRule {
+        api_groups: Some(owned(groups)),
+        resources: Some(owned(resources)),
+        verbs: owned(verbs),
+        ..PolicyRule::default()
+    }
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|&text| text.to_owned()).collect()
+}

@@ -1,0 +1,127 @@
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::super::samples::{ended, facts, pod_with, running, waiting};
+use super::*;
+
+fn told(pod: &Value) -> String {
+    match assess(&facts(pod), "scan", &Graces::default()) {
+        Some(trouble) => format!("{:?}: {}", trouble.kind, trouble.sentence),
+        None => "well".to_owned(),
+    }
+}
+
+fn with(mut pod: Value, path: &str, key: &str, value: Value) -> Value {
+    pod.pointer_mut(path).unwrap()[key] = value;
+    pod
+}
+
+#[test]
+fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
+    let pod = |plugin: Value| pod_with("p-x", "w1", plugin, running());
+    let starting = || pod_with("p-x", "w1", waiting("PodInitializing", ""), waiting("PodInitializing", ""));
+    let init = |state: Value, spec: Value| {
+        let pod = with(starting(), "/spec", "initContainers", json!([spec]));
+        with(pod, "/status", "initContainerStatuses", json!([{"name": "prepare", "restartCount": 0, "state": state}]))
+    };
+    let unschedulable = |pod: Value| {
+        let condition = json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+            "message": "0/3 nodes are available: 3 Insufficient cpu."});
+        with(with(pod, "/status", "conditions", json!([condition])), "/spec", "nodeName", Value::Null)
+    };
+    let loops = |code: i64, reason: &str| {
+        let last = ended(code, reason);
+        json!({"waiting": {"reason": "CrashLoopBackOff"}, "restartCount": 4, "lastState": last})
+    };
+    let pulls = "rpc error: dial tcp 10.0.0.1:443: i/o timeout";
+    let cases = [
+        ("image", pod(waiting("ImagePullBackOff", pulls))),
+        (
+            "image of an init container",
+            init(waiting("ErrImageNeverPull", "not present"), json!({"name": "prepare", "image": "i"})),
+        ),
+        ("image name", pod(waiting("InvalidImageName", "couldn't parse image name \"A B\""))),
+        ("configuration", pod(waiting("CreateContainerConfigError", "secret \"token\" not found"))),
+        ("command", pod(waiting("RunContainerError", "exec: \"/nope\": no such file or directory"))),
+        ("no node", unschedulable(starting())),
+        ("crash loop", pod(loops(1, "Error"))),
+        ("crash loop for memory", pod(loops(137, "OOMKilled"))),
+        ("finished", pod(ended(0, "Completed"))),
+        ("exit code", pod(ended(3, "Error"))),
+        ("memory", pod(ended(137, "OOMKilled"))),
+        (
+            "worker",
+            pod_with(
+                "p-x",
+                "w1",
+                ended(0, "Completed"),
+                json!({"terminated": {"exitCode": 1, "reason": "Error", "message": "failed to send: 403"}}),
+            ),
+        ),
+        ("worker without plugin", pod_with("p-x", "w1", running(), ended(0, "Completed"))),
+        ("init", init(ended(2, "Error"), json!({"name": "prepare"}))),
+        (
+            "evicted",
+            with(
+                with(with(pod(running()), "/status", "phase", json!("Failed")), "/status", "reason", json!("Evicted")),
+                "/status",
+                "message",
+                json!("The node was low on resource: memory."),
+            ),
+        ),
+        (
+            "deleted",
+            with(
+                with(pod(running()), "/metadata", "deletionTimestamp", json!("2026-01-01T00:00:30Z")),
+                "/metadata",
+                "deletionGracePeriodSeconds",
+                json!(30),
+            ),
+        ),
+    ];
+    let mut all = String::new();
+    for (name, pod) in cases {
+        writeln!(all, "{name}\n  {}", told(&pod)).unwrap();
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn what_is_not_a_trouble() {
+    let sidecar =
+        |state: Value| with(pod_with("p", "w", running(), running()), "/status/containerStatuses/1", "state", state);
+    let companion = |plugin: Value| {
+        let pod = pod_with("p", "w", plugin, running());
+        let pod = with(pod, "/spec", "initContainers", json!([{"name": "proxy", "restartPolicy": "Always"}]));
+        let status = json!([{"name": "proxy", "restartCount": 9, "state": waiting("CrashLoopBackOff", "")}]);
+        with(pod, "/status", "initContainerStatuses", status)
+    };
+    assert_eq!(told(&pod_with("p", "w", running(), running())), "well");
+    assert_eq!(told(&sidecar(ended(1, "Error"))), "well");
+    assert_eq!(
+        told(&with(sidecar(ended(0, "Completed")), "/status/containerStatuses/1", "restartCount", json!(9))),
+        "well"
+    );
+    assert_eq!(told(&companion(running())), "well");
+    assert!(told(&companion(waiting("PodInitializing", ""))).starts_with("CrashLoop: "));
+    assert_eq!(told(&pod_with("p", "w", waiting("ContainerCreating", ""), waiting("ContainerCreating", ""))), "well");
+    // Restarted twice, as the incumbent allows, and running again.
+    assert_eq!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 2}), running())), "well");
+    assert!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 3}), running())).starts_with("CrashLoop: "));
+    assert_eq!(told(&json!({"metadata": {"name": "p"}})), "well");
+}
+
+#[test]
+fn the_message_of_a_registry_does_not_make_a_timeout_of_a_failure() {
+    let pod = pod_with("p", "w", waiting("ErrImagePull", "net/http: request canceled: i/o timeout"), running());
+    let trouble = assess(&facts(&pod), "scan", &Graces::default()).unwrap();
+    assert!(!plumbline_core::ledger::ErrorRecord::new(trouble.sentence).is_timeout());
+}
+
+#[test]
+fn a_pod_that_is_deleted_may_use_the_time_it_was_given() {
+    let pod = with(pod_with("p", "w", running(), running()), "/metadata", "deletionTimestamp", json!("x"));
+    let pod = with(pod, "/metadata", "deletionGracePeriodSeconds", json!(45));
+    assert_eq!(assess(&facts(&pod), "scan", &Graces::default()).unwrap().grace, Duration::from_secs(105));
+}

@@ -1,0 +1,155 @@
+//! Logs of plugin pods in the archive: `podlogs/NAMESPACE/POD/logs/CONTAINER.txt`, and `CONTAINER.previous.txt` of a container that was
+//! started again.
+
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::AsyncReadExt as _;
+use tempfile::NamedTempFile;
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::Semaphore;
+
+use super::facts::PodFacts;
+use super::logs::Log;
+use crate::cluster::Cluster;
+use crate::error::{ClusterError, chain};
+
+/// Logs that are read at once: more would slow down the API server, which every log passes through, for the cluster's own users.
+const AT_ONCE: usize = 8;
+
+/// Bytes of one container's log. A container that says more repeats itself.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// How long a log may be silent: the API server has all of it when it begins to answer.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Bytes that are read and written at once.
+const PIECE: usize = 64 << 10;
+
+/// Where logs go, and who may read them.
+#[derive(Clone)]
+pub(super) struct Capture {
+    cluster: Cluster,
+    namespace: String,
+    tree: PathBuf,
+    gate: Arc<Semaphore>,
+    /// Bytes of one container's log: [`MAX_BYTES`].
+    limit: u64,
+}
+
+impl Capture {
+    pub(super) fn new(cluster: Cluster, namespace: String, tree: PathBuf) -> Self {
+        Self { cluster, namespace, tree, gate: Arc::new(Semaphore::new(AT_ONCE)), limit: MAX_BYTES }
+    }
+
+    /// Reads the logs of all containers of a pod that have run. What cannot be read is told in the log of the run, and what was read of it
+    /// before stays. A result may fail while its pod goes on: whoever comes later has more to read, and what is there is replaced.
+    pub(super) async fn pod(&self, pod: &PodFacts) {
+        for container in pod.containers.iter().filter(|container| container.has_run()) {
+            for previous in [false, true] {
+                if previous && container.restarts == 0 {
+                    continue;
+                }
+                let log = Log { namespace: &self.namespace, pod: &pod.name, container: &container.name, previous };
+                // Never closed.
+                let _permit = self.gate.acquire().await;
+                if let Err(error) = self.one(&log).await {
+                    tracing::warn!(pod = %pod.name, container = %container.name, "{error}");
+                }
+            }
+        }
+    }
+
+    async fn one(&self, log: &Log<'_>) -> Result<(), ClusterError> {
+        let late = || ClusterError::new(log.what(), format!("nothing came for {} s", SILENCE.as_secs()));
+        // One byte more than is kept, to know whether there was more.
+        let stream = tokio::time::timeout(SILENCE, log.stream(&self.cluster, self.limit + 1)).await;
+        let mut stream = pin!(stream.map_err(|_| late())??);
+        let kept = |error: io::Error| ClusterError::new("keep a log of a pod", chain(&error));
+        let path = path(&self.tree, log);
+        let (temporary, file) = create(&path).map_err(kept)?;
+        let mut file = tokio::fs::File::from_std(file);
+        let mut left = self.limit;
+        let mut piece = vec![0; PIECE];
+        let broken = loop {
+            let read = match tokio::time::timeout(SILENCE, stream.read(&mut piece)).await {
+                Ok(Ok(0)) => break None,
+                Ok(Ok(read)) => read,
+                Ok(Err(error)) => break Some(log.broken(&error)),
+                Err(_) => break Some(late()),
+            };
+            let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(read);
+            file.write_all(piece.get(..wanted).unwrap_or_default()).await.map_err(kept)?;
+            left -= wanted as u64;
+            if wanted < read {
+                let told = format!("\n[cut here: the log is longer than {} bytes]\n", self.limit);
+                file.write_all(told.as_bytes()).await.map_err(kept)?;
+                break None;
+            }
+        };
+        if let Some(error) = &broken {
+            file.write_all(format!("\n[broken off here: {}]\n", error.cause).as_bytes()).await.map_err(kept)?;
+        }
+        file.flush().await.map_err(kept)?;
+        temporary.persist(&path).map_err(|error| kept(error.error))?;
+        broken.map_or(Ok(()), Err)
+    }
+}
+
+/// Namespace, pod and container have names without `/`, and not `.` or `..`: that was checked when they were read.
+fn path(tree: &Path, log: &Log<'_>) -> PathBuf {
+    let kind = if log.previous { "previous.txt" } else { "txt" };
+    let dir = tree.join("podlogs").join(log.namespace).join(log.pod).join("logs");
+    // Names of containers have no dot, so the two cannot meet.
+    dir.join(format!("{}.{kind}", log.container))
+}
+
+/// A file beside the one that it will become.
+fn create(path: &Path) -> io::Result<(NamedTempFile, std::fs::File)> {
+    let dir = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(dir)?;
+    let temporary =
+        tempfile::Builder::new().prefix(".log-").permissions(Permissions::from_mode(0o644)).tempfile_in(dir)?;
+    let file = temporary.reopen()?;
+    Ok((temporary, file))
+}
+
+#[cfg(test)]
+mod tests {
+    use plumbline_apidouble::ApiDouble;
+    use serde_json::json;
+
+    use super::super::samples::{facts, pod_with, running};
+    use super::*;
+    use crate::cluster::ConnectOptions;
+
+    #[tokio::test]
+    async fn a_log_that_is_too_long_is_cut_and_says_so_and_a_later_one_replaces_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let double = ApiDouble::start().await.unwrap();
+        std::fs::write(dir.path().join("kubeconfig"), double.kubeconfig()).unwrap();
+        let options = ConnectOptions { kubeconfig: Some(dir.path().join("kubeconfig")), context: None };
+        let cluster = Cluster::connect(&options).await.unwrap();
+        let pod = pod_with("a", "w1", json!({"waiting": {}}), running());
+        double.put("pods", pod.clone());
+        double.set_log("ns", "a", "sonobuoy-worker", "0123456789abcdef");
+        let capture = |limit| Capture { limit, ..Capture::new(cluster.clone(), "ns".into(), dir.path().join("tree")) };
+        let log = dir.path().join("tree/podlogs/ns/a/logs/sonobuoy-worker.txt");
+
+        capture(10).pod(&facts(&pod)).await;
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789\n[cut here: the log is longer than 10 bytes]\n");
+        assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o644);
+        capture(16).pod(&facts(&pod)).await;
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789abcdef");
+        // What cannot be read any more stays.
+        double.remove("pods", "ns", "a");
+        double.deny("get", "pods/log");
+        capture(16).pod(&facts(&pod)).await;
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789abcdef");
+    }
+}

@@ -1,0 +1,73 @@
+use super::super::samples::{facts, pod_with, running};
+use super::*;
+
+fn verdict(kind: Kind) -> Verdict {
+    Verdict {
+        key: "p/w1".parse().unwrap(),
+        kind,
+        sentence: "it broke".into(),
+        session: "s1".into(),
+        container: "scan".into(),
+        node: Some("w1".into()),
+        pod: Some(facts(&pod_with("p-x", "w1", running(), running()))),
+        last: None,
+    }
+}
+
+fn with_worker_log(text: &str) -> Evidence {
+    let logs = json!({"sonobuoy-worker": {"last": text}});
+    Evidence { logs: logs.as_object().unwrap().clone(), ..Evidence::default() }
+}
+
+#[test]
+fn of_events_the_last_are_told_in_order_and_in_brief() {
+    let event = |n: usize| {
+        json!({"metadata": {"name": "e", "managedFields": []}, "lastTimestamp": format!("2026-01-01T00:00:{:02}Z", 59 - n),
+            "reason": "Pulling", "message": format!("{n}"), "count": n, "type": "Normal", "involvedObject": {}})
+    };
+    let list = json!({"items": (0..30).map(event).collect::<Vec<_>>()});
+    let told = last_events(&list);
+    assert_eq!(told.len(), EVENTS);
+    assert_eq!(
+        told.last().unwrap(),
+        &json!({"time": "2026-01-01T00:00:59Z", "type": "Normal", "reason": "Pulling", "message": "0", "count": 0})
+    );
+    assert_eq!(told[0]["message"], "19");
+    assert!(last_events(&json!({"items": [null, {"message": {}}]})).len() == 2);
+    assert!(last_events(&json!(null)).is_empty());
+}
+
+#[test]
+fn a_worker_tells_why_it_was_not_heard_of_and_one_of_another_make_does_not() {
+    let log = "INFO worker started key=p/w1\nWARN cannot reach the aggregator; trying again cause=\"failed to connect: connection refused\"\nDEBUG looking\n";
+    let evidence = with_worker_log(log);
+    let record = evidence.record(&verdict(Kind::Hello), "the worker did not reach the aggregator", None);
+    assert!(record.error.ends_with("connection refused\""), "{}", record.error);
+    assert_eq!(with_worker_log("level=trace msg=\"Waiting for waitfile\"").worker_says(), WorkerSays::Foreign);
+    assert_eq!(with_worker_log("INFO worker started\n").worker_says(), WorkerSays::Ours(None));
+    assert_eq!(Evidence::default().worker_says(), WorkerSays::Nothing);
+}
+
+#[test]
+fn a_record_carries_what_was_found_and_says_what_was_not() {
+    let pod = json!({"metadata": {"name": "p-x"}});
+    let evidence = Evidence { missing: vec!["failed to list events".into()], ..Evidence::default() };
+    let record = evidence.record(&verdict(Kind::Image), "it broke", Some(pod.clone()));
+    let json = record.to_error_json();
+    assert_eq!(
+        json,
+        json!({"error": "it broke", "reason": "ImagePull", "node": "w1", "pod": pod, "notGathered": ["failed to list events"]})
+    );
+}
+
+#[test]
+fn a_pod_that_no_journal_could_hold_is_left_out() {
+    let deep = (0..100).fold(json!(1), |inner, _| json!([inner]));
+    let large = json!("x".repeat(MAX_POD_BYTES));
+    for annotations in [deep, large] {
+        let pod = json!({"metadata": {"name": "p-x", "annotations": annotations}});
+        let record = Evidence::default().record(&verdict(Kind::Image), "it broke", Some(pod));
+        assert_eq!(record.details["pod"], json!({"metadata": {"name": "p-x"}}));
+        assert_eq!(record.details["notGathered"].as_array().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,93 @@
+//! How the plugin's own containers ended that also sent their results.
+
+use plumbline_aggregator::Exit;
+use plumbline_core::{NodeName, ResultKey};
+
+use super::facts::{ContainerFacts, Ended, PodFacts, State};
+use super::options::Watched;
+use super::sentence::how_it_ended;
+
+/// Whether no container of the plugin goes on in `pods`.
+pub(super) fn have_ended(pods: &[PodFacts], watched: &Watched) -> bool {
+    pods.iter().filter_map(|pod| pod.container(&watched.container)).all(|container| !container.is_running())
+}
+
+/// Containers of the plugin that ended badly, with the results that they belong to, in order.
+pub(super) fn exits(pods: &[PodFacts], watched: &Watched) -> Vec<Exit> {
+    let mut exits: Vec<Exit> = pods
+        .iter()
+        .filter_map(|pod| {
+            let container = pod.container(&watched.container)?;
+            let end = bad_end(container)?;
+            let node = if watched.per_node { pod.place()?.parse().ok()? } else { NodeName::global() };
+            let key = ResultKey::new(watched.plugin.clone(), node);
+            let text = format!("container `{}` of pod `{}` {}", container.name, pod.name, how_it_ended(container, end));
+            watched.missing.contains(&key).then_some(Exit { key, text })
+        })
+        .collect();
+    exits.sort_by(|a, b| a.key.cmp(&b.key));
+    exits.dedup_by(|a, b| a.key == b.key);
+    exits
+}
+
+/// A container that was started again and runs may yet end well: only one that is over, or waits to be started again, is judged.
+fn bad_end(container: &ContainerFacts) -> Option<&Ended> {
+    let end = match &container.state {
+        State::Ended(end) => Some(end),
+        State::Waiting { .. } => container.last.as_ref(),
+        State::Running | State::Unknown => None,
+    };
+    end.filter(|end| end.code != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plumbline_aggregator::Heard;
+    use serde_json::{Value, json};
+
+    fn pod(node: &str, status: Value) -> PodFacts {
+        PodFacts::read(&json!({
+            "metadata": {"name": format!("p-{node}"), "labels": {"sonobuoy-run": "s"}},
+            "spec": {"nodeName": node, "containers": [{"name": "scan", "resources": {"limits": {"memory": "64Mi"}}}, {"name": "side"}]},
+            "status": {"containerStatuses": [status, {"name": "side", "state": {"terminated": {"exitCode": 9}}}]},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn only_bad_ends_of_the_plugins_own_container_are_told() {
+        let ended = |code: i64, reason: &str| json!({"terminated": {"exitCode": code, "reason": reason}});
+        let pods = [
+            pod(
+                "w4",
+                json!({"name": "scan", "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": ended(2, "Error")}),
+            ),
+            pod("w1", json!({"name": "scan", "state": ended(0, "Completed")})),
+            pod("w2", json!({"name": "scan", "state": ended(3, "Error")})),
+            pod("w3", json!({"name": "scan", "state": ended(137, "OOMKilled")})),
+            pod(
+                "w5",
+                json!({"name": "scan", "state": {"running": {}}, "lastState": ended(1, "Error"), "restartCount": 1}),
+            ),
+            pod("w6", json!({"name": "scan", "state": ended(3, "Error")})),
+        ];
+        let watched = Watched {
+            plugin: "a".parse().unwrap(),
+            session: "s".into(),
+            per_node: true,
+            missing: ["w1", "w2", "w3", "w4", "w5"].map(|node| format!("a/{node}").parse().unwrap()).into(),
+            container: "scan".into(),
+            heard: Heard::new(|_| None),
+        };
+        let told: Vec<String> =
+            exits(&pods, &watched).iter().map(|exit| format!("{}: {}", exit.key, exit.text)).collect();
+        insta::assert_snapshot!(told.join("\n"), @r"
+        a/w2: container `scan` of pod `p-w2` ended with exit code 3
+        a/w3: container `scan` of pod `p-w3` was killed because it used more memory than its limit of 64Mi, exit code 137 (OOMKilled)
+        a/w4: container `scan` of pod `p-w4` ended with exit code 2
+        ");
+        assert!(!have_ended(&pods, &watched));
+        assert!(have_ended(&pods[..4], &watched));
+    }
+}

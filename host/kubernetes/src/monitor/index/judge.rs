@@ -1,0 +1,372 @@
+//! The index: what was seen in, verdicts out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use plumbline_core::{NodeName, PluginName, ResultKey};
+
+use super::super::assess::{Kind, Trouble, assess};
+use super::super::facts::{NodeFacts, PodFacts};
+use super::super::options::{Graces, Watched};
+use super::super::sentence;
+use super::cluster::Seen;
+use super::tracked::{Departed, Now, Plugin, Tracked, Verdict};
+use crate::names;
+
+/// Everything that the monitor knows.
+#[derive(Debug)]
+pub(in super::super) struct Index {
+    graces: Graces,
+    namespace: String,
+    pods: Seen<PodFacts>,
+    nodes: Seen<NodeFacts>,
+    plugins: BTreeMap<PluginName, Plugin>,
+    sessions: BTreeMap<String, PluginName>,
+    deadlines: BTreeSet<(Duration, ResultKey)>,
+}
+
+impl Index {
+    pub(in super::super) fn new(namespace: String, graces: Graces) -> Self {
+        Self {
+            graces,
+            namespace,
+            pods: Seen::default(),
+            nodes: Seen::default(),
+            plugins: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+        }
+    }
+
+    /// Watches a plugin from now on; one that is watched already is begun anew.
+    pub(in super::super) fn watch(&mut self, watched: Watched, now: Now) {
+        self.forget(&watched.plugin);
+        let mut plugin = Plugin::new(watched);
+        for pod in self.pods.values() {
+            if let Some(tracked) = plugin.place(pod).and_then(|node| plugin.keys.get_mut(&node)) {
+                tracked.pods.insert(pod.name.clone());
+            }
+        }
+        let keys: Vec<ResultKey> = plugin.keys.keys().map(|node| plugin.key(node)).collect();
+        self.sessions.insert(plugin.watched.session.clone(), plugin.name().clone());
+        self.plugins.insert(plugin.name().clone(), plugin);
+        for key in keys {
+            self.refresh(&key, now);
+        }
+    }
+
+    /// Does not watch a plugin any more.
+    pub(in super::super) fn forget(&mut self, plugin: &PluginName) {
+        if let Some(plugin) = self.plugins.remove(plugin) {
+            self.sessions.remove(&plugin.watched.session);
+            self.deadlines.retain(|(_, key)| key.plugin != *plugin.name());
+        }
+    }
+
+    /// A pod was seen.
+    pub(in super::super) fn pod_applied(&mut self, pod: PodFacts, now: Now) {
+        let key = self.key_of(&pod);
+        let name = pod.name.clone();
+        let before = self.pods.put(&name, pod);
+        let old = before.as_ref().and_then(|before| self.key_of(before));
+        if let (Some(old), Some(before)) = (&old, before)
+            && key.as_ref() != Some(old)
+        {
+            // The name stands for another pod now.
+            self.unplace(old, &name, Departed { facts: before, object: Box::default() });
+            self.refresh(old, now);
+        }
+        if let Some(key) = key {
+            if let Some(tracked) = self.tracked_mut(&key) {
+                tracked.pods.insert(name);
+                tracked.last = None;
+            }
+            self.refresh(&key, now);
+        }
+    }
+
+    /// A pod is gone; `object` is how it was seen last.
+    pub(in super::super) fn pod_removed(&mut self, pod: PodFacts, object: Box<str>, now: Now) {
+        // A pod that was deleted before this watch began is not known; that it was there explains why it is not.
+        self.pods.remove(&pod.name);
+        if let Some(key) = self.key_of(&pod) {
+            let name = pod.name.clone();
+            self.unplace(&key, &name, Departed { facts: pod, object });
+            self.refresh(&key, now);
+        }
+    }
+
+    pub(in super::super) fn pods_list_begins(&mut self) {
+        self.pods.begin_list();
+    }
+
+    pub(in super::super) fn pods_listed(&mut self, now: Now) {
+        let first = !self.pods.is_complete();
+        for pod in self.pods.end_list() {
+            self.pod_removed(pod, Box::default(), now);
+        }
+        if first {
+            self.refresh_all(now);
+        }
+    }
+
+    pub(in super::super) fn node_applied(&mut self, node: NodeFacts, now: Now) {
+        let name = node.name.clone();
+        let before = self.nodes.put(&name, node);
+        // The kubelet writes its node again and again, mostly without news.
+        if before.as_ref() != self.nodes.get(&name) {
+            self.refresh_node(&name, now);
+        }
+    }
+
+    pub(in super::super) fn node_removed(&mut self, name: &str, now: Now) {
+        self.nodes.remove(name);
+        self.refresh_node(name, now);
+    }
+
+    pub(in super::super) fn nodes_list_begins(&mut self) {
+        self.nodes.begin_list();
+    }
+
+    pub(in super::super) fn nodes_listed(&mut self, now: Now) {
+        self.nodes.end_list();
+        // Lists are rare, and a node that was never seen is told by nothing else.
+        self.refresh_all(now);
+    }
+
+    /// When to look at the clock again; `None`: nothing is in trouble.
+    pub(in super::super) fn next_deadline(&self) -> Option<Duration> {
+        self.deadlines.first().map(|(due, _)| *due)
+    }
+
+    /// Every result whose trouble has lasted too long by now: each once, unless it is given back with [`Index::reprieve`].
+    pub(in super::super) fn tick(&mut self, now: Now) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        // Only what is due when this begins: something that is put off goes to a later moment, or waits for the next tick.
+        let due: Vec<ResultKey> =
+            self.deadlines.iter().take_while(|(due, _)| *due <= now.at).map(|(_, key)| key.clone()).collect();
+        for key in due {
+            verdicts.extend(self.judge(&key, now));
+            self.refresh(&key, now);
+        }
+        verdicts
+    }
+
+    /// A verdict that turned out to be premature: counts again after `delay`, if the trouble is still there then.
+    pub(in super::super) fn reprieve(&mut self, key: &ResultKey, kind: Kind, delay: Duration, now: Now) {
+        let Some(tracked) = self.tracked_mut(key) else { return };
+        (tracked.settled, tracked.given_up) = (false, false);
+        let due = now.at.saturating_add(delay);
+        for (of, lasting) in &mut tracked.troubles {
+            // Others that are over their time would be told at once, and looked at again as often.
+            if *of == kind || lasting.due < due {
+                lasting.due = due;
+            }
+        }
+        self.refresh(key, now);
+    }
+
+    /// The workers of a plugin do not say hello: they are of another make. `key` is where that was found out, instead of a verdict.
+    pub(in super::super) fn expect_no_hello(&mut self, key: &ResultKey, now: Now) {
+        let Some(plugin) = self.plugins.get_mut(&key.plugin) else { return };
+        plugin.keys.values_mut().for_each(|tracked| tracked.greeted = true);
+        if let Some(tracked) = plugin.keys.get_mut(&key.node) {
+            (tracked.settled, tracked.given_up) = (false, false);
+        }
+        let keys: Vec<ResultKey> = plugin.keys.keys().map(|node| plugin.key(node)).collect();
+        for key in keys {
+            self.refresh(&key, now);
+        }
+    }
+
+    /// The pods of a plugin, as they were seen last.
+    pub(in super::super) fn pods_of(&self, session: &str) -> Vec<PodFacts> {
+        self.pods.values().filter(|pod| pod.session.as_deref() == Some(session)).cloned().collect()
+    }
+
+    /// How a plugin is watched.
+    pub(in super::super) fn watched(&self, plugin: &PluginName) -> Option<&Watched> {
+        self.plugins.get(plugin).map(|plugin| &plugin.watched)
+    }
+
+    /// Whether a verdict about a result was given.
+    pub(in super::super) fn was_given_up(&self, key: &ResultKey) -> bool {
+        self.plugins
+            .get(&key.plugin)
+            .and_then(|plugin| plugin.keys.get(&key.node))
+            .is_some_and(|tracked| tracked.given_up)
+    }
+
+    fn judge(&mut self, key: &ResultKey, now: Now) -> Option<Verdict> {
+        let plugin = self.plugins.get_mut(&key.plugin)?;
+        let heard = plugin.watched.heard.clone();
+        let tracked = plugin.keys.get_mut(&key.node)?;
+        if !heard.is_missing(key) {
+            tracked.settled = true;
+            return None;
+        }
+        if !tracked.greeted {
+            tracked.greeted = heard.at(key).is_some();
+        }
+        if tracked.greeted {
+            tracked.troubles.remove(&Kind::Hello);
+        }
+        if let Some(lasting) = tracked.troubles.get_mut(&Kind::NodeNotReady)
+            && lasting.due <= now.at
+            && heard.at(key).is_some_and(|at| is_within(at, now.wall, lasting.trouble.grace))
+        {
+            // The worker is well: it is the node's agent that is not.
+            lasting.due = now.at.saturating_add(lasting.trouble.grace);
+        }
+        let (&kind, lasting) = tracked.troubles.iter().find(|(_, lasting)| lasting.due <= now.at)?;
+        let sentence = lasting.trouble.sentence.clone();
+        (tracked.settled, tracked.given_up) = (true, true);
+        let last = tracked.last.clone().filter(|_| tracked.pods.is_empty());
+        let pod = newest(&self.pods, tracked).or(last.as_ref().map(|last| &last.facts)).cloned();
+        let node = if key.node.is_global() {
+            pod.as_ref().and_then(|pod| pod.node.clone())
+        } else {
+            Some(key.node.to_string())
+        };
+        let (session, container) = (plugin.watched.session.clone(), plugin.watched.container.clone());
+        Some(Verdict { key: key.clone(), kind, sentence, session, container, node, pod, last })
+    }
+
+    fn key_of(&self, pod: &PodFacts) -> Option<ResultKey> {
+        let plugin = self.plugins.get(self.sessions.get(pod.session.as_deref()?)?)?;
+        plugin.place(pod).map(|node| plugin.key(&node))
+    }
+
+    fn tracked_mut(&mut self, key: &ResultKey) -> Option<&mut Tracked> {
+        self.plugins.get_mut(&key.plugin)?.keys.get_mut(&key.node)
+    }
+
+    fn unplace(&mut self, key: &ResultKey, pod: &str, departed: Departed) {
+        if let Some(tracked) = self.tracked_mut(key) {
+            tracked.pods.remove(pod);
+            // Nobody will ask for the pod of a result that is settled.
+            tracked.last = Some(departed).filter(|_| !tracked.settled);
+        }
+    }
+
+    fn refresh_node(&mut self, node: &str, now: Now) {
+        let keys: Vec<ResultKey> = self
+            .plugins
+            .values()
+            .filter_map(|plugin| {
+                let node = if plugin.watched.per_node { node.parse().ok()? } else { NodeName::global() };
+                plugin.keys.contains_key(&node).then(|| plugin.key(&node))
+            })
+            .collect();
+        for key in keys {
+            self.refresh(&key, now);
+        }
+    }
+
+    fn refresh_all(&mut self, now: Now) {
+        let keys: Vec<ResultKey> =
+            self.plugins.values().flat_map(|plugin| plugin.keys.keys().map(|node| plugin.key(node))).collect();
+        for key in keys {
+            self.refresh(&key, now);
+        }
+    }
+
+    /// Looks at everything that is known about one result.
+    fn refresh(&mut self, key: &ResultKey, now: Now) {
+        let Some(plugin) = self.plugins.get_mut(&key.plugin) else { return };
+        let Some(tracked) = plugin.keys.get_mut(&key.node) else { return };
+        if !tracked.settled {
+            let look = Look { pods: &self.pods, nodes: &self.nodes, graces: &self.graces, namespace: &self.namespace };
+            let troubles = look.troubles(&plugin.watched, &key.node, tracked);
+            tracked.take(troubles, now.at);
+        }
+        let due = tracked.next_due();
+        if due != tracked.due {
+            if let Some(before) = std::mem::replace(&mut tracked.due, due) {
+                self.deadlines.remove(&(before, key.clone()));
+            }
+            self.deadlines.extend(due.map(|due| (due, key.clone())));
+        }
+    }
+}
+
+fn is_within(at: Timestamp, now: Timestamp, span: Duration) -> bool {
+    SignedDuration::try_from(span).is_ok_and(|span| now.duration_since(at) < span)
+}
+
+/// The pod that speaks for a result: the one that was made last.
+fn newest<'a>(pods: &'a Seen<PodFacts>, tracked: &Tracked) -> Option<&'a PodFacts> {
+    tracked.pods.iter().filter_map(|name| pods.get(name)).max_by_key(|pod| (&pod.created, &pod.name))
+}
+
+/// What a result is judged by.
+struct Look<'a> {
+    pods: &'a Seen<PodFacts>,
+    nodes: &'a Seen<NodeFacts>,
+    graces: &'a Graces,
+    namespace: &'a str,
+}
+
+impl Look<'_> {
+    fn troubles(&self, watched: &Watched, node: &NodeName, tracked: &Tracked) -> Vec<Trouble> {
+        let newest = newest(self.pods, tracked);
+        let last = tracked.last.as_ref().map(|last| &last.facts);
+        let place =
+            if node.is_global() { newest.or(last).and_then(|pod| pod.node.as_deref()) } else { Some(node.as_str()) };
+        let of_node = place.and_then(|place| self.of_node(place));
+        let of_pod = match newest {
+            _ if !self.pods.is_complete() => None,
+            None => Some(self.of_nothing(watched, node, last)),
+            Some(newest) => self.of_pods(watched, node, tracked, newest),
+        };
+        of_node.into_iter().chain(of_pod).collect()
+    }
+
+    fn of_node(&self, name: &str) -> Option<Trouble> {
+        if !self.nodes.is_complete() {
+            return None;
+        }
+        match self.nodes.get(name) {
+            None => Some(self.trouble(Kind::NodeRemoved, sentence::node_removed(name))),
+            Some(node) if !node.ready => {
+                Some(self.trouble(Kind::NodeNotReady, sentence::node_not_ready(node, self.graces.node_gone)))
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn of_nothing(&self, watched: &Watched, node: &NodeName, last: Option<&PodFacts>) -> Trouble {
+        match last {
+            Some(last) => {
+                let why = last.disruption.as_deref().or(last.message.as_deref());
+                self.trouble(Kind::PodGone, sentence::pod_gone(&last.name, last.node.as_deref(), why))
+            }
+            // The dispatcher makes this pod itself, before it is watched for: no controller is late here.
+            None if node.is_global() => {
+                Trouble { grace: self.graces.pod_gone, ..self.trouble(Kind::NoPod, sentence::no_pod(&watched.session)) }
+            }
+            None => {
+                let facts = self.nodes.get(node.as_str());
+                self.trouble(Kind::NoPod, sentence::no_pod_on(node.as_str(), facts, self.graces.no_pod))
+            }
+        }
+    }
+
+    /// One pod that is well is enough: what is left of others is being cleared away.
+    fn of_pods(&self, watched: &Watched, node: &NodeName, tracked: &Tracked, newest: &PodFacts) -> Option<Trouble> {
+        let pods = || tracked.pods.iter().filter_map(|name| self.pods.get(name));
+        let assess = |pod: &PodFacts| assess(pod, &watched.container, self.graces);
+        let Some(well) = pods().filter(|pod| assess(pod).is_none()).max_by_key(|pod| (&pod.created, &pod.name)) else {
+            return assess(newest);
+        };
+        let runs = well.container(names::WORKER_CONTAINER).is_some_and(|worker| worker.is_running());
+        let silent = || watched.heard.at(&ResultKey::new(watched.plugin.clone(), node.clone())).is_none();
+        (runs && !tracked.greeted && silent())
+            .then(|| self.trouble(Kind::Hello, sentence::hello(well, self.namespace, self.graces.hello)))
+    }
+
+    fn trouble(&self, kind: Kind, sentence: String) -> Trouble {
+        Trouble::new(kind, self.graces, sentence)
+    }
+}

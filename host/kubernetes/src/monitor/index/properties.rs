@@ -1,0 +1,176 @@
+//! What holds whatever is seen, in whatever order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use plumbline_aggregator::Heard;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::super::assess::Kind;
+use super::super::options::{Graces, Watched};
+use super::super::samples::{ended, facts, node, pod_with, running, waiting, watched};
+use super::{Index, Now};
+
+const NODES: [&str; 3] = ["w1", "w2", "w3"];
+/// Names of pods; each is made for one node. The last is on a node where nothing is expected.
+const PODS: [(&str, &str); 5] = [("a", "w1"), ("a2", "w1"), ("b", "w2"), ("c", "w3"), ("d", "w9")];
+
+#[derive(Debug, Clone)]
+enum Step {
+    Pod(usize, usize),
+    PodGone(usize),
+    Node(usize, bool),
+    NodeGone(usize),
+    /// The watches break, some things happen unseen, and everything is listed anew.
+    Relist(Vec<Step>),
+    Tick,
+}
+
+fn state(number: usize) -> Value {
+    match number {
+        0 => running(),
+        1 => waiting("ImagePullBackOff", "no such image"),
+        2 => waiting("CrashLoopBackOff", "back-off"),
+        3 => ended(0, "Completed"),
+        4 => ended(1, "Error"),
+        _ => waiting("CreateContainerConfigError", "no such secret"),
+    }
+}
+
+fn change() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..PODS.len(), 0..6usize).prop_map(|(pod, state)| Step::Pod(pod, state)),
+        2 => (0..PODS.len()).prop_map(Step::PodGone),
+        2 => (0..NODES.len(), any::<bool>()).prop_map(|(node, ready)| Step::Node(node, ready)),
+        1 => (0..NODES.len()).prop_map(Step::NodeGone),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let relist = prop::collection::vec(change(), 0..4).prop_map(Step::Relist);
+    prop::collection::vec(prop_oneof![8 => change(), 1 => relist, 1 => Just(Step::Tick)], 0..30)
+}
+
+/// The cluster as it is.
+#[derive(Debug, Default)]
+struct World {
+    pods: BTreeMap<usize, usize>,
+    nodes: BTreeMap<usize, bool>,
+}
+
+impl World {
+    fn apply(&mut self, step: &Step) {
+        match *step {
+            Step::Pod(pod, state) => drop(self.pods.insert(pod, state)),
+            Step::PodGone(pod) => drop(self.pods.remove(&pod)),
+            Step::Node(node, ready) => drop(self.nodes.insert(node, ready)),
+            Step::NodeGone(node) => drop(self.nodes.remove(&node)),
+            Step::Relist(_) | Step::Tick => {}
+        }
+    }
+
+    fn list(&self, index: &mut Index, now: Now) {
+        index.nodes_list_begins();
+        self.nodes.iter().for_each(|(&at, &ready)| index.node_applied(node(NODES[at], ready), now));
+        index.nodes_listed(now);
+        index.pods_list_begins();
+        self.pods.iter().for_each(|(&at, &state)| index.pod_applied(pod(at, state), now));
+        index.pods_listed(now);
+    }
+}
+
+fn pod(at: usize, number: usize) -> super::super::facts::PodFacts {
+    let (name, node) = PODS[at];
+    facts(&pod_with(name, node, state(number), running()))
+}
+
+fn now(seconds: u64) -> Now {
+    Now { at: Duration::from_secs(seconds), wall: Timestamp::UNIX_EPOCH }
+}
+
+/// Everything is expected on w1, w2 and w3, and the result of w3 is in.
+fn expected(per_node: bool) -> Watched {
+    let mut watched = if per_node { watched(&NODES) } else { watched(&[]) };
+    watched.heard = Heard::new(|_| None).with_missing(|key| key.node.as_str() != "w3");
+    watched
+}
+
+fn verdicts(index: &mut Index, at: u64) -> Vec<(String, Kind)> {
+    let of = index.tick(now(at)).into_iter();
+    let mut all: Vec<_> = of
+        .map(|verdict| {
+            // Whether a pod was there before it was missing is not part of the final state.
+            let kind = if verdict.kind == Kind::PodGone { Kind::NoPod } else { verdict.kind };
+            (verdict.key.to_string(), kind)
+        })
+        .collect();
+    // They come in the order of their deadlines.
+    all.sort();
+    all
+}
+
+proptest! {
+    #[test]
+    fn whatever_happened_before_the_verdicts_are_those_of_the_final_state(steps in steps(), per_node: bool) {
+        let mut world = World::default();
+        let mut index = Index::new("ns".into(), Graces::default());
+        world.list(&mut index, now(0));
+        index.watch(expected(per_node), now(0));
+        for step in &steps {
+            // All of it happens within every grace.
+            let now = now(1);
+            world.apply(step);
+            match step {
+                Step::Pod(at, state) => index.pod_applied(pod(*at, *state), now),
+                Step::PodGone(at) => index.pod_removed(pod(*at, 0), "{}".into(), now),
+                Step::Node(at, ready) => index.node_applied(node(NODES[*at], *ready), now),
+                Step::NodeGone(at) => index.node_removed(NODES[*at], now),
+                Step::Relist(unseen) => {
+                    unseen.iter().for_each(|step| world.apply(step));
+                    world.list(&mut index, now);
+                }
+                Step::Tick => prop_assert!(index.tick(now).is_empty()),
+            }
+        }
+        let mut fresh = Index::new("ns".into(), Graces::default());
+        fresh.watch(expected(per_node), now(1));
+        world.list(&mut fresh, now(1));
+        let told = verdicts(&mut index, 10_000);
+        if !per_node && world.pods.is_empty() {
+            // Of a pod that was there, its node is remembered, and tells more than that there is none.
+            let known = [Kind::NoPod, Kind::NodeRemoved, Kind::NodeNotReady];
+            prop_assert!(matches!(&told[..], [(key, kind)] if key == "p/global" && known.contains(kind)), "{told:?}");
+        } else {
+            prop_assert_eq!(told, verdicts(&mut fresh, 10_000));
+        }
+        prop_assert_eq!(index.next_deadline(), None);
+    }
+
+    #[test]
+    fn a_result_is_told_at_most_once_and_only_while_it_is_missing(steps in steps(), per_node: bool) {
+        let mut world = World::default();
+        let mut index = Index::new("ns".into(), Graces::default());
+        index.watch(expected(per_node), now(0));
+        let mut told = BTreeSet::new();
+        for (n, step) in steps.iter().enumerate() {
+            // Graces end in between.
+            let at = n as u64 * 40;
+            world.apply(step);
+            match step {
+                Step::Pod(at_pod, state) => index.pod_applied(pod(*at_pod, *state), now(at)),
+                Step::PodGone(at_pod) => index.pod_removed(pod(*at_pod, 0), "{}".into(), now(at)),
+                Step::Node(at_node, ready) => index.node_applied(node(NODES[*at_node], *ready), now(at)),
+                Step::NodeGone(at_node) => index.node_removed(NODES[*at_node], now(at)),
+                Step::Relist(_) => world.list(&mut index, now(at)),
+                Step::Tick => {}
+            }
+            for (key, _) in verdicts(&mut index, at) {
+                prop_assert!(key != "p/w3" && key != "p/w9");
+                prop_assert!(told.insert(key));
+            }
+            prop_assert!(index.next_deadline().is_none_or(|due| due > now(at).at));
+        }
+    }
+}

@@ -1,0 +1,213 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use plumbline_aggregator::Heard;
+use serde_json::{Value, json};
+
+use super::super::assess::Kind;
+use super::super::options::{Graces, Watched};
+use super::super::samples::{ended, facts, node, pod_with, running, waiting, watched};
+use super::{Index, Now, Verdict};
+
+fn at(seconds: u64) -> Now {
+    let wall =
+        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(1000) + SignedDuration::from_secs(seconds.cast_signed());
+    Now { at: Duration::from_secs(seconds), wall }
+}
+
+fn told(verdicts: Vec<Verdict>) -> Vec<(String, Kind)> {
+    verdicts.into_iter().map(|verdict| (verdict.key.to_string(), verdict.kind)).collect()
+}
+
+/// An index over a cluster with these nodes and pods, watched from second 0 on.
+fn index(watched: Watched, nodes: &[&str], pods: &[Value]) -> Index {
+    let mut index = Index::new("ns".into(), Graces::default());
+    index.watch(watched, at(0));
+    index.nodes_list_begins();
+    nodes.iter().for_each(|name| index.node_applied(node(name, true), at(0)));
+    index.nodes_listed(at(0));
+    list(&mut index, pods, 0);
+    index
+}
+
+fn list(index: &mut Index, pods: &[Value], seconds: u64) {
+    index.pods_list_begins();
+    pods.iter().for_each(|pod| index.pod_applied(facts(pod), at(seconds)));
+    index.pods_listed(at(seconds));
+}
+
+fn well(name: &str, node: &str) -> Value {
+    pod_with(name, node, running(), running())
+}
+
+fn pulling(name: &str, node: &str) -> Value {
+    pod_with(name, node, waiting("ImagePullBackOff", "no such image"), running())
+}
+
+#[test]
+fn a_trouble_counts_once_and_only_when_its_grace_is_over() {
+    let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), pulling("b", "w2")]);
+    assert_eq!(index.next_deadline(), Some(Duration::from_secs(300)));
+    assert_eq!(told(index.tick(at(299))), []);
+    // The same trouble in other words.
+    index.pod_applied(facts(&pod_with("b", "w2", waiting("ErrImagePull", "denied"), running())), at(299));
+    let verdicts = index.tick(at(300));
+    assert!(verdicts[0].sentence.contains("denied"), "{}", verdicts[0].sentence);
+    assert_eq!(told(verdicts), [("p/w2".to_owned(), Kind::Image)]);
+    assert_eq!(index.next_deadline(), None);
+    index.pod_applied(facts(&pulling("b", "w2")), at(301));
+    assert_eq!(told(index.tick(at(9999))), []);
+}
+
+#[test]
+fn a_trouble_that_passes_is_forgotten() {
+    let mut index = index(watched(&["w1"]), &["w1"], &[pulling("a", "w1")]);
+    index.pod_applied(facts(&well("a", "w1")), at(200));
+    assert_eq!(index.next_deadline(), None);
+    index.pod_applied(facts(&pulling("a", "w1")), at(400));
+    assert_eq!(told(index.tick(at(600))), []);
+    assert_eq!(told(index.tick(at(700))), [("p/w1".to_owned(), Kind::Image)]);
+}
+
+#[test]
+fn results_that_are_in_are_left_alone() {
+    let missing = Arc::new(AtomicBool::new(true));
+    let asked = Arc::clone(&missing);
+    let mut of = watched(&["w1"]);
+    of.heard = Heard::new(|_| None).with_missing(move |_| asked.load(Ordering::Relaxed));
+    let mut index = index(of, &["w1"], &[pod_with("a", "w1", ended(0, "Completed"), running())]);
+    assert_eq!(index.next_deadline(), Some(Duration::from_secs(60)));
+    missing.store(false, Ordering::Relaxed);
+    assert_eq!(told(index.tick(at(60))), []);
+    assert_eq!(index.next_deadline(), None);
+}
+
+#[test]
+fn a_pod_that_is_deleted_counts_unless_it_is_replaced() {
+    let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
+    index.pod_removed(facts(&well("a", "w1")), "{}".into(), at(10));
+    index.pod_removed(facts(&well("b", "w2")), "{}".into(), at(10));
+    index.pod_applied(facts(&well("b2", "w2")), at(40));
+    let verdicts = index.tick(at(70));
+    assert_eq!(verdicts[0].last.as_ref().unwrap().facts.name, "a");
+    assert_eq!(told(verdicts), [("p/w1".to_owned(), Kind::PodGone)]);
+}
+
+#[test]
+fn what_a_list_no_longer_tells_is_gone_but_not_before_the_list_is_complete() {
+    let mut index = index(watched(&[]), &["w1"], &[well("a", "w1")]);
+    index.pods_list_begins();
+    assert_eq!(told(index.tick(at(5000))), []);
+    index.pods_listed(at(5000));
+    assert_eq!(told(index.tick(at(5060))), [("p/global".to_owned(), Kind::PodGone)]);
+}
+
+#[test]
+fn nothing_is_concluded_from_what_was_never_listed() {
+    let mut index = Index::new("ns".into(), Graces::default());
+    index.watch(watched(&["w1"]), at(0));
+    index.nodes_list_begins();
+    index.pods_list_begins();
+    assert_eq!(index.next_deadline(), None);
+    // Nodes stay unknown to an account that may not list them.
+    index.pods_listed(at(10));
+    let verdicts = index.tick(at(310));
+    assert_eq!(verdicts[0].sentence, "no pod was made for node `w1` within 5m");
+    assert_eq!(told(verdicts), [("p/w1".to_owned(), Kind::NoPod)]);
+}
+
+#[test]
+fn a_node_without_a_pod_is_told_with_its_taints() {
+    let mut index = index(watched(&["w1"]), &["w1"], &[]);
+    let verdicts = index.tick(at(300));
+    assert!(verdicts[0].sentence.contains("gpu=true:NoSchedule"), "{}", verdicts[0].sentence);
+    assert_eq!(told(verdicts), [("p/w1".to_owned(), Kind::NoPod)]);
+}
+
+#[test]
+fn a_node_that_is_removed_ends_what_was_expected_of_it() {
+    let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
+    index.node_removed("w1", at(10));
+    index.pod_removed(facts(&well("a", "w1")), "{}".into(), at(10));
+    assert_eq!(told(index.tick(at(70))), [("p/w1".to_owned(), Kind::NodeRemoved)]);
+
+    let mut index = self::index(watched(&[]), &["w1"], &[well("a", "w1")]);
+    index.node_removed("w1", at(10));
+    assert_eq!(told(index.tick(at(70))), [("p/global".to_owned(), Kind::NodeRemoved)]);
+}
+
+#[test]
+fn a_node_that_is_not_ready_counts_only_while_its_worker_is_silent() {
+    let heard = Arc::new(AtomicI64::new(50));
+    let asked = Arc::clone(&heard);
+    let mut of = watched(&["w1"]);
+    of.heard = Heard::new(move |_| Some(at(asked.load(Ordering::Relaxed).cast_unsigned()).wall));
+    let mut index = index(of, &["w1"], &[well("a", "w1")]);
+    index.node_applied(node("w1", false), at(10));
+    // Heard of at 50, and then never again.
+    assert_eq!(told(index.tick(at(70))), []);
+    assert_eq!(index.next_deadline(), Some(Duration::from_secs(130)));
+    assert_eq!(told(index.tick(at(130))), [("p/w1".to_owned(), Kind::NodeNotReady)]);
+}
+
+#[test]
+fn a_worker_that_was_heard_of_once_has_said_hello() {
+    let heard = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&heard);
+    let mut of = watched(&["w1", "w2"]);
+    of.heard = Heard::new(move |key| {
+        (asked.load(Ordering::Relaxed) && key.node.as_str() == "w1").then_some(Timestamp::UNIX_EPOCH)
+    });
+    let mut index = index(of, &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
+    heard.store(true, Ordering::Relaxed);
+    assert_eq!(told(index.tick(at(60))), [("p/w2".to_owned(), Kind::Hello)]);
+    assert_eq!(index.next_deadline(), None);
+    // The worker on w2 is of another make: so are all others, and nothing else about it is forgotten.
+    index.expect_no_hello(&"p/w2".parse().unwrap(), at(61));
+    assert_eq!(index.next_deadline(), None);
+    index.pod_applied(facts(&pulling("b", "w2")), at(100));
+    assert_eq!(told(index.tick(at(400))), [("p/w2".to_owned(), Kind::Image)]);
+}
+
+#[test]
+fn one_pod_that_is_well_is_enough() {
+    let mut evicted = well("a", "w1");
+    evicted["status"]["phase"] = json!("Failed");
+    evicted["status"]["reason"] = json!("Evicted");
+    let mut index = index(watched(&["w1"]), &["w1"], &[evicted.clone(), well("a2", "w1")]);
+    assert_eq!(index.next_deadline(), None);
+    index.pod_removed(facts(&well("a2", "w1")), "{}".into(), at(10));
+    assert_eq!(told(index.tick(at(70))), [("p/w1".to_owned(), Kind::PodEvicted)]);
+}
+
+#[test]
+fn a_pod_that_comes_before_its_plugin_is_watched_is_remembered() {
+    let mut index = Index::new("ns".into(), Graces::default());
+    list(&mut index, &[pulling("a", "w1")], 0);
+    index.watch(watched(&[]), at(100));
+    assert_eq!(index.next_deadline(), Some(Duration::from_secs(400)));
+    index.forget(&"p".parse().unwrap());
+    assert_eq!(index.next_deadline(), None);
+}
+
+#[test]
+fn a_premature_verdict_may_come_again_later() {
+    let mut index = index(watched(&["w1"]), &["w1"], &[pulling("a", "w1")]);
+    let key = "p/w1".parse().unwrap();
+    assert_eq!(told(index.tick(at(300))).len(), 1);
+    assert!(index.was_given_up(&key));
+    index.reprieve(&key, Kind::Image, Duration::from_secs(10), at(301));
+    assert!(!index.was_given_up(&key));
+    assert_eq!(told(index.tick(at(310))), []);
+    assert_eq!(told(index.tick(at(311))), [("p/w1".to_owned(), Kind::Image)]);
+}
+
+#[test]
+fn pods_of_other_sessions_and_other_nodes_do_not_matter() {
+    let mut other = pulling("x", "w1");
+    other["metadata"]["labels"]["sonobuoy-run"] = json!("s2");
+    let mut index = index(watched(&["w1"]), &["w1"], &[other, pulling("y", "w9"), well("a", "w1")]);
+    assert_eq!(told(index.tick(at(9999))), []);
+}

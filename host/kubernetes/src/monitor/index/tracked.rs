@@ -1,0 +1,117 @@
+//! What is remembered of one expected result, and of one plugin.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use plumbline_core::{NodeName, PluginName, ResultKey};
+
+use super::super::assess::{Kind, Trouble};
+use super::super::facts::PodFacts;
+use super::super::options::Watched;
+
+/// A moment. Graces are counted on a clock that nobody sets; workers are heard of at times of the clock on the wall.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Now {
+    /// Since the monitor began.
+    pub(in super::super) at: Duration,
+    pub(in super::super) wall: Timestamp,
+}
+
+/// A pod that is not there any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Departed {
+    pub(in super::super) facts: PodFacts,
+    /// The object as it was seen last, as JSON; empty if only the lack of it was seen. A text, because thousands may go at once.
+    pub(in super::super) object: Box<str>,
+}
+
+/// A result that will not arrive, as far as can be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Verdict {
+    pub(in super::super) key: ResultKey,
+    pub(in super::super) kind: Kind,
+    pub(in super::super) sentence: String,
+    pub(in super::super) session: String,
+    /// The plugin's own container.
+    pub(in super::super) container: String,
+    /// The node that the result is about, if it is about one.
+    pub(in super::super) node: Option<String>,
+    /// The pod that the result is about, if there is or was one.
+    pub(in super::super) pod: Option<PodFacts>,
+    /// The pod as it was seen last, if it is gone.
+    pub(in super::super) last: Option<Departed>,
+}
+
+/// A trouble that lasts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lasting {
+    /// From when on it counts.
+    pub(super) due: Duration,
+    pub(super) trouble: Trouble,
+}
+
+/// An expected result.
+#[derive(Debug, Default)]
+pub(super) struct Tracked {
+    /// The names of its pods.
+    pub(super) pods: BTreeSet<String>,
+    pub(super) last: Option<Departed>,
+    pub(super) troubles: BTreeMap<Kind, Lasting>,
+    /// What is in the index of deadlines.
+    pub(super) due: Option<Duration>,
+    /// Its worker was heard of.
+    pub(super) greeted: bool,
+    /// A verdict was given, or the result is in.
+    pub(super) settled: bool,
+    /// A verdict was given.
+    pub(super) given_up: bool,
+}
+
+impl Tracked {
+    /// Takes what is wrong now: what was wrong before keeps its deadline, and what is over is forgotten.
+    pub(super) fn take(&mut self, troubles: Vec<Trouble>, at: Duration) {
+        let mut before = std::mem::take(&mut self.troubles);
+        for trouble in troubles {
+            let due =
+                before.remove(&trouble.kind).map_or_else(|| at.saturating_add(trouble.grace), |lasting| lasting.due);
+            self.troubles.insert(trouble.kind, Lasting { due, trouble });
+        }
+    }
+
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        if self.settled { None } else { self.troubles.values().map(|lasting| lasting.due).min() }
+    }
+}
+
+/// A plugin that is watched.
+#[derive(Debug)]
+pub(super) struct Plugin {
+    pub(super) watched: Watched,
+    pub(super) keys: BTreeMap<NodeName, Tracked>,
+}
+
+impl Plugin {
+    pub(super) fn new(watched: Watched) -> Self {
+        let keys = watched.missing.iter().filter(|key| key.plugin == watched.plugin);
+        let keys = keys.map(|key| (key.node.clone(), Tracked::default())).collect();
+        Self { watched, keys }
+    }
+
+    pub(super) fn name(&self) -> &PluginName {
+        &self.watched.plugin
+    }
+
+    pub(super) fn key(&self, node: &NodeName) -> ResultKey {
+        ResultKey::new(self.watched.plugin.clone(), node.clone())
+    }
+
+    /// Which of its results a pod is about. Nothing is expected of a pod without a node, or on a node where none was expected.
+    pub(super) fn place(&self, pod: &PodFacts) -> Option<NodeName> {
+        if pod.session.as_deref() != Some(&self.watched.session) {
+            return None;
+        }
+        let node = if self.watched.per_node { pod.place()?.parse().ok()? } else { NodeName::global() };
+        self.keys.contains_key(&node).then_some(node)
+    }
+}

@@ -1,0 +1,289 @@
+//! The one task that owns the index: sights and commands in, reports out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use jiff::Timestamp;
+use plumbline_aggregator::{Exit, Heard, Report};
+use plumbline_core::{PluginName, ResultKey};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::assess::Kind;
+use super::capture::Capture;
+use super::confirm::{Asker, SecondLook};
+use super::evidence::{Evidence, WorkerSays, gather};
+use super::exits::{exits, have_ended};
+use super::facts::PodFacts;
+use super::index::{Index, Now, Verdict};
+use super::options::{MonitorOptions, Watched};
+use super::watch::{self, Sight};
+
+/// Results that are looked into at once: a wave of failures must not load the API server.
+const AT_ONCE: usize = 8;
+
+/// How long a verdict waits at most if the API server does not answer.
+const BLIND: Duration = Duration::from_secs(10);
+
+/// How long the plugin's container may take to end once its result is in: long enough to learn its exit code, and little in a run.
+const EXIT_WAIT: Duration = Duration::from_secs(5);
+
+/// How long the logs of one plugin may take. The results wait meanwhile, and matter more.
+const CAPTURE_TIME: Duration = Duration::from_secs(180);
+
+/// What others ask for.
+pub(super) enum Command {
+    Watch(Box<Watched>, mpsc::Sender<Report>),
+    Settle(PluginName, oneshot::Sender<Vec<Exit>>),
+}
+
+/// What a task beside this one has to say.
+enum Done {
+    Nothing,
+    /// A verdict that does not stand, and when it is to be thought of again.
+    Premature {
+        key: ResultKey,
+        kind: Kind,
+        delay: Duration,
+    },
+    /// The workers of the plugin of this result never say hello.
+    NoHello(ResultKey),
+}
+
+/// A plugin whose results are in, and whose container may still end.
+struct Settling {
+    watched: Watched,
+    until: Instant,
+    reply: oneshot::Sender<Vec<Exit>>,
+}
+
+/// The task's own things.
+pub(super) struct Work {
+    options: Arc<MonitorOptions>,
+    started: Instant,
+    index: Index,
+    reports: BTreeMap<PluginName, mpsc::Sender<Report>>,
+    settling: Vec<Settling>,
+    capture: Capture,
+    gate: Arc<Semaphore>,
+    beside: JoinSet<Done>,
+}
+
+impl Work {
+    pub(super) fn new(options: MonitorOptions) -> Self {
+        let capture = Capture::new(options.cluster.clone(), options.namespace.clone(), options.tree.clone());
+        Self {
+            index: Index::new(options.namespace.clone(), options.graces.clone()),
+            options: Arc::new(options),
+            started: Instant::now(),
+            reports: BTreeMap::new(),
+            settling: Vec::new(),
+            capture,
+            gate: Arc::new(Semaphore::new(AT_ONCE)),
+            beside: JoinSet::new(),
+        }
+    }
+
+    /// Until it is stopped, or nobody can give commands any more.
+    pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>, stop: CancellationToken) {
+        let mut pods = watch::pods(&self.options.cluster, &self.options.namespace);
+        let mut nodes = watch::nodes(&self.options.cluster);
+        loop {
+            let deadline = self.deadline();
+            tokio::select! {
+                () = stop.cancelled() => break,
+                command = commands.recv() => match command {
+                    Some(command) => self.obey(command),
+                    None => break,
+                },
+                Some(sight) = pods.next() => self.see(sight),
+                Some(sight) = nodes.next() => self.see(sight),
+                Some(done) = self.beside.join_next() => self.done(done),
+                () = until(deadline) => self.tick(),
+            }
+            self.settle_what_has_ended();
+        }
+        // What is under way has nobody left to tell.
+        self.beside.shutdown().await;
+    }
+
+    fn now(&self) -> Now {
+        Now { at: self.started.elapsed(), wall: Timestamp::now() }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let verdict = self.index.next_deadline().and_then(|at| self.started.checked_add(at));
+        verdict.into_iter().chain(self.settling.iter().map(|settling| settling.until)).min()
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Watch(watched, reports) => {
+                self.reports.insert(watched.plugin.clone(), reports);
+                self.index.watch(*watched, self.now());
+            }
+            Command::Settle(plugin, reply) => match self.index.watched(&plugin).cloned() {
+                Some(watched) => self.settling.push(Settling { watched, until: Instant::now() + EXIT_WAIT, reply }),
+                // Never launched, or failed to: there is nothing to tell, and the caller takes no answer for that.
+                None => drop(reply),
+            },
+        }
+    }
+
+    fn see(&mut self, sight: Sight) {
+        let now = self.now();
+        match sight {
+            Sight::PodsBegin => self.index.pods_list_begins(),
+            Sight::Pod(pod) => self.index.pod_applied(pod, now),
+            Sight::PodGone(pod, object) => self.index.pod_removed(pod, object, now),
+            Sight::PodsListed => self.index.pods_listed(now),
+            Sight::NodesBegin => self.index.nodes_list_begins(),
+            Sight::Node(node) => self.index.node_applied(node, now),
+            Sight::NodeGone(name) => self.index.node_removed(&name, now),
+            Sight::NodesListed => self.index.nodes_listed(now),
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = self.now();
+        for verdict in self.index.tick(now) {
+            let (Some(reports), Some(watched)) =
+                (self.reports.get(&verdict.key.plugin).cloned(), self.index.watched(&verdict.key.plugin))
+            else {
+                continue;
+            };
+            let case = Case {
+                options: Arc::clone(&self.options),
+                gate: Arc::clone(&self.gate),
+                capture: self.capture.clone(),
+                heard: watched.heard.clone(),
+                reports,
+            };
+            self.beside.spawn(case.close(verdict));
+        }
+    }
+
+    fn done(&mut self, done: Result<Done, tokio::task::JoinError>) {
+        let now = self.now();
+        match done {
+            Ok(Done::Nothing) => {}
+            Ok(Done::Premature { key, kind, delay }) => self.index.reprieve(&key, kind, delay, now),
+            Ok(Done::NoHello(key)) => self.index.expect_no_hello(&key, now),
+            Err(error) => tracing::error!("a task of the monitor ended early: {error}"),
+        }
+    }
+
+    fn settle_what_has_ended(&mut self) {
+        let now = Instant::now();
+        for settling in std::mem::take(&mut self.settling) {
+            let pods = self.index.pods_of(&settling.watched.session);
+            // A pod of every node goes on as long as its worker does, and the plugin's container is made to wait in it.
+            if settling.watched.per_node || now >= settling.until || have_ended(&pods, &settling.watched) {
+                self.settle(settling, pods);
+            } else {
+                self.settling.push(settling);
+            }
+        }
+    }
+
+    fn settle(&mut self, settling: Settling, pods: Vec<PodFacts>) {
+        let Settling { watched, reply, .. } = settling;
+        // A result that was given up has its error already.
+        let told = exits(&pods, &watched).into_iter().filter(|exit| !self.index.was_given_up(&exit.key)).collect();
+        self.index.forget(&watched.plugin);
+        self.reports.remove(&watched.plugin);
+        let capture = self.capture.clone();
+        self.beside.spawn(async move {
+            let mut logs = JoinSet::new();
+            for pod in pods {
+                let capture = capture.clone();
+                logs.spawn(async move { capture.pod(&pod).await });
+            }
+            let all = async { while logs.join_next().await.is_some() {} };
+            if tokio::time::timeout(CAPTURE_TIME, all).await.is_err() {
+                let (plugin, seconds) = (&watched.plugin, CAPTURE_TIME.as_secs());
+                tracing::warn!(%plugin, "logs of {} pods are not in the archive: reading them took longer than {seconds} s", logs.len());
+            }
+            // Nobody may be waiting any more.
+            let _ = reply.send(told);
+            Done::Nothing
+        });
+    }
+}
+
+/// One result that is about to be given up.
+struct Case {
+    options: Arc<MonitorOptions>,
+    gate: Arc<Semaphore>,
+    capture: Capture,
+    heard: Heard,
+    reports: mpsc::Sender<Report>,
+}
+
+impl Case {
+    async fn close(self, verdict: Verdict) -> Done {
+        let (key, kind) = (verdict.key.clone(), verdict.kind);
+        // Never closed.
+        let permit = self.gate.acquire().await;
+        let options = &self.options;
+        let asker = Asker { cluster: &options.cluster, namespace: &options.namespace, graces: &options.graces };
+        let (sentence, pod) = match asker.look_again(&verdict).await {
+            SecondLook::Holds { sentence, pod } => (sentence, pod),
+            SecondLook::Over => return Done::Premature { key, kind, delay: kind.grace(&options.graces) },
+            SecondLook::Blind(error) => {
+                tracing::warn!(plugin = %key.plugin, node = %key.node, "not given up yet, because of a failure to look again: {error}");
+                return Done::Premature { key, kind, delay: BLIND.min(kind.grace(&options.graces)) };
+            }
+        };
+        let evidence = match &verdict.pod {
+            // With its node goes the agent that logs come from, and with the pod its logs.
+            Some(facts) => {
+                let reachable = !matches!(kind, Kind::NodeRemoved | Kind::NodeNotReady | Kind::PodGone);
+                let newer = pod.as_ref().and_then(PodFacts::read);
+                gather(&options.cluster, &options.namespace, newer.as_ref().unwrap_or(facts), reachable).await
+            }
+            None => Evidence::default(),
+        };
+        drop(permit);
+        if kind == Kind::Hello {
+            match evidence.worker_says() {
+                WorkerSays::Ours(_) => {}
+                WorkerSays::Foreign => {
+                    tracing::info!(plugin = %key.plugin, "its workers are not of this make: that they send no signs of life is no failure");
+                    return Done::NoHello(key);
+                }
+                // A run with workers of another make must not fail because their logs may not be read.
+                WorkerSays::Nothing => return Done::Premature { key, kind, delay: kind.grace(&options.graces) },
+            }
+        }
+        // Everything above takes time, and the result may be in by now.
+        if !self.heard.is_missing(&key) || (kind == Kind::Hello && self.heard.at(&key).is_some()) {
+            return Done::Premature { key, kind, delay: kind.grace(&options.graces) };
+        }
+        let error = evidence.record(&verdict, &sentence, pod);
+        if self.reports.send(Report::Failed { key, error }).await.is_err() {
+            return Done::Nothing;
+        }
+        if let (Kind::Hello, Some(token)) = (kind, &options.fail_fast) {
+            token.cancel();
+        }
+        // At once: whoever cleans up the node next may take the log with it.
+        if let Some(pod) = &verdict.pod
+            && !matches!(kind, Kind::NodeRemoved | Kind::PodGone)
+        {
+            self.capture.pod(pod).await;
+        }
+        Done::Nothing
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,252 @@
+//! The health of a cluster, out of what a survey has written: `meta/clusterhealth.json`.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::Path;
+
+use plumbline_archive::layout;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::log_scan::scan;
+use super::page::read_file;
+
+/// The health of a cluster. The keys are those that readers of archives know; `total_nodes` counts pods as well.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ClusterHealth {
+    /// The nodes.
+    pub node_health: HealthGroup,
+    /// The pods of the namespaces whose resources were collected.
+    pub pod_health: HealthGroup,
+    /// The version of the API server, as it says it; empty if it was not learned.
+    pub api_version: String,
+    /// Logs with lines that look bad.
+    pub error_summary: ErrorSummary,
+}
+
+/// The health of nodes, or of pods.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct HealthGroup {
+    /// How many there are.
+    #[serde(rename = "total_nodes")]
+    pub total: u64,
+    /// How many of them are healthy.
+    #[serde(rename = "healthy_nodes")]
+    pub healthy: u64,
+    /// Each of them, in the order of the lists.
+    pub details: Vec<HealthOf>,
+}
+
+/// The health of one node or pod.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct HealthOf {
+    /// Its name.
+    pub name: String,
+    /// Whether it is healthy: a node that is ready, a pod that runs or has ended well.
+    pub healthy: bool,
+    /// The status of the condition that tells it; `Ready` for a healthy pod.
+    pub ready: String,
+    /// Why, as one word.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// Why, as a sentence.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Of a pod, its namespace.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub namespace: String,
+}
+
+/// How many lines of which logs look bad, by path in the archive. Logs without such lines are left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ErrorSummary {
+    /// Like errors.
+    pub errors: BTreeMap<String, u64>,
+    /// Like warnings.
+    pub warnings: BTreeMap<String, u64>,
+}
+
+/// Reads the health of a cluster out of the files below `tree`, and what could not be read, as sentences. What is not there counts as
+/// not asked for. Item by item and line by line: memory does not grow with the files, but with the number of nodes and pods.
+#[must_use]
+pub fn assess(tree: &Path) -> (ClusterHealth, Vec<String>) {
+    let mut problems = Vec::new();
+    let mut health = ClusterHealth { api_version: api_version(tree), ..ClusterHealth::default() };
+    let nodes = tree.join("resources/cluster/core_v1_nodes.json");
+    add(&nodes, &mut health.node_health, node, &mut problems);
+    for namespace in names(&tree.join("resources/ns"), &mut problems) {
+        let pods = tree.join("resources/ns").join(namespace).join("core_v1_pods.json");
+        add(&pods, &mut health.pod_health, pod, &mut problems);
+    }
+    logs(tree, &mut health.error_summary, &mut problems);
+    (health, problems)
+}
+
+fn api_version(tree: &Path) -> String {
+    // What cannot be read here was recorded when it could not be written.
+    let version: Option<Value> =
+        fs::read(tree.join(layout::SERVER_VERSION)).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    version.as_ref().map(|version| text(version, "/gitVersion")).unwrap_or_default()
+}
+
+/// The names in a directory, in order; none if it is not there.
+fn names(dir: &Path, problems: &mut Vec<String>) -> Vec<String> {
+    let read = || -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(dir)? {
+            // Names come from the server and were checked: another one is none of ours.
+            if let Ok(name) = entry?.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    };
+    read().unwrap_or_else(|error| {
+        complain(dir, &error, problems);
+        Vec::new()
+    })
+}
+
+fn complain(path: &Path, error: &io::Error, problems: &mut Vec<String>) {
+    if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+        problems.push(format!("failed to read `{}`: {error}", path.display()));
+    }
+}
+
+fn add(path: &Path, group: &mut HealthGroup, judge: fn(&Value) -> HealthOf, problems: &mut Vec<String>) {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) => return complain(path, &error, problems),
+    };
+    let read = read_file(file, &mut |item| {
+        let one = judge(&item);
+        group.total += 1;
+        group.healthy += u64::from(one.healthy);
+        group.details.push(one);
+        Ok(())
+    });
+    if let Err(error) = read {
+        problems.push(format!("failed to read `{}`: {error}", path.display()));
+    }
+}
+
+fn node(item: &Value) -> HealthOf {
+    let ready = conditions(item).find(|condition| text(condition, "/type") == "Ready");
+    let of = |pointer: &str| ready.map(|condition| text(condition, pointer)).unwrap_or_default();
+    HealthOf {
+        name: text(item, "/metadata/name"),
+        healthy: of("/status") == "True",
+        ready: of("/status"),
+        reason: of("/reason"),
+        message: of("/message"),
+        namespace: String::new(),
+    }
+}
+
+fn pod(item: &Value) -> HealthOf {
+    let (name, namespace) = (text(item, "/metadata/name"), text(item, "/metadata/namespace"));
+    let phase = text(item, "/status/phase");
+    if matches!(phase.as_str(), "Running" | "Succeeded") {
+        return HealthOf { name, namespace, healthy: true, ready: "Ready".to_owned(), ..HealthOf::default() };
+    }
+    let because = conditions(item).find(|condition| text(condition, "/status") != "True");
+    let of = |pointer: &str| because.map(|condition| text(condition, pointer)).unwrap_or_default();
+    // A pod that was evicted, or whose node is gone, says why in its status only.
+    let first = |texts: [String; 3]| texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+    HealthOf {
+        name,
+        namespace,
+        healthy: false,
+        ready: first([of("/status"), "False".to_owned(), String::new()]),
+        reason: first([of("/reason"), text(item, "/status/reason"), phase]),
+        message: first([of("/message"), text(item, "/status/message"), String::new()]),
+    }
+}
+
+fn conditions(item: &Value) -> impl Iterator<Item = &Value> {
+    item.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn text(value: &Value, pointer: &str) -> String {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn logs(tree: &Path, summary: &mut ErrorSummary, problems: &mut Vec<String>) {
+    let root = tree.join("podlogs");
+    for namespace in names(&root, problems) {
+        for pod in names(&root.join(&namespace), problems) {
+            let dir = root.join(&namespace).join(&pod).join("logs");
+            for file in names(&dir, problems).into_iter().filter(|name| name.ends_with(".txt")) {
+                let path = dir.join(&file);
+                match File::open(&path).and_then(|log| scan(BufReader::with_capacity(64 << 10, log))) {
+                    Err(error) => complain(&path, &error, problems),
+                    Ok(hits) => {
+                        let name = format!("podlogs/{namespace}/{pod}/logs/{file}");
+                        for (count, class) in
+                            [(hits.errors, &mut summary.errors), (hits.warnings, &mut summary.warnings)]
+                        {
+                            if count > 0 {
+                                class.insert(name.clone(), count);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(tree: &Path, name: &str, text: &str) {
+        let path = tree.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn the_health_of_a_cluster() {
+        let tree = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| write(tree.path(), name, text);
+        put("serverversion.json", r#"{"gitVersion":"v1.30.2"}"#);
+        put(
+            "resources/cluster/core_v1_nodes.json",
+            r#"{"apiVersion":"v1","items":[
+                {"metadata":{"name":"n1"},"status":{"conditions":[{"type":"DiskPressure","status":"False"},
+                    {"type":"Ready","status":"True","reason":"KubeletReady","message":"kubelet is posting ready status"}]}},
+                {"metadata":{"name":"n2"},"status":{"conditions":[{"type":"Ready","status":"Unknown","reason":"NodeStatusUnknown"}]}},
+                {"metadata":{"name":"n3"}}]}"#,
+        );
+        // An older archive's bare array, and a namespace that comes first although it was written last.
+        put(
+            "resources/ns/kube-system/core_v1_pods.json",
+            r#"[{"metadata":{"name":"p1","namespace":"kube-system"},"status":{"phase":"Pending","conditions":[
+                    {"type":"Initialized","status":"True"},
+                    {"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"no node fits"}]}},
+                {"metadata":{"name":"p2","namespace":"kube-system"},"status":{"phase":"Failed","reason":"Evicted","message":"disk is full"}}]"#,
+        );
+        put(
+            "resources/ns/default/core_v1_pods.json",
+            r#"{"items":[{"metadata":{"name":"p3","namespace":"default"},"status":{"phase":"Succeeded","conditions":[{"status":"False"}]}}]}"#,
+        );
+        put("resources/ns/broken/core_v1_pods.json", r#"{"items":[{"metadata""#);
+        put("podlogs/kube-system/x/logs/x.txt", "E0101 x\nall failed\nwarning\n");
+        put("podlogs/kube-system/x/logs/x.log", "error\n");
+        put("podlogs/kube-system/y/logs/y.txt", "all is well\n");
+        let (health, problems) = assess(tree.path());
+        insta::assert_snapshot!(serde_json::to_string_pretty(&health).unwrap());
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].contains("broken"), "{problems:?}");
+    }
+
+    #[test]
+    fn nothing_collected_is_no_problem() {
+        let tree = tempfile::tempdir().unwrap();
+        assert_eq!(assess(tree.path()), (ClusterHealth::default(), Vec::new()));
+    }
+}

@@ -1,0 +1,189 @@
+//! Which pods' logs are collected.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use serde_json::Value;
+
+use super::fetch::Fetch;
+use super::filter::{NamespaceFilter, Scope, scope};
+use super::list::{Selection, Sink, list};
+use super::options::{PodLogOptions, QueryOptions};
+use super::record::Recorder;
+use super::safe::is_safe_name;
+use super::selector;
+use crate::error::ClusterError;
+
+/// A pod whose logs are collected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pod {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    /// What tells it from others: its UID, or namespace and name on a server that gives none.
+    identity: String,
+    /// In the order in which they begin: init containers first.
+    pub(super) containers: Vec<String>,
+}
+
+/// Takes the pods of a list that have logs, each once.
+#[derive(Debug, Default)]
+struct Pods {
+    filter: Option<NamespaceFilter>,
+    pods: Vec<Pod>,
+    refused: Vec<String>,
+}
+
+impl Sink for Pods {
+    fn item(&mut self, item: Value) -> io::Result<()> {
+        match read_pod(&item) {
+            Ok(Some(pod)) if self.filter.as_ref().is_none_or(|filter| filter.takes(&pod.namespace)) => {
+                self.pods.push(pod);
+            }
+            Ok(_) => {}
+            Err(why) => self.refused.push(why),
+        }
+        Ok(())
+    }
+
+    fn restart(&mut self) -> io::Result<()> {
+        self.pods.clear();
+        self.refused.clear();
+        Ok(())
+    }
+}
+
+/// What matters of a pod; `None` if it has no logs any more, because it was evicted.
+fn read_pod(item: &Value) -> Result<Option<Pod>, String> {
+    let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    if text("/status/reason") == "Evicted" {
+        return Ok(None);
+    }
+    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+    let mut containers = Vec::new();
+    for list in ["initContainers", "containers", "ephemeralContainers"] {
+        for container in
+            item.pointer("/spec").and_then(|spec| spec.get(list)).and_then(Value::as_array).into_iter().flatten()
+        {
+            containers.push(container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned());
+        }
+    }
+    if let Some(bad) =
+        [namespace, name].into_iter().chain(containers.iter().map(String::as_str)).find(|name| !is_safe_name(name))
+    {
+        return Err(format!("pod {name:?} in namespace {namespace:?} has the name {bad:?}, which is none"));
+    }
+    let identity = match text("/metadata/uid") {
+        "" => format!("{namespace}/{name}"),
+        uid => uid.to_owned(),
+    };
+    Ok(Some(Pod { namespace: namespace.to_owned(), name: name.to_owned(), identity, containers }))
+}
+
+/// All pods that are asked for: by namespace, and by field selectors over all namespaces.
+pub(super) async fn choose(
+    fetch: &Fetch,
+    record: &Recorder<'_>,
+    options: &QueryOptions,
+    namespaces: &[String],
+) -> Vec<Pod> {
+    let wanted = &options.pod_logs;
+    let labels = match selector::complaint(&wanted.label_selector) {
+        None => wanted.label_selector.clone(),
+        Some(why) => {
+            record.problem("podlogs", "", format!("the label selector of pod logs is left out: {why}"));
+            String::new()
+        }
+    };
+    let selection = Selection { labels, ..Selection::default() };
+    let mut lists =
+        of_namespaces(fetch, record, &selection, &filter(wanted, &options.own_namespace, record), namespaces).await;
+    for fields in &wanted.field_selectors {
+        let selection = Selection { fields: fields.clone(), ..selection.clone() };
+        match ask(fetch, "/api/v1/pods", &selection, None).await {
+            Ok(pods) => lists.push(pods),
+            Err(error) => record.problem("podlogs", "", format!("field selector `{fields}`: {error}")),
+        }
+    }
+    let mut seen = BTreeSet::new();
+    let mut pods = Vec::new();
+    for list in lists {
+        for why in list.refused {
+            record.problem("podlogs", "", why);
+        }
+        pods.extend(list.pods.into_iter().filter(|pod| seen.insert(pod.identity.clone())));
+    }
+    pods
+}
+
+/// The pods of the namespaces that `filter` takes: in one list if it takes all of several, unless that is refused.
+async fn of_namespaces(
+    fetch: &Fetch,
+    record: &Recorder<'_>,
+    selection: &Selection,
+    filter: &NamespaceFilter,
+    namespaces: &[String],
+) -> Vec<Pods> {
+    let each = match scope(namespaces, filter) {
+        Scope::Each(each) => each,
+        Scope::All => match ask(fetch, "/api/v1/pods", selection, Some(filter.clone())).await {
+            Ok(pods) => return vec![pods],
+            // Rights may be given in each namespace and not over all.
+            Err(error) if error.is_forbidden() => namespaces.to_vec(),
+            Err(error) => {
+                record.problem("podlogs", "", error.to_string());
+                return Vec::new();
+            }
+        },
+    };
+    let mut lists = Vec::new();
+    for namespace in each {
+        match ask(fetch, &format!("/api/v1/namespaces/{namespace}/pods"), selection, None).await {
+            Ok(pods) => lists.push(pods),
+            Err(error) => record.problem("podlogs", &namespace, error.to_string()),
+        }
+    }
+    lists
+}
+
+async fn ask(
+    fetch: &Fetch,
+    path: &str,
+    selection: &Selection,
+    filter: Option<NamespaceFilter>,
+) -> Result<Pods, ClusterError> {
+    let sink = Pods { filter, ..Pods::default() };
+    list(fetch, "list the pods whose logs are to be collected", path, selection, sink).await.map(|(pods, _)| pods)
+}
+
+fn filter(wanted: &PodLogOptions, own: &str, record: &Recorder<'_>) -> NamespaceFilter {
+    let matching = match wanted.namespaces.as_str() {
+        "" => NamespaceFilter::default(),
+        expression => NamespaceFilter::matching(expression).unwrap_or_else(|error| {
+            record.problem("podlogs", "", format!("the namespaces of pod logs are no regular expression: {error}"));
+            NamespaceFilter::default()
+        }),
+    };
+    if wanted.own_namespace { matching.and(own) } else { matching }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_container_of_a_pod_has_a_log() {
+        let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "c"}],
+            "initContainers": [{"name": "i"}], "ephemeralContainers": null}});
+        let pod = read_pod(&pod).unwrap().unwrap();
+        assert_eq!((pod.identity.as_str(), pod.containers.join(" ").as_str()), ("n/p", "i c"));
+    }
+
+    #[test]
+    fn evicted_pods_have_none_and_names_are_checked() {
+        assert_eq!(read_pod(&json!({"status": {"reason": "Evicted"}})), Ok(None));
+        let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "../../x"}]}});
+        assert!(read_pod(&pod).unwrap_err().contains("../../x"));
+        assert!(read_pod(&json!(null)).is_err());
+    }
+}

@@ -1,0 +1,201 @@
+//! What was asked, how long it took, and what went wrong.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use tokio::time::Instant;
+
+/// What a survey did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// How many queries were made, those that failed among them.
+    pub queries: usize,
+    /// How many files were written.
+    pub files: usize,
+    /// What could not be learned, in the order in which it was found out.
+    pub errors: Vec<QueryError>,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// Something that could not be learned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{query}{}: {message}", in_namespace(namespace))]
+pub struct QueryError {
+    /// What was asked for: the plural name of a resource, `podlogs`, `hosts/NODE`, `discovery`, ...
+    pub query: String,
+    /// In which namespace; empty for all, or none.
+    pub namespace: String,
+    /// What went wrong.
+    pub message: String,
+}
+
+fn in_namespace(namespace: &str) -> String {
+    if namespace.is_empty() { String::new() } else { format!(" in namespace `{namespace}`") }
+}
+
+/// How far a survey is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// How many queries have ended.
+    pub queries: usize,
+    /// How many of them failed.
+    pub errors: usize,
+    /// What was asked last.
+    pub latest: String,
+}
+
+/// One line of `meta/query-time.json`.
+#[derive(Debug, Clone, Serialize)]
+struct Entry {
+    queryobj: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    namespace: String,
+    time: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Message>,
+}
+
+/// An error as it is written: the incumbent writes an empty object here.
+#[derive(Debug, Clone, Serialize)]
+struct Message {
+    message: String,
+}
+
+/// Gathers what was asked while it is asked.
+pub(super) struct Recorder<'a> {
+    kept: Mutex<Kept>,
+    observer: &'a (dyn Fn(&Progress) + Sync),
+    began: Instant,
+}
+
+#[derive(Default)]
+struct Kept {
+    entries: Vec<Entry>,
+    errors: Vec<QueryError>,
+    files: usize,
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn new(observer: &'a (dyn Fn(&Progress) + Sync)) -> Self {
+        Self { kept: Mutex::default(), observer, began: Instant::now() }
+    }
+
+    /// A query has ended: with so many files, or with an error.
+    pub(super) fn query(&self, query: &str, namespace: &str, began: Instant, result: Result<usize, String>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let error = match result {
+            Ok(files) => {
+                kept.files += files;
+                None
+            }
+            Err(message) => {
+                tracing::warn!(query, namespace, "query failed: {message}");
+                kept.errors.push(QueryError {
+                    query: query.to_owned(),
+                    namespace: namespace.to_owned(),
+                    message: message.clone(),
+                });
+                Some(Message { message })
+            }
+        };
+        let time = go_duration(began.elapsed());
+        kept.entries.push(Entry { queryobj: query.to_owned(), namespace: namespace.to_owned(), time, error });
+        let latest = if namespace.is_empty() { query.to_owned() } else { format!("{query} in {namespace}") };
+        let progress = Progress { queries: kept.entries.len(), errors: kept.errors.len(), latest };
+        drop(kept);
+        (self.observer)(&progress);
+    }
+
+    /// Something went wrong beside the queries.
+    pub(super) fn problem(&self, query: &str, namespace: &str, message: impl Into<String>) {
+        self.query(query, namespace, Instant::now(), Err(message.into()));
+    }
+
+    /// Files were written beside the queries.
+    pub(super) fn wrote(&self, files: usize) {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).files += files;
+    }
+
+    /// `meta/query-time.json`.
+    pub(super) fn query_times(&self) -> impl Serialize + use<> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).entries.clone()
+    }
+
+    pub(super) fn summary(self) -> Summary {
+        let duration = self.began.elapsed();
+        let kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Summary { queries: kept.entries.len(), files: kept.files, errors: kept.errors, duration }
+    }
+}
+
+/// What could not be written, and where.
+pub(super) fn not_written(path: &Path, error: &dyn std::error::Error) -> String {
+    format!("failed to write `{}`: {}", path.display(), crate::error::chain(error))
+}
+
+/// A duration as Go prints it, which is what readers of `query-time.json` parse: `9.8007ms`, `1m2.5s`.
+fn go_duration(duration: Duration) -> String {
+    let nanos = duration.as_nanos();
+    if nanos == 0 {
+        return "0s".to_owned();
+    }
+    for (unit, size) in [("ns", 1_u128), ("µs", 1_000), ("ms", 1_000_000)] {
+        if nanos < size * 1000 {
+            return format!("{}{unit}", decimal(nanos, size));
+        }
+    }
+    let (hours, minutes) = (duration.as_secs() / 3600, duration.as_secs() / 60 % 60);
+    let seconds = decimal(nanos % 60_000_000_000, 1_000_000_000);
+    match (hours, minutes) {
+        (0, 0) => format!("{seconds}s"),
+        (0, _) => format!("{minutes}m{seconds}s"),
+        _ => format!("{hours}h{minutes}m{seconds}s"),
+    }
+}
+
+/// `nanos / size` without zeros at the end; `size` is a power of ten.
+fn decimal(nanos: u128, size: u128) -> String {
+    let (whole, rest) = (nanos / size, nanos % size);
+    if rest == 0 {
+        return whole.to_string();
+    }
+    let digits = usize::try_from(size.ilog10()).unwrap_or_default();
+    format!("{whole}.{}", format!("{rest:0digits$}").trim_end_matches('0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_written_as_readers_parse_them() {
+        for (nanos, text) in [
+            (0, "0s"),
+            (800, "800ns"),
+            (1_500, "1.5µs"),
+            (9_800_700, "9.8007ms"),
+            (999_999_999, "999.999999ms"),
+            (1_000_000_000, "1s"),
+            (62_500_000_000, "1m2.5s"),
+            (3_600_000_000_000, "1h0m0s"),
+        ] {
+            assert_eq!(go_duration(Duration::from_nanos(nanos)), text);
+        }
+    }
+
+    #[test]
+    fn errors_can_be_read() {
+        let recorder = Recorder::new(&|_| {});
+        recorder.query("nodes", "", Instant::now(), Ok(1));
+        recorder.problem("pods", "x", "no");
+        let text = serde_json::to_string(&recorder.query_times()).unwrap();
+        assert!(text.contains(r#""namespace":"x""#) && text.contains(r#""error":{"message":"no"}"#), "{text}");
+        assert!(!text.contains(r#""namespace":"","#), "{text}");
+        let summary = recorder.summary();
+        assert_eq!((summary.queries, summary.files), (2, 1));
+        assert_eq!(summary.errors.first().unwrap().to_string(), "pods in namespace `x`: no");
+    }
+}

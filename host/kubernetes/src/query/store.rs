@@ -1,0 +1,235 @@
+//! The files of a list: one, or one for each namespace.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::discovery::Resource;
+use super::filter::NamespaceFilter;
+use super::list::Sink;
+use super::safe::is_safe_name;
+use super::scratch::Scratch;
+
+/// Files of one list that are open at once. The server lists in order of namespaces, so that one does; others are reopened when needed.
+const MAX_OPEN: usize = 4;
+
+/// Where the objects of a list go.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// `resources/cluster/`
+    Cluster,
+    /// `resources/ns/NAMESPACE/` of this one.
+    Namespace(String),
+    /// `resources/ns/NAMESPACE/` of each object's namespace, if the filter takes it.
+    EachNamespace(NamespaceFilter),
+}
+
+impl Place {
+    /// The one namespace that is listed; `None` for the whole cluster.
+    pub(super) fn namespace(&self) -> Option<&str> {
+        match self {
+            Self::Namespace(namespace) => Some(namespace),
+            Self::Cluster | Self::EachNamespace(_) => None,
+        }
+    }
+}
+
+/// The files of one list, or of one list over all namespaces, which becomes one file for each.
+pub(super) struct ListFiles {
+    scratch: Arc<Scratch>,
+    resource: Resource,
+    place: Place,
+    /// By directory.
+    parts: BTreeMap<String, Part>,
+    /// The directories whose files are open, the one used last at the end.
+    open: VecDeque<String>,
+    left_out: LeftOut,
+}
+
+struct Part {
+    path: PathBuf,
+    file: Option<BufWriter<File>>,
+}
+
+/// Objects that did not become part of a file although they were asked for.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct LeftOut {
+    pub(super) count: u64,
+    /// Why, for the first of them.
+    pub(super) first: String,
+}
+
+impl ListFiles {
+    pub(super) fn new(scratch: Arc<Scratch>, resource: Resource, place: Place) -> Self {
+        Self { scratch, resource, place, parts: BTreeMap::new(), open: VecDeque::new(), left_out: LeftOut::default() }
+    }
+
+    /// Completes all files and moves them to their places; how many they are, and what was left out. A list without objects leaves none.
+    pub(super) fn finish(mut self, metadata: &Map<String, Value>) -> io::Result<(usize, LeftOut)> {
+        let mut metadata = metadata.clone();
+        // Pages are put together: where the next one begins concerns nobody any more.
+        metadata.retain(|key, _| key != "continue" && key != "remainingItemCount");
+        let kind = Value::String(format!("{}List", self.resource.kind));
+        let tail = format!("],\"kind\":{kind},\"metadata\":{}}}\n", Value::Object(metadata));
+        let directories: Vec<String> = self.parts.keys().cloned().collect();
+        for directory in &directories {
+            let (file, _) = self.file(directory)?;
+            file.write_all(tail.as_bytes())?;
+            self.close(directory)?;
+        }
+        for (directory, part) in &self.parts {
+            self.scratch.put(&part.path, &format!("{directory}/{}", self.resource.file_name()))?;
+        }
+        Ok((directories.len(), self.left_out))
+    }
+
+    /// The file of a directory, opened if need be, and whether it is new.
+    fn file(&mut self, directory: &str) -> io::Result<(&mut BufWriter<File>, bool)> {
+        let is_open = self.parts.get(directory).is_some_and(|part| part.file.is_some());
+        if is_open {
+            self.open.retain(|other| other != directory);
+        } else if self.open.len() >= MAX_OPEN
+            && let Some(oldest) = self.open.pop_front()
+        {
+            self.close(&oldest)?;
+        }
+        self.open.push_back(directory.to_owned());
+        let new = !self.parts.contains_key(directory);
+        let scratch = &self.scratch;
+        let part = self.parts.entry(directory.to_owned()).or_insert_with(|| Part { path: scratch.path(), file: None });
+        if part.file.is_none() {
+            part.file = Some(BufWriter::new(OpenOptions::new().create(true).append(true).open(&part.path)?));
+        }
+        match part.file.as_mut() {
+            Some(file) => Ok((file, new)),
+            None => Err(io::Error::other("a file that was opened is closed")),
+        }
+    }
+
+    fn close(&mut self, directory: &str) -> io::Result<()> {
+        self.open.retain(|other| other != directory);
+        match self.parts.get_mut(directory).and_then(|part| part.file.take()) {
+            Some(mut file) => file.flush(),
+            None => Ok(()),
+        }
+    }
+
+    /// Where an object goes; `None` if nowhere.
+    fn directory(&mut self, item: &Value) -> Option<String> {
+        match &self.place {
+            Place::Cluster => Some("resources/cluster".to_owned()),
+            Place::Namespace(namespace) => Some(format!("resources/ns/{namespace}")),
+            Place::EachNamespace(filter) => {
+                let namespace = item.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
+                if is_safe_name(namespace) {
+                    return filter.takes(namespace).then(|| format!("resources/ns/{namespace}"));
+                }
+                if self.left_out.count == 0 {
+                    self.left_out.first = format!("the namespace {namespace:?} of an object is no name");
+                }
+                self.left_out.count += 1;
+                None
+            }
+        }
+    }
+}
+
+impl Sink for ListFiles {
+    fn item(&mut self, mut item: Value) -> io::Result<()> {
+        let Some(directory) = self.directory(&item) else { return Ok(()) };
+        complete(&mut item, &self.resource)?;
+        let head = format!("{{\"apiVersion\":{},\"items\":[\n", Value::String(self.resource.api_version()));
+        let (file, new) = self.file(&directory)?;
+        file.write_all(if new { head.as_bytes() } else { b",\n" })?;
+        serde_json::to_writer(file, &item)?;
+        Ok(())
+    }
+
+    fn restart(&mut self) -> io::Result<()> {
+        self.open.clear();
+        self.left_out = LeftOut::default();
+        for part in std::mem::take(&mut self.parts).into_values() {
+            fs::remove_file(&part.path)?;
+        }
+        Ok(())
+    }
+}
+
+/// Takes away who manages which field, which is half of many objects and says nothing of the cluster, and adds what lists leave out of
+/// their items.
+fn complete(item: &mut Value, resource: &Resource) -> io::Result<()> {
+    let object = item
+        .as_object_mut()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "an item of the list is no object"))?;
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    object.entry("apiVersion").or_insert_with(|| resource.api_version().into());
+    object.entry("kind").or_insert_with(|| resource.kind.clone().into());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn pods() -> Resource {
+        Resource {
+            group: String::new(),
+            version: "v1".to_owned(),
+            plural: "pods".to_owned(),
+            kind: "Pod".to_owned(),
+            namespaced: true,
+        }
+    }
+
+    fn pod(namespace: &str, name: &str) -> Value {
+        json!({"metadata": {"name": name, "namespace": namespace, "managedFields": [1]}})
+    }
+
+    #[test]
+    fn one_list_becomes_a_file_per_namespace() {
+        let out = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(out.path()).unwrap();
+        let filter = NamespaceFilter::matching("^n").unwrap();
+        let mut files = ListFiles::new(Arc::clone(&scratch), pods(), Place::EachNamespace(filter));
+        // More namespaces than files may be open, in no order, twice.
+        for name in ["a", "b"] {
+            for namespace in 0..10 {
+                files.item(pod(&format!("n{namespace}"), name)).unwrap();
+            }
+            files.item(pod("other", name)).unwrap();
+            files.item(pod("../../etc", name)).unwrap();
+            assert!(files.open.len() <= MAX_OPEN);
+        }
+        let metadata = json!({"resourceVersion": "7", "continue": "x"});
+        let (written, left_out) = files.finish(metadata.as_object().unwrap()).unwrap();
+        assert_eq!((written, left_out.count), (10, 2));
+        assert!(left_out.first.contains("../../etc"), "{}", left_out.first);
+        let text = fs::read_to_string(out.path().join("resources/ns/n3/core_v1_pods.json")).unwrap();
+        let expected = json!({"apiVersion": "v1", "kind": "PodList", "metadata": {"resourceVersion": "7"}, "items": [
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "n3"}},
+            {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b", "namespace": "n3"}}]});
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
+        assert!(!out.path().join("resources/ns/other").exists());
+        drop(scratch);
+        assert_eq!(fs::read_dir(out.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_not_finished_leaves_nothing() {
+        let out = tempfile::tempdir().unwrap();
+        let mut files = ListFiles::new(Scratch::new(out.path()).unwrap(), pods(), Place::Cluster);
+        files.item(pod("", "a")).unwrap();
+        files.restart().unwrap();
+        files.item(pod("", "b")).unwrap();
+        assert!(files.item(json!(3)).is_err());
+        drop(files);
+        assert_eq!(fs::read_dir(out.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,231 @@
+//! The survey of a cluster: everything at once, as fast as the throttle lets it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use plumbline_archive::layout;
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::discovery::{Resource, discover};
+use super::fetch::Fetch;
+use super::filter::{NamespaceFilter, Scope, scope};
+use super::health::assess;
+use super::hosts::hosts;
+use super::list::{Names, Selection, list};
+use super::options::QueryOptions;
+use super::podlogs::pod_logs;
+use super::record::{Progress, Recorder, Summary, not_written};
+use super::safe::is_safe_name;
+use super::scratch::Scratch;
+use super::selector;
+use super::store::{ListFiles, Place};
+use super::throttle::Throttle;
+use crate::cluster::Cluster;
+use crate::error::ClusterError;
+
+/// Jobs under way at once. Each has one request under way at most, except those that bound themselves; requests are bounded by the throttle.
+const JOBS: usize = 16;
+
+/// The file with the list of groups.
+const SERVER_GROUPS: &str = "servergroups.json";
+
+/// Writes what the cluster says of itself below `out`, laid out as in an archive. Nothing is fatal: what cannot be
+/// learned stands in `meta/query-time.json` and in the summary. When the future is dropped, the files that are there are whole.
+pub async fn survey(cluster: &Cluster, options: &QueryOptions, out: &Path) -> Summary {
+    survey_watched(cluster, options, out, &|_| {}).await
+}
+
+/// [`survey`], with each query told to `observer` when it has ended.
+pub async fn survey_watched(
+    cluster: &Cluster,
+    options: &QueryOptions,
+    out: &Path,
+    observer: &(dyn Fn(&Progress) + Sync),
+) -> Summary {
+    let record = Recorder::new(observer);
+    let scratch = match Scratch::new(out) {
+        Ok(scratch) => scratch,
+        Err(error) => {
+            record.problem("survey", "", not_written(out, &error));
+            return record.summary();
+        }
+    };
+    let standard = QueryOptions::default();
+    let qps = if options.qps > 0.0 { options.qps } else { standard.qps };
+    let burst = if options.burst > 0 { options.burst } else { standard.burst };
+    let fetch = Fetch::new(cluster.client(), Throttle::new(qps, burst));
+    let work = Work { fetch: &fetch, record: &record, scratch: &scratch, options };
+    work.all().await;
+    let tree = out.to_owned();
+    match tokio::task::spawn_blocking(move || assess(&tree)).await {
+        Ok((health, problems)) => {
+            for problem in problems {
+                record.problem("clusterhealth", "", problem);
+            }
+            work.write(layout::META_CLUSTER_HEALTH, &health);
+        }
+        Err(error) => record.problem("clusterhealth", "", error.to_string()),
+    }
+    // The last of all: it holds whatever went wrong before. That it cannot be written itself, only the summary says.
+    work.write(layout::META_QUERY_TIME, &record.query_times());
+    record.summary()
+}
+
+struct Work<'a> {
+    fetch: &'a Fetch,
+    record: &'a Recorder<'a>,
+    scratch: &'a Arc<Scratch>,
+    options: &'a QueryOptions,
+}
+
+/// What is looked at in each list.
+struct Targets {
+    selection: Selection,
+    filter: NamespaceFilter,
+    scope: Scope,
+    /// The namespaces that the filter takes.
+    taken: Vec<String>,
+}
+
+impl Work<'_> {
+    async fn all(&self) {
+        let wanted = self.options.resources.as_deref();
+        let asked = |name: &str| wanted.is_none_or(|names| names.iter().any(|other| other == name));
+        let found = discover(self.fetch, self.record, wanted).await;
+        let all = self.namespaces().await;
+        let targets = self.targets(&all);
+        let targets = &targets;
+        let mut jobs: Vec<BoxFuture<'_, ()>> = Vec::new();
+        // Whatever takes long for reasons of its own comes first.
+        if asked("nodes") {
+            jobs.push(Box::pin(hosts(self.fetch, self.record, self.scratch)));
+        }
+        if asked("podlogs") {
+            jobs.push(Box::pin(pod_logs(self.fetch, self.record, self.scratch, self.options, &all)));
+        }
+        if asked("serverversion") {
+            jobs.push(Box::pin(self.version()));
+        }
+        if let Some(groups) = found.groups.filter(|_| asked("servergroups")) {
+            self.record.query("servergroups", "", Instant::now(), Ok(0));
+            self.write(SERVER_GROUPS, &groups);
+        }
+        for resource in &found.resources {
+            jobs.push(Box::pin(async move {
+                if resource.namespaced {
+                    self.namespaced(resource, targets).await;
+                } else {
+                    let began = Instant::now();
+                    let result = self.collect(resource, &targets.selection, Place::Cluster).await;
+                    self.told(resource, "", began, result);
+                }
+            }));
+        }
+        futures_util::stream::iter(jobs).buffer_unordered(JOBS).collect::<()>().await;
+    }
+
+    /// All namespaces of the cluster; if they cannot be listed, the run's own.
+    async fn namespaces(&self) -> Vec<String> {
+        let all = Selection { metadata_only: true, ..Selection::default() };
+        match list(self.fetch, "list the namespaces", "/api/v1/namespaces", &all, Names::default()).await {
+            Ok((Names(names), _)) => {
+                let (good, bad): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_safe_name(name));
+                for name in bad {
+                    self.record.problem("namespaces", "", format!("{name:?} is no name of a namespace"));
+                }
+                good
+            }
+            Err(error) => {
+                let own = &self.options.own_namespace;
+                self.record.problem("namespaces", "", format!("only namespace `{own}` is looked at: {error}"));
+                if is_safe_name(own) { vec![own.clone()] } else { Vec::new() }
+            }
+        }
+    }
+
+    fn targets(&self, all: &[String]) -> Targets {
+        let QueryOptions { own_namespace: own, namespaces, label_selector, .. } = self.options;
+        let filter = NamespaceFilter::matching(namespaces).unwrap_or_else(|error| {
+            let why = format!("only namespace `{own}` is looked at: the filter is no regular expression: {error}");
+            self.record.problem("namespaces", "", why);
+            NamespaceFilter::only(own)
+        });
+        let labels = match selector::complaint(label_selector) {
+            None => label_selector.clone(),
+            Some(why) => {
+                self.record.problem("filters", "", format!("the label selector is left out: {why}"));
+                String::new()
+            }
+        };
+        let taken = all.iter().filter(|name| filter.takes(name)).cloned().collect();
+        let scope = scope(all, &filter);
+        Targets { selection: Selection { labels, ..Selection::default() }, filter, scope, taken }
+    }
+
+    /// The objects of one resource: in one list that is split by namespace, or in one list per namespace.
+    async fn namespaced(&self, resource: &Resource, targets: &Targets) {
+        if targets.scope == Scope::All {
+            let began = Instant::now();
+            let place = Place::EachNamespace(targets.filter.clone());
+            match self.collect(resource, &targets.selection, place).await {
+                // Rights may be given in each namespace and not over all.
+                Err(error) if error.is_forbidden() => tracing::debug!("{error}: asking in each namespace"),
+                result => return self.told(resource, "", began, result),
+            }
+        }
+        for namespace in &targets.taken {
+            let began = Instant::now();
+            let result = self.collect(resource, &targets.selection, Place::Namespace(namespace.clone())).await;
+            self.told(resource, namespace, began, result);
+        }
+    }
+
+    /// One list, into its files; how many they are.
+    async fn collect(&self, resource: &Resource, selection: &Selection, place: Place) -> Result<usize, ClusterError> {
+        let (plural, namespace) = (&resource.plural, place.namespace());
+        let of = namespace.map(|namespace| format!(" in namespace `{namespace}`")).unwrap_or_default();
+        let what = format!("list {plural}{of}");
+        let path = resource.path(namespace);
+        let files = ListFiles::new(Arc::clone(self.scratch), resource.clone(), place.clone());
+        let (files, metadata) = list(self.fetch, &what, &path, selection, files).await?;
+        let finished = tokio::task::spawn_blocking(move || files.finish(&metadata)).await;
+        let (count, left_out) = finished
+            .map_err(std::io::Error::other)
+            .and_then(|finished| finished)
+            .map_err(|error| ClusterError::new(format!("write what `{what}` gave"), error.to_string()))?;
+        if left_out.count > 0 {
+            let why = format!("{} objects were left out: {}", left_out.count, left_out.first);
+            self.record.problem(plural, "", why);
+        }
+        Ok(count)
+    }
+
+    fn told(&self, resource: &Resource, namespace: &str, began: Instant, result: Result<usize, ClusterError>) {
+        self.record.query(&resource.plural, namespace, began, result.map_err(|error| error.to_string()));
+    }
+
+    async fn version(&self) {
+        let began = Instant::now();
+        let version = self.fetch.json("ask the API server for its version", "/version").await;
+        let told = version.as_ref().map(|_| 0).map_err(ToString::to_string);
+        self.record.query("serverversion", "", began, told);
+        if let Ok(version) = version {
+            self.write(layout::SERVER_VERSION, &version);
+        }
+    }
+
+    /// Writes a document.
+    fn write(&self, relative: &str, document: &impl Serialize) {
+        let written = serde_json::to_vec(document).map_err(std::io::Error::other).and_then(|mut bytes| {
+            bytes.push(b'\n');
+            self.scratch.write(relative, &bytes)
+        });
+        match written {
+            Ok(()) => self.record.wrote(1),
+            Err(error) => self.record.problem(relative, "", not_written(&self.scratch.place(relative), &error)),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Downloads over a source in memory that drops connections as it is told.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io;
+
+use plumbline_archive::gzip::Sha256Writer;
+use proptest::prelude::*;
+
+use super::*;
+use crate::retrieve::Stage;
+
+/// Bytes, and how many of them each connection brings before it drops; further ones last.
+struct Memory {
+    bytes: Vec<u8>,
+    drops: RefCell<Vec<u64>>,
+    asked: RefCell<Vec<Piece>>,
+}
+
+impl Memory {
+    fn new(bytes: Vec<u8>, drops: &[u64]) -> Self {
+        Self { bytes, drops: RefCell::new(drops.iter().rev().copied().collect()), asked: RefCell::default() }
+    }
+
+    fn archive(&self) -> FinishedArchive {
+        let mut hash = Sha256Writer::new(io::sink());
+        io::copy(&mut &self.bytes[..], &mut hash).unwrap();
+        let digest = hash.finish().1;
+        FinishedArchive { name: "a.tar.gz".into(), size: digest.bytes, sha256: digest.sha256 }
+    }
+}
+
+impl Source for Memory {
+    async fn fetch(&self, _: &str, piece: Piece, part: &mut Part, tell: &mut Tell<'_>) -> Result<End, RetrieveError> {
+        self.asked.borrow_mut().push(piece);
+        let drop = self.drops.borrow_mut().pop();
+        let length = drop.unwrap_or(piece.length).min(piece.length);
+        let from = usize::try_from(piece.offset).unwrap();
+        let data = &self.bytes[from..from + usize::try_from(length).unwrap()];
+        for chunk in data.chunks(50_000) {
+            part.append(chunk).await?;
+            tell(Progress::Bytes(part.have()));
+        }
+        Ok(if length == piece.length { End::Whole } else { End::Lost("dropped".into()) })
+    }
+}
+
+fn pattern(size: usize) -> Vec<u8> {
+    (0..size).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+}
+
+const QUICK: Retries = Retries { times: 5, pause: Duration::from_millis(1) };
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+fn bring(source: &Memory, dir: &Path, named: &TarInfo) -> Result<Retrieved, RetrieveError> {
+    let archive = source.archive();
+    run(download(source, &archive, named, &dir.join("a.tar.gz"), QUICK, &mut |_| {}))
+}
+
+#[test]
+fn a_line_that_brings_nothing_is_given_up_and_gone_on_with_later() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = Memory::new(pattern(100_000), &[30_000, 0, 0, 0, 0, 0]);
+    let error = bring(&source, dir.path(), &TarInfo::default()).unwrap_err();
+    assert!(matches!(&error, RetrieveError::BrokenOff { have: 30_000, size: 100_000, .. }), "{error}");
+    assert_eq!(error.stage(), Stage::Transfer);
+    assert!(error.hint().unwrap().contains("a.tar.gz.part"), "where it is, is told");
+
+    let retrieved = bring(&source, dir.path(), &TarInfo::default()).unwrap();
+    assert_eq!(fs::read(&retrieved.path).unwrap(), source.bytes);
+    assert_eq!(source.asked.borrow().last().unwrap().offset, 30_000, "what was here is not asked for again");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing else is left");
+}
+
+#[test]
+fn a_line_that_drops_often_but_brings_something_wins() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = Memory::new(pattern(3_000_000), &[100_000; 25]);
+    bring(&source, dir.path(), &TarInfo::default()).unwrap();
+}
+
+#[test]
+fn another_digest_than_the_status_names_is_refused_and_kept_aside() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = Memory::new(pattern(5000), &[]);
+    let named = TarInfo { name: "a.tar.gz".into(), sha256: "00".repeat(32), size: 5000, ..TarInfo::default() };
+    let error = bring(&source, dir.path(), &named).unwrap_err();
+    let RetrieveError::Wrong { aside: Some(aside), .. } = &error else { panic!("{error}") };
+    assert_eq!(fs::read(aside).unwrap(), source.bytes);
+    assert!(!dir.path().join("a.tar.gz").exists());
+    // Another archive's entry says nothing about this one.
+    let other = TarInfo { name: "b.tar.gz".into(), ..named };
+    assert!(!bring(&source, dir.path(), &other).unwrap().as_status_says);
+}
+
+#[test]
+fn an_archive_that_is_here_is_not_fetched_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = Memory::new(pattern(5000), &[]);
+    bring(&source, dir.path(), &TarInfo::default()).unwrap();
+    bring(&source, dir.path(), &TarInfo::default()).unwrap();
+    assert_eq!(source.asked.borrow().len(), 1);
+    fs::write(dir.path().join("a.tar.gz"), vec![0; 5000]).unwrap();
+    bring(&source, dir.path(), &TarInfo::default()).unwrap();
+    assert_eq!(fs::read(dir.path().join("a.tar.gz")).unwrap(), source.bytes, "one that only looks so is replaced");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn what_arrives_is_what_was_sent(
+        size in 0_usize..300_000,
+        drops in proptest::collection::vec(0_u64..120_000, 0..12),
+        interruptions in 0_usize..3,
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let source = Memory::new(pattern(size), &drops);
+        // Given up now and then, it goes on in the next attempt; each one uses up at least six connections.
+        let mut result = bring(&source, dir.path(), &TarInfo::default());
+        for _ in 0..3 + interruptions {
+            if result.is_ok() { break }
+            result = bring(&source, dir.path(), &TarInfo::default());
+        }
+        prop_assert_eq!(fs::read(result.unwrap().path).unwrap(), source.bytes);
+    }
+}

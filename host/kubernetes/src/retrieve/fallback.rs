@@ -1,0 +1,117 @@
+//! Images that do not know pieces: all archives as one stream, which cannot be gone on with.
+
+use std::fs;
+
+use plumbline_archive::gzip::Digest;
+use plumbline_archive::unsplat::{Arrived, UnsplatError, unsplat};
+use plumbline_core::run_status::TarInfo;
+
+use super::bridge::{bridge, pump};
+use super::download::{differs_from_status, pauses};
+use super::error::RetrieveError;
+use super::options::{Progress, RetrieveOptions, Retrieved, Tell};
+use super::part::{blocking, damaged};
+use super::remote::check_exit;
+use super::retrieval::place;
+use crate::cluster::Cluster;
+use crate::exec::{ExecStream, ExecTarget};
+use crate::names::BINARY;
+
+/// Brings all archives. Empty where there are none.
+pub(super) async fn retrieve_stream(
+    cluster: &Cluster,
+    target: &ExecTarget,
+    named: &TarInfo,
+    options: &RetrieveOptions,
+    tell: &mut Tell<'_>,
+) -> Result<Vec<Retrieved>, RetrieveError> {
+    tell(Progress::OneStream);
+    let mut pauses = pauses(options.retries);
+    let mut attempt = 0;
+    let arrived = loop {
+        tell(Progress::Begins { name: "archives", size: (named.size > 0).then_some(named.size), have: 0 });
+        match stream(cluster, target, options, tell).await {
+            Ok(arrived) => break arrived,
+            Err(Failed::Lost(cause)) => {
+                let Some(pause) = pauses.next() else {
+                    return Err(RetrieveError::Stream(format!("{cause}, {} times", attempt + 1)));
+                };
+                attempt += 1;
+                tell(Progress::Again { cause: &cause, attempt });
+                tokio::time::sleep(pause).await;
+            }
+            Err(Failed::For(error)) => return Err(*error),
+        }
+    };
+    tell(Progress::Verifying);
+    let named = named.clone();
+    blocking(move || arrived.into_iter().map(|archive| take(archive, &named)).collect()).await
+}
+
+enum Failed {
+    Lost(String),
+    For(Box<RetrieveError>),
+}
+
+impl<E: Into<RetrieveError>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self::For(Box::new(error.into()))
+    }
+}
+
+async fn stream(
+    cluster: &Cluster,
+    target: &ExecTarget,
+    options: &RetrieveOptions,
+    tell: &mut Tell<'_>,
+) -> Result<Vec<Arrived>, Failed> {
+    let command = vec![BINARY.to_owned(), "splat".to_owned(), options.remote_dir.clone()];
+    let mut stream = match ExecStream::start(cluster, target, &command, options.patience).await {
+        Ok(stream) => stream,
+        Err(error) if RetrieveError::is_lost(&error) => return Err(Failed::Lost(error.error.cause)),
+        Err(error) => return Err(error.into()),
+    };
+    let (sender, output) = bridge();
+    let (dir, name) = (options.dir.clone(), options.file_name.clone());
+    let reader = tokio::task::spawn_blocking(move || {
+        unsplat(output, &mut |member, at| dir.join(place(name.as_deref(), member, at)))
+    });
+    let pumped = pump(&mut stream, sender, tell).await;
+    let read = reader.await.map_err(|error| RetrieveError::Stream(error.to_string()))?;
+    if let Err(lost) = pumped {
+        return Err(Failed::Lost(lost.error.cause));
+    }
+    match read {
+        // How the command ended comes first: a stream without an end is only what followed.
+        Ok(arrived) => match stream.finish().await {
+            Ok(exit) => check_exit(&command, exit).map(|()| arrived).map_err(Failed::from),
+            Err(error) if RetrieveError::is_lost(&error) => Err(Failed::Lost(error.error.cause)),
+            Err(error) => Err(error.into()),
+        },
+        Err(UnsplatError::Write { path, source }) => Err(RetrieveError::Local { what: "write", path, source }.into()),
+        Err(error @ UnsplatError::Refused(_)) => Err(RetrieveError::Stream(error.to_string()).into()),
+        Err(error) => {
+            // Broken off in the middle of a stream: if the command went well, the fault is the line's.
+            match stream.finish().await {
+                Ok(exit) => check_exit(&command, exit)?,
+                Err(error) if !RetrieveError::is_lost(&error) => return Err(error.into()),
+                Err(_) => {}
+            }
+            Err(Failed::Lost(error.to_string()))
+        }
+    }
+}
+
+/// Gives an archive its name, if it is what the status says.
+fn take(arrived: Arrived, named: &TarInfo) -> Result<Retrieved, RetrieveError> {
+    let Arrived { archive, file, target } = arrived;
+    let digest = Digest { bytes: archive.size, sha256: archive.sha256.clone() };
+    if let Some(why) = differs_from_status(&digest, &archive.name, named) {
+        let aside = damaged(&target);
+        let kept = fs::rename(file.temporary_path(), &aside);
+        return Err(RetrieveError::Wrong { name: archive.name, why, aside: kept.is_ok().then_some(aside) });
+    }
+    file.commit().map_err(RetrieveError::local("write", &target))?;
+    let as_status_says = named.name == archive.name && !named.sha256.is_empty();
+    Ok(Retrieved { path: target, size: archive.size, sha256: archive.sha256, as_status_says })
+}

@@ -1,0 +1,211 @@
+//! An archive under way: the bytes that are here, in `NAME.part`, and what they are bytes of, in `NAME.part.json`.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use plumbline_archive::atomic::write_atomic;
+use plumbline_archive::finished::FinishedArchive;
+use plumbline_archive::gzip::{Digest, Sha256Writer};
+use tokio::io::AsyncWriteExt;
+use tokio::task::spawn_blocking;
+
+use super::error::RetrieveError;
+
+/// Bytes of a side file, which holds one line.
+const MAX_SIDE_BYTES: u64 = 4096;
+
+/// An archive under way. Locked: one process at a time. Dropped, the bytes stay for the next attempt.
+pub(super) struct Part {
+    file: tokio::fs::File,
+    path: PathBuf,
+    side: PathBuf,
+    target: PathBuf,
+    have: u64,
+}
+
+impl Part {
+    /// Begins to write what is to become `target`, or goes on where an earlier attempt at the same archive (by name, size and digest)
+    /// has stopped.
+    pub(super) async fn open(target: &Path, archive: &FinishedArchive) -> Result<Self, RetrieveError> {
+        let (target, archive) = (target.to_owned(), archive.clone());
+        blocking(move || {
+            let (path, side) = (beside(&target, ".part"), beside(&target, ".part.json"));
+            let failed = || RetrieveError::local("write", &path);
+            let mut file =
+                OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(failed())?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(RetrieveError::Busy(path)),
+                // A file system without locks: then nobody watches over two processes here.
+                Err(TryLockError::Error(_)) => {}
+            }
+            let mut have = file.metadata().map_err(failed())?.len();
+            if have > archive.size || read_side(&side).as_ref() != Some(&archive) {
+                file.set_len(0).map_err(failed())?;
+                let line = serde_json::to_vec(&archive).map_err(|error| failed()(error.into()))?;
+                write_atomic(&side, &line).map_err(RetrieveError::local("write", &side))?;
+                have = 0;
+            }
+            file.seek(SeekFrom::Start(have)).map_err(failed())?;
+            Ok(Self { file: tokio::fs::File::from_std(file), path, side, target, have })
+        })
+        .await
+    }
+
+    /// Bytes that are here.
+    pub(super) fn have(&self) -> u64 {
+        self.have
+    }
+
+    /// Where they are.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Adds bytes at the end. They are with the system when this returns, so that whoever interrupts loses none of them.
+    pub(super) async fn append(&mut self, data: &[u8]) -> Result<(), RetrieveError> {
+        let written = async {
+            self.file.write_all(data).await?;
+            self.file.flush().await
+        };
+        written.await.map_err(RetrieveError::local("write", &self.path))?;
+        self.have = self.have.saturating_add(data.len() as u64);
+        Ok(())
+    }
+
+    /// Ends writing and reads everything again, as it lies on disk.
+    pub(super) async fn close(self) -> Result<Closed, RetrieveError> {
+        let Self { file, path, side, target, .. } = self;
+        let mut file = file.into_std().await;
+        blocking(move || {
+            let failed = || RetrieveError::local("read", &path);
+            file.seek(SeekFrom::Start(0)).map_err(failed())?;
+            let mut hash = Sha256Writer::new(io::sink());
+            io::copy(&mut file, &mut hash).map_err(failed())?;
+            let (_, digest) = hash.finish();
+            Ok(Closed { file, digest, path, side, target })
+        })
+        .await
+    }
+}
+
+/// An archive that is here to its last byte, and is not under its name yet.
+pub(super) struct Closed {
+    file: File,
+    /// What is here.
+    pub(super) digest: Digest,
+    path: PathBuf,
+    side: PathBuf,
+    target: PathBuf,
+}
+
+impl Closed {
+    /// Gives it its name. When this returns, it outlives a power cut.
+    pub(super) async fn commit(self) -> Result<PathBuf, RetrieveError> {
+        blocking(move || {
+            let Self { file, path, side, target, .. } = self;
+            file.sync_all().map_err(RetrieveError::local("write", &path))?;
+            fs::rename(&path, &target).map_err(RetrieveError::local("write", &target))?;
+            remove_side(&side);
+            let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            File::open(dir).and_then(|dir| dir.sync_all()).map_err(RetrieveError::local("write", dir))?;
+            Ok(target)
+        })
+        .await
+    }
+
+    /// Keeps it, for whoever wants to look at it, where the next attempt does not go on with it.
+    pub(super) async fn set_aside(self) -> Result<PathBuf, RetrieveError> {
+        blocking(move || {
+            let aside = damaged(&self.target);
+            fs::rename(&self.path, &aside).map_err(RetrieveError::local("write", &aside))?;
+            remove_side(&self.side);
+            Ok(aside)
+        })
+        .await
+    }
+}
+
+/// Where what is not the right archive is kept.
+pub(super) fn damaged(target: &Path) -> PathBuf {
+    beside(target, ".damaged")
+}
+
+/// Size and digest of the file at `path`, if its size is `size`. `None` for any other, and for none at all.
+pub(super) async fn digest_of(path: &Path, size: u64) -> Option<Digest> {
+    let path = path.to_owned();
+    let digest = spawn_blocking(move || {
+        let metadata = fs::symlink_metadata(&path).ok()?;
+        if !metadata.is_file() || metadata.len() != size {
+            return None;
+        }
+        let mut hash = Sha256Writer::new(io::sink());
+        io::copy(&mut File::open(&path).ok()?, &mut hash).ok()?;
+        Some(hash.finish().1)
+    });
+    digest.await.ok().flatten()
+}
+
+/// Runs what blocks on a thread that may.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, RetrieveError> + Send + 'static,
+) -> Result<T, RetrieveError> {
+    match spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(RetrieveError::Stream(format!("writing was broken off: {error}"))),
+    }
+}
+
+fn beside(target: &Path, extension: &str) -> PathBuf {
+    let mut name = OsString::from(target);
+    name.push(extension);
+    name.into()
+}
+
+/// A side file that cannot be read counts as none.
+fn read_side(path: &Path) -> Option<FinishedArchive> {
+    let mut line = Vec::new();
+    File::open(path).ok()?.take(MAX_SIDE_BYTES).read_to_end(&mut line).ok()?;
+    serde_json::from_slice(&line).ok()
+}
+
+fn remove_side(side: &Path) {
+    // Left behind, it says something about a file that is not there: the next attempt replaces it.
+    if let Err(error) = fs::remove_file(side) {
+        tracing::debug!("failed to remove `{}`: {error}", side.display());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn archive(size: u64, sha256: &str) -> FinishedArchive {
+        FinishedArchive { name: "a.tar.gz".into(), size, sha256: sha256.into() }
+    }
+
+    #[tokio::test]
+    async fn only_the_same_archive_is_gone_on_with() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("mine.tar.gz");
+        let mut part = Part::open(&target, &archive(10, "x")).await.unwrap();
+        part.append(b"01234").await.unwrap();
+        assert!(matches!(Part::open(&target, &archive(10, "x")).await, Err(RetrieveError::Busy(_))));
+        drop(part);
+        assert_eq!(Part::open(&target, &archive(10, "x")).await.unwrap().have(), 5);
+        for other in [archive(10, "y"), archive(4, "x"), FinishedArchive { name: "b".into(), ..archive(10, "x") }] {
+            let mut part = Part::open(&target, &other).await.unwrap();
+            assert_eq!(part.have(), 0, "{other:?}");
+            part.append(b"01").await.unwrap();
+        }
+        let mut part = Part::open(&target, &archive(3, "x")).await.unwrap();
+        part.append(b"abc").await.unwrap();
+        let closed = part.close().await.unwrap();
+        assert_eq!(closed.digest.bytes, 3);
+        assert_eq!(closed.commit().await.unwrap(), target);
+        assert_eq!(fs::read(&target).unwrap(), b"abc");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

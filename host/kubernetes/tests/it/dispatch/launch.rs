@@ -1,0 +1,167 @@
+//! Launching, adopting, giving up.
+
+use std::time::Duration;
+
+use plumbline_aggregator::Dispatcher as _;
+use plumbline_apidouble::FaultKind;
+use serde_json::{Value, json};
+
+use super::bed::{Bed, refusal, session};
+use super::samples::{DAEMON_SET, JOB, definition};
+
+fn job_name() -> String {
+    format!("sonobuoy-hello-job-{}", session("hello"))
+}
+
+fn secret_name() -> String {
+    format!("sonobuoy-plugin-hello-{}", session("hello"))
+}
+
+/// A pod of that name as somebody else made it.
+fn pod(labels: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": job_name(), "namespace": "checks", "labels": labels},
+        "spec": {"containers": [{"name": "x", "image": "x"}]},
+    })
+}
+
+fn own_labels() -> Value {
+    json!({"sonobuoy-plugin": "hello", "sonobuoy-run": session("hello"), "component": "sonobuoy", "sonobuoy-component": "plugin"})
+}
+
+#[tokio::test]
+async fn a_job_becomes_a_secret_and_a_pod() {
+    let bed = Bed::new().await;
+    bed.launch(JOB).await.unwrap();
+    assert_eq!(bed.names("secrets"), [secret_name()]);
+    assert_eq!(bed.names("pods"), [job_name()]);
+    let posts: Vec<String> =
+        bed.double.requests().into_iter().filter(|it| it.method == "POST").map(|it| it.path).collect();
+    assert_eq!(
+        posts,
+        ["/api/v1/namespaces/checks/secrets", "/api/v1/namespaces/checks/pods"],
+        "a pod would start with a Secret that is not there"
+    );
+}
+
+#[tokio::test]
+async fn a_daemon_set_is_created_and_kept_by_a_restarted_aggregator() {
+    let bed = Bed::new().await;
+    bed.launch(DAEMON_SET).await.unwrap();
+    let before = bed.double.list("daemonsets");
+    let bed = bed.restart().await;
+    bed.launch(DAEMON_SET).await.unwrap();
+    assert_eq!(bed.double.list("daemonsets"), before, "adopted as it is");
+    assert_eq!(bed.names("secrets").len(), 1);
+}
+
+#[tokio::test]
+async fn an_adopted_secret_gets_the_new_certificate() {
+    let bed = Bed::new().await;
+    bed.launch(JOB).await.unwrap();
+    bed.double.update("secrets", "checks", &secret_name(), |secret| secret["data"]["tls.crt"] = json!("b2xk"));
+    let bed = bed.restart().await;
+    bed.launch(JOB).await.unwrap();
+    let secret = bed.double.get("secrets", "checks", &secret_name()).unwrap();
+    // «certificate»
+    assert_eq!(secret["data"]["tls.crt"], "Y2VydGlmaWNhdGU=");
+    assert_eq!(bed.names("pods"), [job_name()]);
+}
+
+#[tokio::test]
+async fn a_pod_on_its_way_out_is_waited_for() {
+    let bed = Bed::new().await;
+    let mut old = pod(&own_labels());
+    old["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    old["metadata"]["finalizers"] = json!(["example.org/slow"]);
+    bed.double.put("pods", old);
+    let launching = bed.launch(JOB);
+    let leaving = async {
+        // Gone once the dispatcher has seen that it is there.
+        while bed.asked("GET", &format!("pods/{}", job_name())).is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        bed.double.remove("pods", "checks", &job_name());
+    };
+    tokio::join!(launching, leaving).0.unwrap();
+    let made = bed.double.get("pods", "checks", &job_name()).unwrap();
+    assert!(made["metadata"].get("deletionTimestamp").is_none());
+    assert_eq!(made["spec"]["containers"][0]["name"], "plugin");
+}
+
+#[tokio::test]
+async fn a_pod_of_somebody_else_is_neither_used_nor_removed() {
+    let bed = Bed::new().await;
+    bed.double.put("pods", pod(&json!({"app": "else"})));
+    let error = bed.launch(JOB).await.unwrap_err();
+    assert!(error.message.contains(&job_name()) && error.message.contains("does not belong to this run"), "{error}");
+    assert_eq!(bed.names("pods"), [job_name()]);
+    assert!(bed.names("secrets").is_empty(), "what was created is taken back");
+}
+
+#[tokio::test]
+async fn a_missing_permission_is_told_and_nothing_is_left_behind() {
+    let bed = Bed::new().await;
+    let message = "daemonsets.apps is forbidden: User \"system:serviceaccount:checks:sa\" cannot create resource \"daemonsets\" in API group \"apps\" in the namespace \"checks\"";
+    bed.fault("POST", "/daemonsets", refusal(403, message), 1);
+    let error = bed.launch(DAEMON_SET).await.unwrap_err();
+    assert!(error.message.starts_with("failed to create DaemonSet `sonobuoy-each-daemon-set-"), "{error}");
+    assert!(error.message.contains(message), "{error}");
+    assert!(error.message.contains("permission to `create` `daemonsets` of `apps` in namespace `checks`"), "{error}");
+    assert_eq!(bed.asked("POST", "daemonsets").len(), 1, "asking again would not help");
+    assert!(bed.names("secrets").is_empty() && bed.names("daemonsets").is_empty());
+}
+
+#[tokio::test]
+async fn an_object_that_the_server_does_not_take_is_told_in_its_words() {
+    let bed = Bed::new().await;
+    bed.fault("POST", "/pods", refusal(422, "Pod \"p\" is invalid: spec.containers[0].image: Required value"), 1);
+    let error = bed.launch(JOB).await.unwrap_err();
+    assert!(error.message.contains("spec.containers[0].image: Required value"), "{error}");
+    assert!(bed.names("secrets").is_empty());
+}
+
+#[tokio::test]
+async fn a_busy_server_is_asked_again() {
+    let bed = Bed::new().await;
+    let busy = FaultKind::Status { code: 429, message: "too many requests".into(), retry_after: Some(1) };
+    bed.fault("POST", "/pods", busy, 1);
+    bed.fault("POST", "/secrets", refusal(503, "etcd is away"), 2);
+    bed.launch(JOB).await.unwrap();
+    let codes = |resource| bed.asked("POST", resource).iter().map(|it| it.status).collect::<Vec<_>>();
+    assert_eq!(codes("secrets"), [503, 503, 201]);
+    assert_eq!(codes("pods"), [429, 201]);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_lost_does_not_count() {
+    let bed = Bed::new().await;
+    bed.fault("POST", "/pods", FaultKind::Reset, 1);
+    bed.launch(JOB).await.unwrap();
+    assert_eq!(bed.names("pods"), [job_name()]);
+}
+
+#[tokio::test]
+async fn a_conflict_over_a_quota_passes() {
+    let bed = Bed::new().await;
+    bed.fault("POST", "/pods", refusal(409, "Operation cannot be fulfilled on resourcequotas \"q\": try again"), 1);
+    bed.launch(JOB).await.unwrap();
+    assert_eq!(bed.names("pods"), [job_name()]);
+}
+
+#[tokio::test]
+async fn a_local_driver_is_refused_before_anything_happens() {
+    let bed = Bed::new().await;
+    let error = bed.launch(&JOB.replace("Job", "Process")).await.unwrap_err();
+    assert!(error.message.contains("--local"), "{error}");
+    assert!(bed.double.requests().iter().all(|it| it.method == "GET"), "nothing was created");
+}
+
+#[tokio::test]
+async fn settling_deletes_nothing() {
+    let bed = Bed::new().await;
+    bed.launch(JOB).await.unwrap();
+    bed.dispatcher.settle(&definition(JOB).name).await;
+    assert_eq!(bed.names("pods"), [job_name()]);
+}

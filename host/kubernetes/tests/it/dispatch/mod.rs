@@ -1,0 +1,9 @@
+//! Drivers and the dispatcher.
+
+mod bed;
+mod cleanup;
+mod launch;
+mod nodes;
+mod objects;
+mod rules;
+mod samples;

@@ -1,0 +1,78 @@
+//! Golden objects, and that the API server's types know every field of them.
+
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::core::v1::{Pod, Secret};
+use plumbline_kubernetes::driver::{Stage, daemon_set, pod, secret};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::samples::{DAEMON_SET, FULL, JOB, SESSION, access, definition, shown, stage};
+
+/// Read as its type and written again, an object is what it was: nothing in it is misspelt or misplaced.
+fn known<T: DeserializeOwned + Serialize>(object: &Value) {
+    let read: T = serde_json::from_value(object.clone()).unwrap();
+    assert_eq!(shown(&serde_json::to_value(read).unwrap()), shown(object));
+}
+
+fn full_stage() -> Stage {
+    Stage {
+        image_pull_secrets: Some("registry".into()),
+        custom_annotations: [("team".into(), "a".into()), ("sonobuoy-driver".into(), "lie".into())].into(),
+        ..stage()
+    }
+}
+
+#[test]
+fn a_job_is_a_pod_with_the_defaults() {
+    let pod = pod(&stage(), &definition(JOB), SESSION, &access()).unwrap();
+    known::<Pod>(&pod);
+    insta::assert_snapshot!(shown(&pod));
+}
+
+#[test]
+fn a_daemon_set_sees_its_node() {
+    let daemon_set = daemon_set(&stage(), &definition(DAEMON_SET), SESSION, &access()).unwrap();
+    known::<DaemonSet>(&daemon_set);
+    insta::assert_snapshot!(shown(&daemon_set));
+}
+
+#[test]
+fn a_pod_spec_is_taken_as_it_is() {
+    let pod = pod(&full_stage(), &definition(FULL), SESSION, &access()).unwrap();
+    known::<Pod>(&pod);
+    insta::assert_snapshot!(shown(&pod));
+}
+
+#[test]
+fn a_native_sidecar_is_the_last_init_container() {
+    let stage = Stage { native_sidecar: true, ..full_stage() };
+    let pod = pod(&stage, &definition(FULL), SESSION, &access()).unwrap();
+    known::<Pod>(&pod);
+    insta::assert_snapshot!(shown(&pod));
+}
+
+#[test]
+fn the_secret_holds_certificate_and_key() {
+    let secret = secret(&stage(), &definition(JOB), SESSION, &access()).unwrap();
+    known::<Secret>(&secret);
+    insta::assert_snapshot!(shown(&secret));
+}
+
+#[test]
+fn what_is_not_known_here_reaches_the_server() {
+    let yaml = "
+sonobuoy-config: {driver: Job, plugin-name: new}
+spec: {name: plugin, image: i, checkpointPolicy: {every: 5m}}
+podSpec: {futureField: [1, {a: null}], containers: [{name: s, image: i, novelty: true}], volumes: [{name: v, dream: {size: 1}}]}
+extra-volumes: [{name: w, wish: 2}]
+";
+    let pod = pod(&stage(), &definition(yaml), SESSION, &access()).unwrap();
+    let spec = &pod["spec"];
+    assert_eq!(spec["futureField"], json!([1, {"a": null}]));
+    assert_eq!(spec["containers"][0]["novelty"], true);
+    assert_eq!(spec["containers"][1]["checkpointPolicy"], json!({"every": "5m"}));
+    assert_eq!(spec["volumes"][0]["dream"], json!({"size": 1}));
+    assert_eq!(spec["volumes"][2]["wish"], 2);
+    assert!(spec.get("restartPolicy").is_none(), "no defaults are merged into a podSpec");
+}

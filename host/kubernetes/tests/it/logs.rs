@@ -1,0 +1,200 @@
+//! The logs of a run, as a person sees them.
+
+use std::time::Duration;
+
+use plumbline_kubernetes::logs::{LogEvent, LogOptions, LogsError, follow, show};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::query_bed::Bed;
+
+const NAMESPACE: &str = "sonobuoy";
+
+/// More than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn options(plugin: Option<&str>) -> LogOptions {
+    LogOptions { namespace: NAMESPACE.to_owned(), plugin: plugin.map(ToOwned::to_owned) }
+}
+
+fn aggregator(bed: &Bed, status: &str) {
+    bed.double.put(
+        "pods",
+        json!({"metadata": {"namespace": NAMESPACE, "name": "sonobuoy", "labels": {"sonobuoy-component": "aggregator"},
+                "annotations": {"sonobuoy.hept.io/status": json!({"status": status}).to_string()}},
+            "spec": {"containers": [{"name": "kube-sonobuoy"}]}, "status": running("kube-sonobuoy", 0)}),
+    );
+}
+
+fn running(container: &str, restarts: u32) -> Value {
+    json!({"phase": "Running",
+        "containerStatuses": [{"name": container, "restartCount": restarts, "state": {"running": {}}}]})
+}
+
+fn plugin(bed: &Bed, name: &str, status: Value) {
+    bed.double.put(
+        "pods",
+        json!({"metadata": {"namespace": NAMESPACE, "name": name, "labels": {"sonobuoy-plugin": name}},
+            "spec": {"containers": [{"name": "c"}]}, "status": status}),
+    );
+}
+
+fn log(bed: &Bed, pod: &str, text: &str) {
+    bed.double.append_log(NAMESPACE, pod, if pod == "sonobuoy" { "kube-sonobuoy" } else { "c" }, text);
+}
+
+/// `pod/container line`.
+fn line(event: LogEvent) -> String {
+    match event {
+        LogEvent::Line { source, line } => {
+            format!("{}/{} {}", source.pod, source.container, String::from_utf8(line).unwrap())
+        }
+        LogEvent::Notice(text) => format!("! {text}"),
+    }
+}
+
+async fn next(heard: &mut UnboundedReceiver<String>) -> String {
+    tokio::time::timeout(PATIENCE, heard.recv()).await.expect("no further line came").expect("it ended")
+}
+
+async fn shown(bed: &Bed, plugin: Option<&str>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut tell = |event: LogEvent| {
+        lines.push(line(event));
+        Ok(())
+    };
+    show(&bed.cluster, &options(plugin), &mut tell).await.unwrap();
+    lines
+}
+
+#[tokio::test]
+async fn all_logs_come_one_after_the_other() {
+    let bed = Bed::new().await;
+    aggregator(&bed, "running");
+    plugin(&bed, "e2e", running("c", 0));
+    plugin(
+        &bed,
+        "waiting",
+        json!({"phase": "Pending", "containerStatuses": [
+        {"name": "c", "state": {"waiting": {"reason": "ContainerCreating"}}}]}),
+    );
+    log(&bed, "e2e", "one\ntwo\n");
+    log(&bed, "sonobuoy", "hello");
+    assert_eq!(
+        shown(&bed, None).await,
+        [
+            "e2e/c one",
+            "e2e/c two",
+            "sonobuoy/kube-sonobuoy hello",
+            "! failed to read the log of container `c` of pod `waiting`: container \"c\" in pod \"waiting\" is waiting to start: ContainerCreating",
+        ]
+    );
+    assert_eq!(shown(&bed, Some("e2e")).await, ["e2e/c one", "e2e/c two"]);
+    assert_eq!(shown(&bed, Some("sonobuoy")).await, ["sonobuoy/kube-sonobuoy hello"]);
+}
+
+#[tokio::test]
+async fn nothing_to_show_is_an_error() {
+    let bed = Bed::new().await;
+    aggregator(&bed, "running");
+    let mut tell = |_| Ok(());
+    let error = show(&bed.cluster, &options(Some("ghost")), &mut tell).await.unwrap_err();
+    assert_eq!(error.to_string(), "there is no pod of plugin `ghost` in namespace `sonobuoy`");
+    let nowhere = LogOptions { namespace: "nowhere".to_owned(), plugin: None };
+    assert!(matches!(follow(&bed.cluster, &nowhere, &mut tell).await, Err(LogsError::NoPods { .. })));
+}
+
+#[tokio::test]
+async fn a_run_is_followed_through_restarts_and_broken_connections_to_its_end() {
+    let bed = Bed::new().await;
+    aggregator(&bed, "running");
+    plugin(&bed, "e2e", running("c", 0));
+    log(&bed, "e2e", "one");
+    let (told, mut heard) = unbounded_channel();
+    let mut tell = move |event: LogEvent| {
+        told.send(line(event)).unwrap();
+        Ok(())
+    };
+    let options = options(None);
+    let story = async {
+        assert_eq!(next(&mut heard).await, "e2e/c one");
+        log(&bed, "e2e", "two");
+        assert_eq!(next(&mut heard).await, "e2e/c two");
+        // The connection breaks: what was written meanwhile comes, and nothing twice.
+        bed.double.drop_logs();
+        log(&bed, "e2e", "three");
+        assert_eq!(next(&mut heard).await, "e2e/c three");
+        // The container crashes; its last line was not seen by anybody.
+        bed.double.set_previous_log(NAMESPACE, "e2e", "c", "last words\n");
+        bed.double.set_log(NAMESPACE, "e2e", "c", "born again\n");
+        plugin(&bed, "e2e", running("c", 1));
+        let mut both = [next(&mut heard).await, next(&mut heard).await];
+        both.sort();
+        assert_eq!(both, ["e2e/c born again", "e2e/c last words"]);
+        // A pod that comes later.
+        plugin(&bed, "late", json!({"phase": "Pending"}));
+        log(&bed, "late", "here");
+        plugin(&bed, "late", running("c", 0));
+        assert_eq!(next(&mut heard).await, "late/c here");
+        log(&bed, "sonobuoy", "done");
+        assert_eq!(next(&mut heard).await, "sonobuoy/kube-sonobuoy done");
+        aggregator(&bed, "complete");
+    };
+    let (summary, ()) = tokio::join!(tokio::time::timeout(PATIENCE, follow(&bed.cluster, &options, &mut tell)), story);
+    let summary = summary.expect("it did not end with the run").unwrap();
+    assert_eq!((summary.lines, summary.containers), (7, 3));
+}
+
+#[tokio::test]
+async fn a_run_that_is_over_is_told_whole() {
+    let bed = Bed::new().await;
+    aggregator(&bed, "complete");
+    plugin(&bed, "e2e", json!({"phase": "Succeeded"}));
+    log(&bed, "e2e", "one");
+    log(&bed, "sonobuoy", "two");
+    let mut lines = Vec::new();
+    let mut tell = |event: LogEvent| {
+        lines.push(line(event));
+        Ok(())
+    };
+    follow(&bed.cluster, &options(Some("sonobuoy")), &mut tell).await.unwrap();
+    assert_eq!(lines, ["sonobuoy/kube-sonobuoy two"]);
+    lines.clear();
+    let mut tell = |event: LogEvent| {
+        lines.push(line(event));
+        Ok(())
+    };
+    follow(&bed.cluster, &options(None), &mut tell).await.unwrap();
+    lines.sort();
+    assert_eq!(lines, ["e2e/c one", "sonobuoy/kube-sonobuoy two"]);
+}
+
+#[tokio::test]
+async fn the_end_of_the_aggregators_pod_is_the_end() {
+    let bed = Bed::new().await;
+    aggregator(&bed, "running");
+    log(&bed, "sonobuoy", "one");
+    let (told, mut heard) = unbounded_channel();
+    let mut tell = move |event: LogEvent| {
+        told.send(line(event)).unwrap();
+        Ok(())
+    };
+    let options = options(None);
+    let story = async {
+        assert_eq!(next(&mut heard).await, "sonobuoy/kube-sonobuoy one");
+        bed.double.remove("pods", NAMESPACE, "sonobuoy");
+        assert_eq!(next(&mut heard).await, "! the aggregator's pod is gone: the run is over");
+    };
+    let (summary, ()) = tokio::join!(tokio::time::timeout(PATIENCE, follow(&bed.cluster, &options, &mut tell)), story);
+    summary.expect("it did not end with the pod").unwrap();
+}
+
+#[tokio::test]
+async fn who_stops_listening_ends_it() {
+    let bed = Bed::new().await;
+    aggregator(&bed, "running");
+    log(&bed, "sonobuoy", "one");
+    let mut tell = |_| Err(std::io::Error::from(std::io::ErrorKind::BrokenPipe));
+    let ended = tokio::time::timeout(PATIENCE, follow(&bed.cluster, &options(None), &mut tell)).await;
+    assert!(matches!(ended.unwrap(), Err(LogsError::Output(_))));
+}

@@ -1,0 +1,80 @@
+//! Definitions on their way into a cluster.
+
+use plumbline_core::Definition;
+use plumbline_core::config::PullPolicy;
+use plumbline_kubernetes::manifest::{Transform, prepare_definition, to_document};
+use serde_json::{Value, json};
+
+use super::{DAEMON_SET, JOB, config, definition, transform};
+
+fn prepared(yaml: &str, transform: &Transform) -> Definition {
+    prepare_definition(&definition(yaml), transform).unwrap()
+}
+
+#[test]
+fn files_results_images_and_environment() {
+    let of = |yaml| to_document(&prepared(yaml, &transform(&config())).to_json());
+    insta::assert_snapshot!("prepared-job", of(JOB));
+    insta::assert_snapshot!("prepared-daemonset", of(DAEMON_SET));
+}
+
+#[test]
+fn doing_it_twice_is_doing_it_once() {
+    for yaml in [JOB, DAEMON_SET] {
+        let transform = Transform { show_pod_spec_for: Some("account".to_owned()), ..transform(&config()) };
+        let once = prepared(yaml, &transform);
+        assert_eq!(prepare_definition(&once, &transform).unwrap(), once);
+    }
+}
+
+#[test]
+fn what_is_asked_for_wins() {
+    let transform = Transform {
+        image: Some("mirror/disks:v2".to_owned()),
+        pull_policy: Some(PullPolicy::Always),
+        env: [("A", ""), ("SONOBUOY", "no"), ("NEW", "x")].map(|(k, v)| (k.to_owned(), v.to_owned())).into(),
+        ..transform(&config())
+    };
+    let json = prepared(DAEMON_SET, &transform).to_json();
+    assert_eq!(json["spec"]["image"], "mirror/disks:v2");
+    assert_eq!(json["podSpec"]["containers"][0]["image"], "example.org/helper:v1", "only the plugin's own image");
+    for container in [&json["spec"], &json["podSpec"]["containers"][0]] {
+        assert_eq!(container["imagePullPolicy"], "Always");
+        let env = container["env"].as_array().unwrap();
+        let value = |name: &str| env.iter().find(|one| one["name"] == name).map(|one| one["value"].clone());
+        assert_eq!(value("A"), None);
+        assert_eq!(value("SONOBUOY"), Some(json!("no")));
+        assert_eq!(value("NEW"), Some(json!("x")));
+    }
+}
+
+#[test]
+fn a_mount_of_results_elsewhere_is_moved() {
+    let yaml = "
+sonobuoy-config: {driver: Job, plugin-name: a.b}
+spec: {image: i, volumeMounts: [{name: results, mountPath: /tmp/results, readOnly: false}]}
+config-map: {x: y}";
+    let json = prepared(yaml, &transform(&config())).to_json();
+    let mounts = json["spec"]["volumeMounts"].as_array().unwrap();
+    assert!(mounts.contains(&json!({"name": "results", "mountPath": "/tmp/sonobuoy/results", "readOnly": false})));
+    // A volume's name has no dots.
+    let volume = json!({"name": "sonobuoy-a-b-vol", "configMap": {"name": "plugin-a.b-cm"}});
+    assert_eq!(json["extra-volumes"], json!([volume]));
+}
+
+#[test]
+fn the_default_pod_is_written_out_where_there_is_none() {
+    let transform = Transform { show_pod_spec_for: Some("account".to_owned()), ..transform(&config()) };
+    let job = prepared(JOB, &transform).to_json();
+    assert_eq!(job["podSpec"]["serviceAccountName"], "account");
+    let keys: Vec<&Value> = job["podSpec"]["tolerations"].as_array().unwrap().iter().map(|one| &one["key"]).collect();
+    assert!(keys.contains(&&json!("node-role.kubernetes.io/control-plane")), "{keys:?}");
+    assert!(prepared(DAEMON_SET, &transform).to_json()["podSpec"].get("hostPID").is_none(), "its own is left alone");
+}
+
+#[test]
+fn what_is_no_list_is_named() {
+    let yaml = "sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {image: i}\npodSpec: {containers: [{env: 1}]}";
+    let error = prepare_definition(&definition(yaml), &transform(&config())).unwrap_err();
+    assert_eq!(error.to_string(), "plugin `p`: `podSpec.containers[0].env` must be a list");
+}

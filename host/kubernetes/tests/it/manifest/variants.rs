@@ -1,0 +1,228 @@
+//! Settings that change the objects.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::rbac::v1::PolicyRule;
+use plumbline_core::Config;
+use plumbline_core::config::{Permissions, PodSecurity, SecurityContextMode, Storage, Toleration};
+use plumbline_kubernetes::ServerVersion;
+use plumbline_kubernetes::manifest::rbac::{Needs, Queries, rules, why};
+use plumbline_kubernetes::manifest::{DockerConfig, ManifestOptions, to_yaml};
+use serde_json::{Value, json};
+
+use super::{DAEMON_SET, JOB, made, of_kind, options};
+
+const E2E: &str = "sonobuoy-config: {driver: Job, plugin-name: e2e}\nspec: {image: i}";
+
+fn with(mode: Permissions, change: impl FnOnce(&mut ManifestOptions)) -> Vec<Value> {
+    let mut options = options(mode, DAEMON_SET);
+    change(&mut options);
+    made(&options)
+}
+
+fn names_of(objects: &[Value]) -> Vec<String> {
+    let name = |object: &Value| {
+        format!("{}/{}", object["kind"].as_str().unwrap(), object["metadata"]["name"].as_str().unwrap())
+    };
+    objects.iter().map(name).collect()
+}
+
+#[test]
+fn everything_at_once_stands_in_order() {
+    let objects = with(Permissions::Minimal, |options| {
+        options.config.image_pull_secrets = "registry".to_owned();
+        options.docker_config = Some(DockerConfig { name: "registry".to_owned(), json: b"{}".to_vec() });
+        options.ssh_key = Some(b"key".to_vec());
+        options.config.plumbline.storage = "pvc:5Gi:fast".parse().unwrap();
+        options.plugins[0].modules = vec![("m.wasm".to_owned(), b"module".to_vec())];
+        options.plugins.push(super::options(Permissions::Minimal, JOB).plugins.remove(0));
+    });
+    assert_eq!(
+        names_of(&objects),
+        [
+            "Namespace/sonobuoy",
+            "ServiceAccount/sonobuoy-serviceaccount",
+            "Secret/registry",
+            "ClusterRoleBinding/sonobuoy-serviceaccount-sonobuoy",
+            "ClusterRole/sonobuoy-serviceaccount-sonobuoy",
+            "RoleBinding/sonobuoy-serviceaccount-sonobuoy",
+            "Role/sonobuoy-serviceaccount-sonobuoy",
+            "ConfigMap/sonobuoy-config-cm",
+            "Secret/ssh-key",
+            "ConfigMap/sonobuoy-plugins-cm",
+            "ConfigMap/plugin-probe-cm",
+            "ConfigMap/plumbline-modules-0",
+            "PersistentVolumeClaim/plumbline-output",
+            "Pod/sonobuoy",
+            "Service/sonobuoy-aggregator",
+        ]
+    );
+    let pod = of_kind(&objects, "Pod")[0];
+    insta::assert_snapshot!("everything-pod", to_yaml(std::slice::from_ref(pod)));
+    assert_eq!(objects[8]["data"]["id_rsa"], "a2V5", "encoded once");
+    assert!(objects.iter().skip(1).all(|object| {
+        object["kind"].as_str().unwrap().starts_with("Cluster") || object["metadata"]["namespace"] == "sonobuoy"
+    }));
+    // All of it can be found when the run is deleted.
+    assert!(objects.iter().all(|object| object["metadata"]["labels"]["component"] == "sonobuoy"));
+}
+
+#[test]
+fn bindings_name_the_configured_account() {
+    let objects = with(Permissions::ClusterRead, |options| {
+        options.config.service_account_name = "robot".to_owned();
+        options.config.existing_service_account = true;
+        options.config.namespace = "checks".to_owned();
+    });
+    assert!(of_kind(&objects, "ServiceAccount").is_empty());
+    let bindings = [of_kind(&objects, "ClusterRoleBinding"), of_kind(&objects, "RoleBinding")].concat();
+    assert_eq!(bindings.len(), 2);
+    for binding in bindings {
+        let subject = json!([{"kind": "ServiceAccount", "name": "robot", "namespace": "checks"}]);
+        assert_eq!(binding["subjects"], subject);
+    }
+    assert_eq!(of_kind(&objects, "Pod")[0]["spec"]["serviceAccountName"], "robot");
+    assert!(names_of(&objects).contains(&"ClusterRole/sonobuoy-serviceaccount-checks".to_owned()));
+}
+
+#[test]
+fn without_rbac_there_are_no_roles() {
+    let objects = with(Permissions::Minimal, |options| options.rbac = false);
+    assert!(!names_of(&objects).iter().any(|name| name.contains("Role")));
+}
+
+#[test]
+fn ways_to_be_confined() {
+    let contexts = |mode| {
+        let objects = with(Permissions::Minimal, |options| options.config.security_context_mode = mode);
+        let spec = of_kind(&objects, "Pod")[0]["spec"].clone();
+        (spec["securityContext"].clone(), spec["containers"][0]["securityContext"].clone())
+    };
+    let (pod, container) = contexts(SecurityContextMode::NonRoot);
+    assert_eq!((&pod["runAsUser"], &pod["runAsGroup"], &pod["fsGroup"]), (&json!(1000), &json!(3000), &json!(2000)));
+    // What the level `restricted` of Pod Security insists on.
+    assert_eq!((&pod["runAsNonRoot"], &pod["seccompProfile"]["type"]), (&json!(true), &json!("RuntimeDefault")));
+    assert_eq!(container["allowPrivilegeEscalation"], false);
+    assert_eq!(container["capabilities"]["drop"], json!(["ALL"]));
+    let (pod, container) = contexts(SecurityContextMode::Platform);
+    assert_eq!(pod, json!({"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}}));
+    assert_eq!(container["readOnlyRootFilesystem"], true);
+    assert_eq!(contexts(SecurityContextMode::None), (Value::Null, Value::Null));
+}
+
+#[test]
+fn the_namespace_says_whose_it_is() {
+    let objects = with(Permissions::Minimal, |options| {
+        options.config.namespace_psa_enforce_level = PodSecurity::Restricted;
+        options.config.plumbline.namespace_labels.insert("team".to_owned(), "infra".to_owned());
+        options.config.plumbline.namespace_annotations.insert("owner".to_owned(), "us".to_owned());
+    });
+    let metadata = &objects[0]["metadata"];
+    assert_eq!(metadata["labels"]["plumbline.dev/run-namespace"], "true");
+    assert_eq!(metadata["labels"]["pod-security.kubernetes.io/enforce"], "restricted");
+    assert_eq!((&metadata["labels"]["team"], &metadata["annotations"]["owner"]), (&json!("infra"), &json!("us")));
+}
+
+#[test]
+fn the_aggregator_goes_where_it_is_told() {
+    let objects = with(Permissions::Minimal, |options| {
+        options.aggregator_node_selector.insert("pool".to_owned(), "system".to_owned());
+        options.aggregator_env.insert("HTTPS_PROXY".to_owned(), "http://p".to_owned());
+        options.config.aggregator_tolerations =
+            vec![Toleration { key: "gpu".to_owned(), operator: "Exists".to_owned(), ..Toleration::default() }];
+        options.config.custom_annotations.insert("a".to_owned(), "b".to_owned());
+        options.log_level = "trace".to_owned();
+    });
+    let pod = of_kind(&objects, "Pod")[0];
+    let spec = &pod["spec"];
+    assert_eq!(spec["nodeSelector"], json!({"kubernetes.io/os": "linux", "pool": "system"}));
+    let tolerations = spec["tolerations"].as_array().unwrap();
+    assert_eq!(tolerations.last().unwrap(), &json!({"key": "gpu", "operator": "Exists"}));
+    assert_eq!(pod["metadata"]["annotations"], json!({"a": "b"}));
+    let container = &spec["containers"][0];
+    assert!(container["env"].as_array().unwrap().contains(&json!({"name": "HTTPS_PROXY", "value": "http://p"})));
+    let args: Vec<_> = container["args"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(args, ["aggregator", "--no-exit", "--level=trace", "-v=6", "--alsologtostderr"]);
+}
+
+#[test]
+fn the_aggregator_reads_the_configuration_that_was_given() {
+    let objects = with(Permissions::Minimal, |options| {
+        options.config.uuid = "7f3a9c".to_owned();
+        options.config.plumbline.storage = Storage::Claim { size: "1Gi".to_owned(), class: None };
+        options.server = ServerVersion::parse("v1.30.2+k3s1");
+    });
+    let map = of_kind(&objects, "ConfigMap")[0];
+    let json = map["data"]["config.json"].as_str().unwrap();
+    assert!(!json.contains('\n'));
+    let read = Config::over_zero(json).unwrap();
+    assert_eq!(read.uuid, "", "each run chooses its own");
+    assert_eq!(read.plumbline.kubernetes_version, "v1.30.2");
+    assert_eq!(read.server.timeout_seconds, 21_600);
+}
+
+#[test]
+fn a_plugin_that_must_do_everything_gets_a_binding_of_its_own() {
+    let objects = made(&options(Permissions::Minimal, E2E));
+    let roles = of_kind(&objects, "ClusterRole");
+    assert_eq!(roles.len(), 2);
+    assert_eq!(roles[1]["metadata"]["name"], "sonobuoy-serviceaccount-sonobuoy-plugins");
+    assert_eq!(roles[1]["metadata"]["labels"], json!({"component": "sonobuoy", "namespace": "sonobuoy"}));
+    // Conformance tests ask for the root since 1.29.
+    assert!(roles[1]["rules"][1]["nonResourceURLs"].as_array().unwrap().contains(&json!("/")));
+    assert!(!roles[0].to_string().contains(r#""verbs":["*"]"#));
+    assert_eq!(of_kind(&made(&options(Permissions::ClusterAdmin, E2E)), "ClusterRole").len(), 1);
+}
+
+/// Whether a rule allows it.
+fn allows(rules: &[PolicyRule], group: &str, resource: &str, verb: &str) -> bool {
+    let has = |list: &Option<Vec<String>>, one: &str| {
+        list.as_ref().is_some_and(|list| list.iter().any(|it| it == one || it == "*"))
+    };
+    rules.iter().any(|rule| {
+        has(&rule.api_groups, group)
+            && has(&rule.resources, resource)
+            && rule.verbs.iter().any(|it| it == verb || it == "*")
+            && rule.resource_names.is_none()
+    })
+}
+
+#[test]
+fn minimal_rules_follow_what_is_recorded() {
+    let needs = |queries| Needs { queries, cluster_admin: BTreeSet::new() };
+    let named = |names: &[&str]| needs(Queries::Named(names.iter().map(|&name| name.to_owned()).collect()));
+
+    for all in [needs(Queries::Nothing), needs(Queries::Everything), named(&["pods"])] {
+        let (cluster, inside) = rules(&all);
+        assert!(allows(&cluster, "", "nodes", "watch"));
+        assert!(!allows(&cluster, "", "secrets", "list"), "{all:?}");
+        assert!(!allows(&inside, "", "secrets", "list"));
+        for write in ["create", "update", "patch", "delete", "deletecollection", "*"] {
+            assert!(cluster.iter().all(|rule| !rule.verbs.contains(&write.to_owned())), "{write}");
+        }
+        for (resource, verb) in [("pods", "create"), ("pods", "patch"), ("secrets", "delete"), ("events", "watch")] {
+            assert!(allows(&inside, "", resource, verb), "{resource} {verb}");
+        }
+        assert!(allows(&inside, "apps", "daemonsets", "create"));
+    }
+    let (nothing, _) = rules(&needs(Queries::Nothing));
+    assert!(!allows(&nothing, "", "pods", "list") && !allows(&nothing, "", "nodes/proxy", "get"));
+    let (everything, _) = rules(&needs(Queries::Everything));
+    for (group, resource) in
+        [("", "pods"), ("", "services"), ("apps", "deployments"), ("", "nodes/proxy"), ("", "pods/log")]
+    {
+        assert!(allows(&everything, group, resource, "get"), "{resource}");
+    }
+    // Who asks for secrets by name gets them.
+    let (secrets, _) = rules(&named(&["secrets", "podlogs"]));
+    assert!(allows(&secrets, "", "secrets", "list") && allows(&secrets, "", "pods/log", "get"));
+    assert!(!allows(&secrets, "", "nodes/proxy", "get"));
+}
+
+#[test]
+fn a_person_is_told_why() {
+    let needs = Needs { queries: Queries::Everything, cluster_admin: ["e2e".to_owned()].into() };
+    insta::assert_snapshot!("why", why(&needs).join("\n"));
+    let few = Needs { queries: Queries::Nothing, cluster_admin: BTreeSet::new() };
+    assert_eq!(why(&few).len(), 2);
+}

@@ -1,0 +1,155 @@
+//! A monitor over a cluster that a test makes up.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use plumbline_aggregator::{Heard, Report};
+use plumbline_apidouble::ApiDouble;
+use plumbline_core::ledger::ErrorRecord;
+use plumbline_core::{PluginName, ResultKey};
+use plumbline_kubernetes::monitor::{Graces, Monitor, MonitorOptions, Watched};
+use plumbline_kubernetes::{Cluster, ConnectOptions};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Far more than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) struct Bed {
+    pub(crate) double: ApiDouble,
+    pub(crate) monitor: Monitor,
+    pub(crate) fail_fast: CancellationToken,
+    reports: mpsc::Receiver<Report>,
+    sender: mpsc::Sender<Report>,
+    dir: TempDir,
+}
+
+/// The same for every trouble.
+pub(crate) fn graces(millis: u64) -> Graces {
+    let grace = Duration::from_millis(millis);
+    Graces {
+        image_pull: grace,
+        unschedulable: grace,
+        node_gone: grace,
+        pod_gone: grace,
+        crash_loop: grace,
+        no_result: grace,
+        hello: grace,
+        no_pod: grace,
+    }
+}
+
+impl Bed {
+    /// A monitor that begins with the double as it is.
+    pub(crate) async fn new(double: ApiDouble, graces: Graces) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let kubeconfig = dir.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
+        let options = ConnectOptions { kubeconfig: Some(kubeconfig), context: None };
+        let fail_fast = CancellationToken::new();
+        let monitor = Monitor::start(MonitorOptions {
+            cluster: Cluster::connect(&options).await.unwrap(),
+            namespace: "ns".into(),
+            graces,
+            tree: dir.path().join("tree"),
+            fail_fast: Some(fail_fast.clone()),
+        });
+        let (sender, reports) = mpsc::channel(100);
+        Self { double, monitor, fail_fast, reports, sender, dir }
+    }
+
+    pub(crate) async fn watch(&self, watched: Watched) {
+        self.monitor.watch(watched, self.sender.clone()).await;
+    }
+
+    /// The next result that is given up.
+    pub(crate) async fn failed(&mut self) -> (String, ErrorRecord) {
+        let report = tokio::time::timeout(PATIENCE, self.reports.recv()).await.expect("a report in time");
+        let Report::Failed { key, error } = report.expect("a report");
+        (key.to_string(), error)
+    }
+
+    /// Whether nothing more was told so far.
+    pub(crate) fn is_silent(&mut self) -> bool {
+        self.reports.try_recv().is_err()
+    }
+
+    pub(crate) fn log(&self, pod: &str, file: &str) -> PathBuf {
+        self.dir.path().join("tree/podlogs/ns").join(pod).join("logs").join(file)
+    }
+
+    /// Waits until the API server was asked for something whose path and query contain all of `parts`.
+    pub(crate) async fn asked(&self, parts: &[&str]) {
+        let asked = || {
+            self.double.requests().iter().any(|request| {
+                let target = format!("{}?{}", request.path, request.query);
+                parts.iter().all(|part| target.contains(part))
+            })
+        };
+        let wait = async {
+            while !asked() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("nobody asked for {parts:?}"));
+    }
+}
+
+pub(crate) fn plugin() -> PluginName {
+    "scan".parse().unwrap()
+}
+
+/// Plugin `scan`, whose workers were heard of: once per cluster if no nodes are given.
+pub(crate) fn watched(nodes: &[&str]) -> Watched {
+    let keys = if nodes.is_empty() { &["global"] } else { nodes };
+    Watched {
+        plugin: plugin(),
+        session: "s1".into(),
+        per_node: !nodes.is_empty(),
+        missing: keys.iter().map(|node| format!("scan/{node}").parse::<ResultKey>().unwrap()).collect(),
+        container: "main".into(),
+        heard: Heard::new(|_| Some(Timestamp::UNIX_EPOCH)),
+    }
+}
+
+/// A pod of the plugin with the plugin's container in `state`, and a worker that runs.
+pub(crate) fn pod(name: &str, node: &str, state: Value) -> Value {
+    json!({
+        "metadata": {"name": name, "namespace": "ns", "managedFields": [{"manager": "kubelet"}], "labels":
+            {"component": "sonobuoy", "sonobuoy-component": "plugin", "sonobuoy-plugin": "scan", "sonobuoy-run": "s1"}},
+        "spec": {"nodeName": node, "containers": [
+            {"name": "main", "image": "example.org/scan:1"},
+            {"name": "sonobuoy-worker", "image": "example.org/worker:1"},
+        ]},
+        "status": {"phase": "Running", "containerStatuses": [
+            {"name": "main", "restartCount": 0, "state": state},
+            {"name": "sonobuoy-worker", "restartCount": 0, "state": {"running": {}}},
+        ]},
+    })
+}
+
+pub(crate) fn running() -> Value {
+    json!({"running": {"startedAt": "2026-01-01T00:00:00Z"}})
+}
+
+pub(crate) fn ended(code: i64, reason: &str) -> Value {
+    json!({"terminated": {"exitCode": code, "reason": reason}})
+}
+
+pub(crate) fn pulling() -> Value {
+    json!({"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image: not found"}})
+}
+
+pub(crate) fn node(name: &str) -> Value {
+    json!({"metadata": {"name": name}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+}
+
+/// A double with these nodes.
+pub(crate) async fn double(nodes: &[&str]) -> ApiDouble {
+    let double = ApiDouble::start().await.unwrap();
+    nodes.iter().for_each(|name| double.put("nodes", node(name)));
+    double
+}

@@ -1,0 +1,76 @@
+//! What is kept of pods whose results are in.
+
+use std::time::Instant;
+
+use plumbline_aggregator::Exit;
+use plumbline_apidouble::{Fault, FaultKind};
+use serde_json::json;
+
+use super::bed::{Bed, double, ended, graces, plugin, pod, running, watched};
+
+#[tokio::test]
+async fn logs_of_all_containers_and_bad_exits_are_kept_when_a_plugin_is_settled() {
+    let double = double(&["w1"]).await;
+    let mut job = pod("scan-job", "w1", ended(3, "Error"));
+    job["spec"]["initContainers"] = json!([{"name": "prepare"}]);
+    job["status"]["initContainerStatuses"] = json!([{"name": "prepare", "state": ended(0, "Completed")}]);
+    double.put("pods", job);
+    for container in ["prepare", "main", "sonobuoy-worker"] {
+        double.set_log("ns", "scan-job", container, format!("said by {container}\n"));
+    }
+    let bed = Bed::new(double, graces(60_000)).await;
+    bed.watch(watched(&[])).await;
+    bed.asked(&["/pods", "watch=true"]).await;
+    let exits = bed.monitor.settle(&plugin()).await;
+    let text = "container `main` of pod `scan-job` ended with exit code 3".to_owned();
+    assert_eq!(exits, [Exit { key: "scan/global".parse().unwrap(), text }]);
+    for container in ["prepare", "main", "sonobuoy-worker"] {
+        let log = std::fs::read_to_string(bed.log("scan-job", &format!("{container}.txt"))).unwrap();
+        assert_eq!(log, format!("said by {container}\n"));
+    }
+    // Not watched any more.
+    assert!(bed.monitor.settle(&plugin()).await.is_empty());
+}
+
+#[tokio::test]
+async fn the_exit_code_of_a_job_that_ends_just_after_its_result_is_waited_for() {
+    let double = double(&["w1"]).await;
+    double.put("pods", pod("scan-job", "w1", running()));
+    let bed = Bed::new(double, graces(60_000)).await;
+    bed.watch(watched(&[])).await;
+    bed.asked(&["/pods", "watch=true"]).await;
+    let plugin = plugin();
+    let settled = bed.monitor.settle(&plugin);
+    let ends = async {
+        bed.double.put("pods", pod("scan-job", "w1", ended(1, "Error")));
+    };
+    let (exits, ()) = tokio::join!(settled, ends);
+    assert_eq!(exits.len(), 1);
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_read_is_left_out_and_the_others_are_kept() {
+    let double = double(&["w1"]).await;
+    double.put("pods", pod("scan-1", "w1", running()));
+    double.set_log("ns", "scan-1", "main", "one\n");
+    double.set_log("ns", "scan-1", "sonobuoy-worker", "two\n");
+    let kind = FaultKind::Status { code: 500, message: "kubelet is away".into(), retry_after: None };
+    double.fault(Fault { method: None, path_contains: "container=main".into(), kind, times: u32::MAX });
+    let bed = Bed::new(double, graces(60_000)).await;
+    bed.watch(watched(&["w1"])).await;
+    bed.asked(&["/pods", "watch=true"]).await;
+    let began = Instant::now();
+    assert!(bed.monitor.settle(&plugin()).await.is_empty());
+    assert!(began.elapsed().as_secs() < 60);
+    assert!(!bed.log("scan-1", "main.txt").exists());
+    assert_eq!(std::fs::read_to_string(bed.log("scan-1", "sonobuoy-worker.txt")).unwrap(), "two\n");
+    // Nothing half-written is left.
+    let dir = bed.log("scan-1", "main.txt");
+    assert_eq!(std::fs::read_dir(dir.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn a_plugin_that_is_not_watched_has_nothing_to_tell() {
+    let bed = Bed::new(double(&[]).await, graces(60_000)).await;
+    assert!(bed.monitor.settle(&plugin()).await.is_empty());
+}

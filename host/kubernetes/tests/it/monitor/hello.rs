@@ -1,0 +1,40 @@
+//! Workers that are not heard of.
+
+use plumbline_aggregator::Heard;
+
+use super::bed::{Bed, double, graces, pod, pulling, running, watched};
+
+async fn bed(log: &str) -> Bed {
+    let double = double(&["w1"]).await;
+    double.put("pods", pod("scan-x", "w1", running()));
+    double.set_log("ns", "scan-x", "sonobuoy-worker", log);
+    let bed = Bed::new(double, graces(300)).await;
+    let mut watched = watched(&["w1"]);
+    watched.heard = Heard::new(|_| None);
+    bed.watch(watched).await;
+    bed
+}
+
+#[tokio::test]
+async fn a_worker_that_cannot_reach_the_aggregator_says_why_and_ends_a_run_that_is_to_fail_fast() {
+    let log = "INFO worker started\nWARN cannot reach the aggregator; trying again cause=\"no such host `sonobuoy-aggregator`\"\n";
+    let mut bed = bed(log).await;
+    let (key, error) = bed.failed().await;
+    assert_eq!(key, "scan/w1");
+    for part in
+        ["did not reach the aggregator", "`sonobuoy-aggregator`", "NetworkPolicy", "no such host", "`scan-x`", "`w1`"]
+    {
+        assert!(error.error.contains(part), "{part}: {}", error.error);
+    }
+    bed.fail_fast.cancelled().await;
+}
+
+#[tokio::test]
+async fn a_worker_of_another_make_is_not_expected_to_say_hello() {
+    let mut bed = bed("time=\"2026-01-01T00:00:00Z\" level=trace msg=\"Invoked command single-node\"\n").await;
+    bed.asked(&["/pods/scan-x/log", "sonobuoy-worker"]).await;
+    bed.double.put("pods", pod("scan-x", "w1", pulling()));
+    // What else happens to it is told.
+    assert_eq!(bed.failed().await.1.details["reason"], "ImagePull");
+    assert!(!bed.fail_fast.is_cancelled());
+}

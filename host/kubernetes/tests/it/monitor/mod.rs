@@ -1,0 +1,7 @@
+//! The monitor.
+
+mod bed;
+mod captures;
+mod hello;
+mod troubles;
+mod watches;

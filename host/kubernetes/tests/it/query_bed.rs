@@ -1,0 +1,101 @@
+//! A cluster in memory, and a directory for what is learned of it.
+
+use std::path::Path;
+
+use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
+use plumbline_kubernetes::query::{QueryOptions, Summary, survey};
+use plumbline_kubernetes::{Cluster, ConnectOptions};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(crate) struct Bed {
+    pub(crate) double: ApiDouble,
+    pub(crate) cluster: Cluster,
+    dir: TempDir,
+}
+
+impl Bed {
+    /// A cluster with the namespaces `default` and `kube-system`, and nothing in it.
+    pub(crate) async fn new() -> Self {
+        let double = ApiDouble::start().await.unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let kubeconfig = dir.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
+        let options = ConnectOptions { kubeconfig: Some(kubeconfig), context: None };
+        let cluster = Cluster::connect(&options).await.unwrap();
+        Self { double, cluster, dir }
+    }
+
+    pub(crate) fn out(&self) -> std::path::PathBuf {
+        self.dir.path().join("out")
+    }
+
+    pub(crate) async fn survey(&self, options: &QueryOptions) -> Summary {
+        // On another thread, as a dispatcher does: the future can be sent.
+        let (cluster, options, out) = (self.cluster.clone(), options.clone(), self.out());
+        tokio::spawn(async move { survey(&cluster, &options, &out).await }).await.unwrap()
+    }
+
+    /// A file of the survey, as JSON.
+    pub(crate) fn json(&self, name: &str) -> Value {
+        let text = std::fs::read_to_string(self.out().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}: {text}"))
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.out().join(name).exists()
+    }
+
+    /// The names of the objects in a list.
+    pub(crate) fn names(&self, name: &str) -> Vec<String> {
+        let list = self.json(name);
+        list["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// All files of the survey, in order.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        walk(&self.out(), &self.out(), &mut files);
+        files.sort();
+        files
+    }
+
+    pub(crate) fn config_map(&self, namespace: &str, name: &str) {
+        self.double.put("configmaps", json!({"metadata": {"namespace": namespace, "name": name}}));
+    }
+
+    /// Requests whose path and query contain this are refused with a code.
+    pub(crate) fn refuse(&self, path: &str, code: u16, times: u32) {
+        let kind = FaultKind::Status { code, message: format!("refused with {code}"), retry_after: None };
+        self.double.fault(Fault { method: Some("GET"), path_contains: path.to_owned(), kind, times });
+    }
+}
+
+/// Only these resources.
+pub(crate) fn only(resources: &[&str]) -> QueryOptions {
+    let resources = resources.iter().map(|&name| name.to_owned()).collect();
+    QueryOptions { resources: Some(resources), qps: 1000.0, burst: 1000, ..QueryOptions::default() }
+}
+
+/// What went wrong, one line each.
+pub(crate) fn errors(summary: &Summary) -> Vec<String> {
+    let mut errors: Vec<String> = summary.errors.iter().map(ToString::to_string).collect();
+    errors.sort();
+    errors
+}
+
+fn walk(root: &Path, dir: &Path, files: &mut Vec<String>) {
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            walk(root, &path, files);
+        } else {
+            files.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+}

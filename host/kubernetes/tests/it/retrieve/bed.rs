@@ -1,0 +1,173 @@
+//! An API server with an aggregator's pod, whose directory is one of this machine.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use plumbline_apidouble::{ApiDouble, ExecReply, ExecRequest};
+use plumbline_archive::finished::{copy_piece, list_archives};
+use plumbline_archive::gzip::Sha256Writer;
+use plumbline_archive::snapshot::snapshot;
+use plumbline_archive::splat::splat;
+use plumbline_kubernetes::retrieve::{
+    Progress, Retries, RetrieveError, RetrieveOptions, Retrieved, retrieve, retrieve_snapshot,
+};
+use plumbline_kubernetes::{Cluster, ConnectOptions, names};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(super) const ARCHIVE: &str = "202611201300_plumbline_x.tar.gz";
+pub(super) const NAMESPACE: &str = "sonobuoy";
+
+pub(super) struct Bed {
+    pub(super) double: ApiDouble,
+    pub(super) cluster: Cluster,
+    dir: TempDir,
+}
+
+impl Bed {
+    /// The pod runs, its annotation says `status`, and its commands are carried out as they are.
+    pub(super) async fn new(status: &Value) -> Self {
+        let double = ApiDouble::start().await.unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let kubeconfig = dir.path().join("kubeconfig");
+        fs::write(&kubeconfig, double.kubeconfig()).unwrap();
+        fs::create_dir(dir.path().join("pod")).unwrap();
+        let options = ConnectOptions { kubeconfig: Some(kubeconfig), context: None };
+        let cluster = Cluster::connect(&options).await.unwrap();
+        double.put("namespaces", json!({"metadata": {"name": NAMESPACE}}));
+        double.put(
+            "pods",
+            json!({
+                "metadata": {
+                    "name": "sonobuoy", "namespace": NAMESPACE,
+                    "labels": {"component": "sonobuoy", "sonobuoy-component": "aggregator"},
+                    "annotations": {names::STATUS_ANNOTATION: status.to_string()},
+                },
+                "spec": {"containers": [{"name": "kube-sonobuoy", "image": "x"}]},
+                "status": {"phase": "Running"},
+            }),
+        );
+        let bed = Self { double, cluster, dir };
+        bed.on_exec(carry_out);
+        bed
+    }
+
+    /// Lets `handler` carry out commands, given the directory of the pod.
+    pub(super) fn on_exec(&self, handler: impl Fn(&Path, &[&str]) -> ExecReply + Send + Sync + 'static) {
+        let pod = self.pod();
+        self.double.on_exec(move |request: ExecRequest| {
+            assert_eq!((request.pod.as_str(), request.container.as_str()), ("sonobuoy", "kube-sonobuoy"));
+            let words: Vec<&str> = request.command.iter().map(String::as_str).collect();
+            handler(&pod, &words)
+        });
+    }
+
+    /// The directory of the pod.
+    pub(super) fn pod(&self) -> PathBuf {
+        self.dir.path().join("pod")
+    }
+
+    /// Where archives are brought to.
+    pub(super) fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    pub(super) fn options(&self) -> RetrieveOptions {
+        let mut options = RetrieveOptions::new(NAMESPACE, self.home());
+        options.retries = Retries { times: 3, pause: Duration::from_millis(1) };
+        options.look = Duration::from_millis(10);
+        options
+    }
+
+    pub(super) async fn retrieve(
+        &self,
+        options: &RetrieveOptions,
+    ) -> (Result<Vec<Retrieved>, RetrieveError>, Vec<String>) {
+        let mut told = Vec::new();
+        let mut tell = |progress: Progress<'_>| {
+            if !matches!(progress, Progress::Bytes(_)) {
+                told.push(format!("{progress:?}"));
+            }
+        };
+        let result = Box::pin(retrieve(&self.cluster, options, &mut tell)).await;
+        (result, told)
+    }
+
+    pub(super) async fn snapshot(&self) -> Result<Retrieved, RetrieveError> {
+        Box::pin(retrieve_snapshot(&self.cluster, &self.options(), &mut |_| {})).await
+    }
+
+    pub(super) fn set_status(&self, status: &Value) {
+        let text = status.to_string();
+        assert!(self.double.update("pods", NAMESPACE, "sonobuoy", |pod| {
+            pod["metadata"]["annotations"][names::STATUS_ANNOTATION] = Value::String(text);
+        }));
+    }
+
+    /// Names of what is in the directory that archives are brought to.
+    pub(super) fn at_home(&self) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.home()) else { return Vec::new() };
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// Bytes that do not repeat.
+pub(super) fn bytes(size: usize) -> Vec<u8> {
+    (0..size as u64).map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as u8).collect()
+}
+
+/// The status of a run whose archive holds `data`.
+pub(super) fn complete(data: &[u8]) -> Value {
+    let mut hash = Sha256Writer::new(io::sink());
+    io::copy(&mut &data[..], &mut hash).unwrap();
+    let sha256 = hash.finish().1.sha256;
+    json!({"status": "complete", "plugins": [], "tar-info": {"name": ARCHIVE, "sha256": sha256, "size": data.len()}})
+}
+
+pub(super) fn running() -> Value {
+    json!({"status": "running", "plugins": [
+        {"plugin": "e2e", "node": "global", "status": "running"},
+        {"plugin": "logs", "node": "n1", "status": "complete"},
+    ]})
+}
+
+/// The real commands, on the directory of the pod instead of the one that is named.
+pub(super) fn carry_out(dir: &Path, words: &[&str]) -> ExecReply {
+    assert_eq!(words[2], names::AGGREGATOR_DIR);
+    let mut stdout = Vec::new();
+    let result: Result<(), Box<dyn std::error::Error>> = match (words[0], words[1], &words[3..]) {
+        (names::BINARY, "archive-piece", ["--list"]) => list_archives(dir)
+            .map_err(Into::into)
+            .and_then(|list| serde_json::to_writer(&mut stdout, &list).map_err(Into::into)),
+        (names::BINARY, "archive-piece", ["--name", name, "--offset", offset, "--length", length]) => {
+            let (offset, length) = (offset.parse().unwrap(), length.parse().unwrap());
+            copy_piece(dir, name, offset, length, &mut stdout).map(drop).map_err(Into::into)
+        }
+        (names::BINARY, "archive-piece", ["--snapshot"]) => snapshot(dir, &mut stdout).map(drop).map_err(Into::into),
+        (names::BINARY, "splat", []) => splat(dir, &mut stdout).map(drop).map_err(Into::into),
+        _ => panic!("{words:?}"),
+    };
+    match result {
+        Ok(()) => ExecReply { stdout, ..ExecReply::default() },
+        Err(error) => ExecReply { stderr: format!("error: {error}\n").into(), exit_code: 4, ..ExecReply::default() },
+    }
+}
+
+/// As an image of another tool answers commands that it does not know.
+pub(super) fn only_splat(dir: &Path, words: &[&str]) -> ExecReply {
+    if words[1] == "splat" {
+        return carry_out(dir, words);
+    }
+    let stderr = b"Error: unknown command \"archive-piece\" for \"sonobuoy\"\nRun 'sonobuoy --help'\n".to_vec();
+    ExecReply { stderr, exit_code: 1, ..ExecReply::default() }
+}
+
+/// A queue that handlers take from.
+pub(super) fn queue(values: &[usize]) -> Arc<Mutex<Vec<usize>>> {
+    Arc::new(Mutex::new(values.iter().rev().copied().collect()))
+}

@@ -1,0 +1,151 @@
+//! In pieces.
+
+use std::fs;
+
+use plumbline_kubernetes::retrieve::{NotReady, Progress, RetrieveError, Stage, Wait, retrieve};
+
+use super::bed::{ARCHIVE, Bed, bytes, carry_out, complete, queue, running};
+
+/// Two pieces and a bit.
+const SIZE: usize = (17 << 20) + 12_345;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_drop_anywhere_bring_the_same_bytes() {
+    let data = bytes(SIZE);
+    let bed = Bed::new(&complete(&data)).await;
+    fs::write(bed.pod().join(ARCHIVE), &data).unwrap();
+    let cuts = queue(&[0, 1, 100_000, 8_000_000, 31, 77_777, 65_536, 4_000_000, 0, 0, 70_000, 300_000]);
+    bed.on_exec(move |dir, words| {
+        let reply = carry_out(dir, words);
+        let cut_after = if words.contains(&"--offset") { cuts.lock().unwrap().pop() } else { None };
+        plumbline_apidouble::ExecReply { cut_after, ..reply }
+    });
+    let (result, told) = bed.retrieve(&bed.options()).await;
+    let retrieved = result.unwrap();
+    assert!(retrieved[0].as_status_says && retrieved.len() == 1);
+    assert!(fs::read(&retrieved[0].path).unwrap() == data, "the bytes are those of the original");
+    assert_eq!(bed.at_home(), [ARCHIVE]);
+    // One of the twelve fell behind the last byte of its piece: nothing was missing then.
+    assert_eq!(told.iter().filter(|line| line.starts_with("Again")).count(), 11, "{told:?}");
+
+    let (again, told) = bed.retrieve(&bed.options()).await;
+    assert_eq!(again.unwrap(), retrieved);
+    assert!(told[0].starts_with("Present"), "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_breaks_off_is_asked_for_again() {
+    let data = bytes(10);
+    let bed = Bed::new(&complete(&data)).await;
+    fs::write(bed.pod().join(ARCHIVE), &data).unwrap();
+    let cuts = queue(&[0, 20]);
+    bed.on_exec(move |dir, words| {
+        let cut_after = if words.contains(&"--list") { cuts.lock().unwrap().pop() } else { None };
+        plumbline_apidouble::ExecReply { cut_after, ..carry_out(dir, words) }
+    });
+    bed.retrieve(&bed.options()).await.0.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_that_is_dead_is_given_up_and_gone_on_with_later() {
+    let data = bytes(500_000);
+    let bed = Bed::new(&complete(&data)).await;
+    fs::write(bed.pod().join(ARCHIVE), &data).unwrap();
+    let cuts = queue(&[200_000, 0, 0, 0]);
+    let offsets = queue(&[]);
+    let asked = offsets.clone();
+    bed.on_exec(move |dir, words| {
+        let Some(at) = words.iter().position(|word| *word == "--offset") else { return carry_out(dir, words) };
+        asked.lock().unwrap().push(words[at + 1].parse().unwrap());
+        plumbline_apidouble::ExecReply { cut_after: cuts.lock().unwrap().pop(), ..carry_out(dir, words) }
+    });
+    let (result, _) = bed.retrieve(&bed.options()).await;
+    let error = result.unwrap_err();
+    assert!(matches!(error, RetrieveError::BrokenOff { have: 200_000, size: 500_000, .. }), "{error}");
+    assert_eq!(error.stage(), Stage::Transfer);
+    assert_eq!(bed.at_home(), [format!("{ARCHIVE}.part"), format!("{ARCHIVE}.part.json")]);
+    let (result, _) = bed.retrieve(&bed.options()).await;
+    assert!(fs::read(&result.unwrap()[0].path).unwrap() == data);
+    assert_eq!(*offsets.lock().unwrap(), [0, 200_000, 200_000, 200_000, 200_000]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_archive_with_another_digest_is_refused_and_kept_aside() {
+    let data = bytes(100_000);
+    let bed = Bed::new(&complete(b"another")).await;
+    fs::write(bed.pod().join(ARCHIVE), &data).unwrap();
+    let (result, _) = bed.retrieve(&bed.options()).await;
+    let error = result.unwrap_err();
+    assert!(matches!(&error, RetrieveError::Wrong { aside: Some(_), .. }), "{error}");
+    assert_eq!(bed.at_home(), [format!("{ARCHIVE}.damaged")]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_that_were_changed_on_the_way_are_noticed() {
+    let data = bytes(100_000);
+    let bed = Bed::new(&complete(&data)).await;
+    fs::write(bed.pod().join(ARCHIVE), &data).unwrap();
+    bed.on_exec(|dir, words| {
+        let mut reply = carry_out(dir, words);
+        if words.contains(&"--offset") {
+            reply.stdout[77] ^= 1;
+        }
+        reply
+    });
+    let error = bed.retrieve(&bed.options()).await.0.unwrap_err();
+    assert!(matches!(error, RetrieveError::Wrong { .. }), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_without_an_archive_says_what_is_missing() {
+    let bed = Bed::new(&running()).await;
+    let error = bed.retrieve(&bed.options()).await.0.unwrap_err();
+    assert_eq!(error.stage(), Stage::NotReady);
+    assert_eq!(error.to_string(), "there is no archive yet: the run goes on, 1 of 2 results are in; missing: `e2e`");
+    bed.set_status(&complete(b"x"));
+    let error = bed.retrieve(&bed.options()).await.0.unwrap_err();
+    assert!(matches!(&error, RetrieveError::NotReady(not) if matches!(**not, NotReady::NoArchive(_))), "{error}");
+    fs::write(bed.pod().join("other.tar.gz"), b"x").unwrap();
+    let error = bed.retrieve(&bed.options()).await.0.unwrap_err();
+    assert!(error.to_string().contains("holds only others"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_waited_for() {
+    let bed = Bed::new(&running()).await;
+    let data = bytes(1000);
+    fs::write(bed.pod().join(ARCHIVE), &data).unwrap();
+    let mut options = bed.options();
+    options.wait = Wait::AtMost(None);
+    options.file_name = Some("mine.tar.gz".into());
+    let double = bed.double.clone();
+    let status = complete(&data).to_string();
+    let mut tell = |progress: Progress<'_>| {
+        if let Progress::Waiting(why) = progress {
+            assert!(why.contains("1 of 2"), "{why}");
+            double.update("pods", "sonobuoy", "sonobuoy", |pod| {
+                pod["metadata"]["annotations"]["sonobuoy.hept.io/status"] = status.clone().into();
+            });
+        }
+    };
+    let retrieved = Box::pin(retrieve(&bed.cluster, &options, &mut tell)).await.unwrap();
+    assert_eq!(retrieved[0].path, bed.home().join("mine.tar.gz"));
+
+    bed.set_status(&running());
+    options.wait = Wait::AtMost(Some(std::time::Duration::from_millis(30)));
+    assert_eq!(bed.retrieve(&options).await.0.unwrap_err().stage(), Stage::NotReady);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_gathered_so_far_can_be_had() {
+    let bed = Bed::new(&running()).await;
+    let error = bed.snapshot().await.unwrap_err();
+    assert!(error.to_string().contains("no run is under way"), "{error}");
+    assert!(bed.at_home().is_empty());
+    let tree = bed.pod().join(".plumbline-run-1/tree/plugins/e2e");
+    fs::create_dir_all(&tree).unwrap();
+    fs::write(tree.join("definition.json"), "{}").unwrap();
+    let retrieved = bed.snapshot().await.unwrap();
+    let archive = plumbline_archive::results::ResultsArchive::open(&retrieved.path).unwrap();
+    assert_eq!(archive.files().map(|(name, _)| name.to_owned()).collect::<Vec<_>>(), ["plugins/e2e/definition.json"]);
+}

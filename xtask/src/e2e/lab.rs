@@ -1,0 +1,186 @@
+//! A cluster of this machine, through its scripts.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::interrupt::Interrupt;
+use crate::error::Error;
+use crate::lock::Lock;
+use crate::report::say;
+
+/// The scripts, and where they keep what they make. One process at a time uses them.
+#[derive(Debug)]
+pub(crate) struct Scripts {
+    dir: PathBuf,
+    state: PathBuf,
+    _lock: Lock,
+}
+
+impl Scripts {
+    pub(crate) fn new(dir: &Path, state: PathBuf) -> Result<Self, Error> {
+        let lock = Lock::take(&state)?;
+        Ok(Self { dir: dir.to_path_buf(), state, _lock: lock })
+    }
+
+    /// Makes the programs of the cluster. Nothing to do, most of the time: they are kept.
+    pub(crate) fn build(&self, interrupt: &Interrupt) -> Result<(), Error> {
+        if self.state.join("bin/kubelet").is_file() && self.state.join("img").is_dir() {
+            return Ok(());
+        }
+        say("building a Kubernetes for tests: takes about ten minutes, once");
+        interrupt.run(&mut self.script("build"))
+    }
+
+    /// Where a cluster's processes are noted.
+    fn run_dir(&self) -> PathBuf {
+        self.state.join("run")
+    }
+
+    fn script(&self, name: &str) -> Command {
+        let mut command = Command::new(self.dir.join(name));
+        // Scripts that talk on stdout: ours belongs to nobody here.
+        command.env("TESTCLUSTER", &self.state).stdin(Stdio::null()).stdout(Stdio::from(std::io::stderr()));
+        command
+    }
+
+    fn cluster(&self, args: &[&str]) -> Command {
+        let mut command = self.script("cluster");
+        command.args(args);
+        command
+    }
+}
+
+/// A cluster that is up. It goes down with this value, unless it was there before, or is to be kept.
+#[derive(Debug)]
+pub(crate) struct Lab<'a> {
+    scripts: &'a Scripts,
+    stays: bool,
+}
+
+impl<'a> Lab<'a> {
+    /// Puts it up, or takes the one that is up already.
+    pub(crate) fn up(scripts: &'a Scripts, nodes: u32, keep: bool, interrupt: &Interrupt) -> Result<Self, Error> {
+        let alive = nodes_alive(&scripts.run_dir(), Path::new("/proc"));
+        if alive > 0 {
+            say(format_args!("using the cluster that is up already (nodes: {alive}); it stays up"));
+            if alive < nodes {
+                say(format_args!("warning: it has fewer nodes than {nodes}: tests that need more are skipped"));
+            }
+            return Ok(Self { scripts, stays: true });
+        }
+        if scripts.run_dir().exists() {
+            say("clearing away what is left of a cluster that is gone");
+            interrupt.run(&mut scripts.cluster(&["down"]))?;
+        }
+        // Before it is up: half of a cluster goes down as well.
+        let mut lab = Self { scripts, stays: false };
+        interrupt.run(&mut scripts.cluster(&["up", &nodes.to_string()]))?;
+        lab.stays = keep;
+        Ok(lab)
+    }
+
+    /// Gives every node an image.
+    pub(crate) fn load(&self, archive: &Path, interrupt: &Interrupt) -> Result<(), Error> {
+        interrupt.run(self.scripts.cluster(&["load"]).arg(archive))
+    }
+
+    /// A command inside the cluster's network.
+    pub(crate) fn inside(&self, program: &Path) -> Command {
+        let mut command = self.scripts.cluster(&["ns"]);
+        command.arg(program);
+        command
+    }
+
+    /// The administrator's kubeconfig.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.scripts.state.join("kubeconfig")
+    }
+}
+
+impl Drop for Lab<'_> {
+    fn drop(&mut self) {
+        if self.stays {
+            return;
+        }
+        say("taking the cluster down");
+        // In a group of its own: a second Ctrl-C does not reach it, and nothing stays behind half.
+        match self.scripts.cluster(&["down"]).process_group(0).status() {
+            Ok(status) if status.success() => {}
+            Ok(status) => say(format_args!("warning: the cluster could not be taken down: {status}")),
+            Err(error) => say(format_args!("warning: the cluster could not be taken down: {error}")),
+        }
+    }
+}
+
+/// How many nodes a cluster has: each is noted with the process that holds its namespaces.
+fn nodes_alive(run: &Path, proc: &Path) -> u32 {
+    let pids = run.join("pids");
+    let node = |number: &u32| fs::read_to_string(pids.join(format!("holder{number}"))).ok();
+    let lives = |pid: String| !pid.trim().is_empty() && proc.join(pid.trim()).exists();
+    let alive = (1..).map_while(|number| node(&number)).filter(|pid| lives(pid.clone())).count();
+    u32::try_from(alive).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_nodes_that_live_count() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, proc) = (dir.path().join("run"), dir.path().join("proc"));
+        assert_eq!(nodes_alive(&run, &proc), 0);
+        fs::create_dir_all(run.join("pids")).unwrap();
+        fs::create_dir_all(proc.join("11")).unwrap();
+        fs::create_dir_all(proc.join("13")).unwrap();
+        for (number, pid) in [(1, "11\n"), (2, "12\n"), (3, "13\n")] {
+            fs::write(run.join(format!("pids/holder{number}")), pid).unwrap();
+        }
+        assert_eq!(nodes_alive(&run, &proc), 2);
+        fs::write(run.join("pids/holder1"), "").unwrap();
+        assert_eq!(nodes_alive(&run, &proc), 1);
+    }
+
+    /// Scripts that note what they were asked for.
+    fn scripts(dir: &Path, up: &str) -> Scripts {
+        use std::os::unix::fs::PermissionsExt;
+        let script = format!("#!/bin/sh\necho \"$@\" >> {}/asked\ncase $1 in up) {up};; esac\n", dir.display());
+        let path = dir.join("cluster");
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        Scripts::new(dir, dir.join("state")).unwrap()
+    }
+
+    fn asked(dir: &Path) -> String {
+        fs::read_to_string(dir.join("asked")).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_cluster_goes_down_also_when_it_did_not_come_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::catch().unwrap();
+        let scripts = scripts(dir.path(), "exit 1");
+        assert!(Lab::up(&scripts, 3, true, &interrupt).is_err());
+        assert_eq!(asked(dir.path()), "up 3\ndown\n");
+    }
+
+    #[test]
+    fn a_cluster_that_is_kept_stays_and_one_that_was_there_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let interrupt = Interrupt::catch().unwrap();
+        let scripts = scripts(dir.path(), "exit 0");
+        drop(Lab::up(&scripts, 1, true, &interrupt).unwrap());
+        assert_eq!(asked(dir.path()), "up 1\n");
+        let pids = dir.path().join("state/run/pids");
+        fs::create_dir_all(&pids).unwrap();
+        fs::write(pids.join("holder1"), std::process::id().to_string()).unwrap();
+        drop(Lab::up(&scripts, 1, false, &interrupt).unwrap());
+        assert_eq!(asked(dir.path()), "up 1\n");
+        // Its processes are gone: what is left is cleared away first.
+        fs::write(pids.join("holder1"), "").unwrap();
+        drop(Lab::up(&scripts, 1, false, &interrupt).unwrap());
+        assert_eq!(asked(dir.path()), "up 1\ndown\nup 1\ndown\n");
+    }
+}

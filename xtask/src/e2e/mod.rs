@@ -1,0 +1,82 @@
+//! `cargo xtask e2e`: the tests against a real cluster (docs/e2e.md).
+
+mod interrupt;
+mod lab;
+mod options;
+mod place;
+mod suite;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(crate) use options::Options;
+
+use crate::error::Error;
+use crate::image;
+use crate::paths::Workspace;
+use crate::process;
+use crate::report::say;
+use interrupt::Interrupt;
+use lab::Lab;
+use options::Round;
+use place::{Place, Surroundings};
+use suite::Suite;
+
+/// Runs all rounds; the first that fails ends it, and its exit code is ours.
+pub(crate) fn e2e(workspace: &Workspace, options: &Options) -> Result<ExitCode, Error> {
+    match Place::choose(&Surroundings::look(workspace)?)? {
+        Place::Nowhere(reason) => {
+            say(format_args!("e2e SKIPPED: {reason}"));
+            Ok(ExitCode::SUCCESS)
+        }
+        Place::Given { kubeconfig, image, binary } => given(workspace, options, kubeconfig, image, binary),
+        Place::Lab { scripts, state } => in_lab(workspace, options, &scripts, state),
+    }
+}
+
+/// Against a cluster that is not ours: its nodes are what they are, and the tests look how many there are.
+fn given(
+    workspace: &Workspace,
+    options: &Options,
+    kubeconfig: PathBuf,
+    image: String,
+    binary: Option<PathBuf>,
+) -> Result<ExitCode, Error> {
+    let binary = match binary {
+        Some(binary) => binary,
+        None => {
+            // The program carries the modules.
+            crate::tasks::setup(workspace)?;
+            process::run_talkative(process::cargo_locked(workspace.root(), "build").args(["-p", "plumbline"]))?;
+            workspace.target().join("debug/plumbline")
+        }
+    };
+    let suite = Suite::build(workspace, image, binary)?;
+    let interrupt = Interrupt::catch()?;
+    suite.run(&interrupt, None, &Round::ALL, Some(&kubeconfig), options)
+}
+
+/// Against a cluster on this machine, put up for it.
+fn in_lab(
+    workspace: &Workspace,
+    options: &Options,
+    scripts: &std::path::Path,
+    state: PathBuf,
+) -> Result<ExitCode, Error> {
+    // All that can be built is built before there is a cluster that would compete with it, and outside its network.
+    let built = image::make(workspace, &image::Options::default())?;
+    let suite = Suite::build(workspace, built.name, built.binary)?;
+    let interrupt = Interrupt::catch()?;
+    let scripts = lab::Scripts::new(scripts, state)?;
+    scripts.build(&interrupt)?;
+    for round in options.rounds() {
+        say(format_args!("e2e: {round}"));
+        let lab = Lab::up(&scripts, round.nodes, options.keep, &interrupt)?;
+        lab.load(&built.archive, &interrupt)?;
+        let code = suite.run(&interrupt, Some(&lab), &round, None, options)?;
+        if code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

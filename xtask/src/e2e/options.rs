@@ -1,0 +1,133 @@
+//! The arguments of `e2e`, and the rounds that follow from them.
+
+use std::ffi::OsString;
+use std::fmt;
+
+use crate::error::Error;
+
+/// Tests in this module of the suite need several nodes.
+const OF_SEVERAL_NODES: &str = "nodes::";
+
+/// Which clusters, and what of the suite.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// How many nodes; without it, a round with one, and one with three for the tests that need them.
+    nodes: Option<u32>,
+    /// Whether a cluster that was put up stays.
+    pub(crate) keep: bool,
+    /// For the test binary.
+    pub(crate) args: Vec<OsString>,
+}
+
+/// One cluster, and the tests that are run against it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Round {
+    /// How many nodes it has.
+    pub(crate) nodes: u32,
+    tests: Tests,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tests {
+    All,
+    OfOneNode,
+    OfSeveralNodes,
+}
+
+impl Round {
+    /// All tests, wherever they are run.
+    pub(crate) const ALL: Self = Self { nodes: 1, tests: Tests::All };
+
+    /// Arguments for the test binary that choose the tests.
+    pub(crate) fn filter(&self) -> &'static [&'static str] {
+        match self.tests {
+            Tests::All => &[],
+            Tests::OfOneNode => &["--skip", OF_SEVERAL_NODES],
+            Tests::OfSeveralNodes => &[OF_SEVERAL_NODES],
+        }
+    }
+}
+
+impl fmt::Display for Round {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tests = match self.tests {
+            Tests::All => "all tests",
+            Tests::OfOneNode => "tests that need one node",
+            Tests::OfSeveralNodes => "tests that need several nodes",
+        };
+        write!(f, "{tests}, nodes: {}", self.nodes)
+    }
+}
+
+impl Options {
+    /// `[--nodes 1|3] [--keep] [-- ARGS…]`.
+    pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
+        let mut options = Self::default();
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            match arg.to_str() {
+                Some("--") => {
+                    options.args = args.collect();
+                    break;
+                }
+                Some("--keep") => options.keep = true,
+                Some("--nodes") => options.nodes = Some(nodes(args.next().as_ref().and_then(|value| value.to_str()))?),
+                Some(text) if text.starts_with("--nodes=") => {
+                    options.nodes = Some(nodes(text.strip_prefix("--nodes="))?)
+                }
+                _ => return Err(Error::Usage(format!("`e2e` does not take the argument `{}`", arg.display()))),
+            }
+        }
+        if options.keep && options.nodes.is_none() {
+            return Err(Error::Usage("`--keep` needs `--nodes`: only one cluster can stay".to_owned()));
+        }
+        Ok(options)
+    }
+
+    /// What is to be done, in order.
+    pub(crate) fn rounds(&self) -> Vec<Round> {
+        match self.nodes {
+            Some(1) => vec![Round { nodes: 1, tests: Tests::OfOneNode }],
+            Some(nodes) => vec![Round { nodes, tests: Tests::All }],
+            None => vec![Round { nodes: 1, tests: Tests::OfOneNode }, Round { nodes: 3, tests: Tests::OfSeveralNodes }],
+        }
+    }
+}
+
+fn nodes(value: Option<&str>) -> Result<u32, Error> {
+    match value {
+        Some("1") => Ok(1),
+        Some("3") => Ok(3),
+        _ => Err(Error::Usage(format!("`--nodes` is 1 or 3, not `{}`", value.unwrap_or_default()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, Error> {
+        Options::parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn one_node_first_and_three_only_for_what_needs_them() {
+        let rounds = |line: &str| parse(line).unwrap().rounds().iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(rounds(""), ["tests that need one node, nodes: 1", "tests that need several nodes, nodes: 3"]);
+        assert_eq!(rounds("--nodes 1"), ["tests that need one node, nodes: 1"]);
+        assert_eq!(rounds("--nodes=3 --keep"), ["all tests, nodes: 3"]);
+    }
+
+    #[test]
+    fn the_rest_is_for_the_tests() {
+        assert_eq!(parse("--nodes 1 -- --nocapture run").unwrap().args, ["--nocapture", "run"]);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_by_name() {
+        for (line, told) in [("--nodes 2", "`2`"), ("--nodes", "`--nodes`"), ("now", "`now`"), ("--keep", "`--keep`")] {
+            let error = parse(line).unwrap_err().to_string();
+            assert!(error.contains(told), "{line}: {error}");
+        }
+    }
+}

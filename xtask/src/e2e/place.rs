@@ -1,0 +1,135 @@
+//! Where the tests can be run: a cluster that is given, one that this machine can put up, or nowhere.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::Error;
+use crate::paths::Workspace;
+use crate::process;
+
+/// Where the scripts of a test cluster are looked for, from the checkout.
+const SCRIPTS: &str = "../shared/testcluster";
+/// What the folder must have.
+const PARTS: [&str; 2] = ["build", "cluster"];
+
+/// What there is around the checkout.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings {
+    kubeconfig: Option<OsString>,
+    image: Option<OsString>,
+    binary: Option<OsString>,
+    /// The folder that was named for the scripts.
+    named: Option<PathBuf>,
+    /// The folder with the scripts, if they are there.
+    scripts: Option<PathBuf>,
+    root: bool,
+    state: Option<PathBuf>,
+}
+
+impl Surroundings {
+    pub(crate) fn look(workspace: &Workspace) -> Result<Self, Error> {
+        let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let named = set("PLUMBLINE_TESTCLUSTER").map(PathBuf::from);
+        let folder = named.clone().unwrap_or_else(|| workspace.root().join(SCRIPTS));
+        let there = PARTS.iter().all(|part| folder.join(part).is_file());
+        Ok(Self {
+            kubeconfig: set("PLUMBLINE_E2E_KUBECONFIG"),
+            image: set("PLUMBLINE_E2E_IMAGE"),
+            binary: set("PLUMBLINE_E2E_BINARY"),
+            named,
+            scripts: there.then_some(folder),
+            root: process::output(Command::new("id").arg("-u"))?.trim() == "0",
+            // As the scripts themselves find it.
+            state: set("TESTCLUSTER")
+                .map(PathBuf::from)
+                .or_else(|| set("HOME").map(|home| Path::new(&home).join(".cache/plumbline-testcluster"))),
+        })
+    }
+}
+
+/// The choice.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A cluster that is there, and an image that it can pull.
+    Given { kubeconfig: PathBuf, image: String, binary: Option<PathBuf> },
+    /// A cluster of this machine, by its scripts.
+    Lab { scripts: PathBuf, state: PathBuf },
+    /// Not here, and why.
+    Nowhere(String),
+}
+
+impl Place {
+    /// What is given wins. Half of it is a mistake: nobody names a cluster to have the tests skipped.
+    pub(crate) fn choose(around: &Surroundings) -> Result<Self, Error> {
+        match (&around.kubeconfig, &around.image) {
+            (Some(kubeconfig), Some(image)) => {
+                return Ok(Self::Given {
+                    kubeconfig: kubeconfig.into(),
+                    image: image.to_string_lossy().into_owned(),
+                    binary: around.binary.as_ref().map(PathBuf::from),
+                });
+            }
+            (Some(_), None) => {
+                return Err(Error::Usage(
+                    "PLUMBLINE_E2E_KUBECONFIG names a cluster, but PLUMBLINE_E2E_IMAGE no image that it can pull"
+                        .to_owned(),
+                ));
+            }
+            (None, _) => {}
+        }
+        match (&around.scripts, &around.named) {
+            (Some(_), _) if !around.root => Ok(Self::Nowhere(
+                "a cluster on this machine needs namespaces of the kernel, which only root can make".to_owned(),
+            )),
+            (Some(scripts), _) => match &around.state {
+                Some(state) => Ok(Self::Lab { scripts: scripts.clone(), state: state.clone() }),
+                None => Err(Error::NoCache),
+            },
+            (None, Some(named)) => {
+                Err(Error::Usage(format!("PLUMBLINE_TESTCLUSTER: `{}` has no `build` and `cluster`", named.display())))
+            }
+            (None, None) => Ok(Self::Nowhere(format!(
+                "there is no cluster: neither PLUMBLINE_E2E_KUBECONFIG (with PLUMBLINE_E2E_IMAGE) is set, nor are there scripts \
+                 for one in `{SCRIPTS}` or PLUMBLINE_TESTCLUSTER"
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> Surroundings {
+        Surroundings { scripts: Some("/s".into()), root: true, state: Some("/state".into()), ..Surroundings::default() }
+    }
+
+    #[test]
+    fn a_given_cluster_wins() {
+        let around = Surroundings { kubeconfig: Some("/k".into()), image: Some("i:1".into()), ..machine() };
+        let place = Place::choose(&around).unwrap();
+        assert_eq!(place, Place::Given { kubeconfig: "/k".into(), image: "i:1".into(), binary: None });
+        let place = Place::choose(&machine()).unwrap();
+        assert_eq!(place, Place::Lab { scripts: "/s".into(), state: "/state".into() });
+    }
+
+    #[test]
+    fn what_was_asked_for_by_halves_is_not_skipped() {
+        let around = Surroundings { kubeconfig: Some("/k".into()), ..machine() };
+        assert!(Place::choose(&around).unwrap_err().to_string().contains("PLUMBLINE_E2E_IMAGE"));
+        let around = Surroundings { named: Some("/n".into()), scripts: None, ..machine() };
+        assert!(Place::choose(&around).unwrap_err().to_string().contains("`/n`"));
+    }
+
+    #[test]
+    fn a_skip_says_why() {
+        let why = |around: Surroundings| match Place::choose(&around).unwrap() {
+            Place::Nowhere(reason) => reason,
+            place => panic!("{place:?}"),
+        };
+        assert!(why(Surroundings::default()).contains("PLUMBLINE_E2E_KUBECONFIG"));
+        assert!(why(Surroundings { root: false, ..machine() }).contains("root"));
+    }
+}

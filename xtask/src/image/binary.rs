@@ -1,0 +1,93 @@
+//! The binary for the image: one that needs nothing beside it.
+
+use std::env::consts;
+use std::path::PathBuf;
+
+use crate::error::Error;
+use crate::paths::Workspace;
+use crate::report::say;
+use crate::{process, tasks};
+
+/// What the binary is built for: this machine. (`deploy/Containerfile` is the way to the others.)
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Platform {
+    /// As Rust calls it.
+    triple: &'static str,
+    /// As image configurations call it.
+    pub(crate) architecture: &'static str,
+}
+
+impl Platform {
+    /// The one that this program was built for.
+    pub(crate) fn of_this_machine() -> Result<Self, Error> {
+        match (consts::OS, consts::ARCH) {
+            ("linux", "x86_64") => Ok(Self { triple: "x86_64-unknown-linux-gnu", architecture: "amd64" }),
+            ("linux", "aarch64") => Ok(Self { triple: "aarch64-unknown-linux-gnu", architecture: "arm64" }),
+            (os, arch) => Err(Error::unexpected(format!(
+                "an image cannot be made on {os}/{arch}: `deploy/Containerfile` builds it with a container engine"
+            ))),
+        }
+    }
+}
+
+/// Builds it. Into a target directory of its own: with other flags, everything is compiled anew.
+pub(crate) fn build(workspace: &Workspace, platform: Platform, optimised: bool) -> Result<PathBuf, Error> {
+    tasks::setup(workspace)?;
+    say("building the static binary");
+    let mut cargo = process::cargo_locked(workspace.root(), "build");
+    // With `--target`, these flags leave build scripts and macros alone, which cannot be static.
+    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    cargo.args(["--release", "-p", "plumbline", "--target", platform.triple, "--target-dir"]).arg(workspace.image());
+    if !optimised {
+        // Most of the time of a release build, for a few percent.
+        cargo.args(["--config", "profile.release.lto=\"off\""]);
+    }
+    process::run_talkative(&mut cargo)?;
+    Ok(workspace.image().join(platform.triple).join("release/plumbline"))
+}
+
+/// Whether a binary starts without a loader: an ELF file of 64 bits, least byte first, that names no interpreter.
+pub(crate) fn is_static(elf: &[u8]) -> bool {
+    /// The kind of program header that names the loader.
+    const PT_INTERP: u32 = 3;
+    let u16_at = |at: usize| elf.get(at..at + 2).and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
+    let u32_at = |at: usize| elf.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_le_bytes);
+    let u64_at = |at: usize| elf.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+    if !elf.starts_with(b"\x7fELF\x02\x01") {
+        return false;
+    }
+    let (Some(table), Some(size), Some(count)) = (u64_at(0x20), u16_at(0x36), u16_at(0x38)) else { return false };
+    (0..u64::from(count)).all(|header| {
+        let at = table.checked_add(header * u64::from(size)).and_then(|at| usize::try_from(at).ok());
+        at.and_then(u32_at).is_some_and(|kind| kind != PT_INTERP)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_binary_with_a_loader_is_told_from_one_without() {
+        let mut elf = vec![0; 0x40 + 0x38];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        elf[0x20] = 0x40;
+        elf[0x36] = 0x38;
+        elf[0x38] = 1;
+        elf[0x40] = 1;
+        assert!(is_static(&elf));
+        elf[0x40] = 3;
+        assert!(!is_static(&elf));
+        // A header that is not there.
+        elf[0x38] = 2;
+        elf[0x40] = 1;
+        assert!(!is_static(&elf));
+        assert!(!is_static(b"#!/bin/sh\n") && !is_static(b"\x7fELF\x02\x01"));
+    }
+
+    #[test]
+    fn this_very_program_needs_a_loader() {
+        let me = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert!(!is_static(&me));
+    }
+}

@@ -1,0 +1,83 @@
+//! `cargo xtask image`: the container image, made without a container engine.
+//!
+//! A static binary, a layer with the few files that every process expects, and an archive in the layout of the OCI image
+//! specification. The same input gives the same bytes.
+
+mod binary;
+mod layer;
+mod layout;
+mod options;
+mod reference;
+mod system;
+mod tree;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(crate) use binary::build;
+pub(crate) use options::Options;
+use reference::Reference;
+
+use crate::error::Error;
+use crate::paths::Workspace;
+use crate::report::say;
+
+/// Larger than this, compressed, and an image is worth a look: every node of a cluster pulls it.
+const EXPECTED_SIZE: u64 = 40 << 20;
+
+/// What was written.
+#[derive(Debug)]
+pub(crate) struct Built {
+    /// The archive.
+    pub(crate) archive: PathBuf,
+    /// By which name an engine that loads it knows it.
+    pub(crate) name: String,
+    /// The binary in it.
+    pub(crate) binary: PathBuf,
+}
+
+/// Builds the image and says what it is; the archive's path goes to stdout.
+pub(crate) fn image(workspace: &Workspace, options: &Options) -> Result<(), Error> {
+    let built = make(workspace, options)?;
+    println!("{}", built.archive.display());
+    Ok(())
+}
+
+/// Builds the image.
+pub(crate) fn make(workspace: &Workspace, options: &Options) -> Result<Built, Error> {
+    let reference = Reference::parse(options.tag())?;
+    let platform = binary::Platform::of_this_machine()?;
+    let binary = match &options.binary {
+        Some(path) => path.clone(),
+        None => build(workspace, platform, options.optimised)?,
+    };
+    let bytes = fs::read(&binary).map_err(Error::io("read the binary", &binary))?;
+    if !binary::is_static(&bytes) {
+        return Err(Error::unexpected(format!(
+            "`{}` is no static binary: in an image that has nothing beside it, it would not start",
+            binary.display()
+        )));
+    }
+    let image = layout::Image::new(platform.architecture, vec![system::files(), system::program(bytes)])?;
+    let archive = options.output.clone().unwrap_or_else(|| workspace.image().join("plumbline.tar"));
+    write(&archive, &image.archive(&reference)?)?;
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    let size = image.size();
+    say(format_args!("image {} ({}), {:.1} MiB compressed", reference.full(), image.digest(), mib(size)));
+    if size > EXPECTED_SIZE {
+        say(format_args!("warning: it is larger than {:.0} MiB", mib(EXPECTED_SIZE)));
+    }
+    Ok(Built { archive, name: reference.full(), binary })
+}
+
+/// Whoever loads the archive meanwhile sees the old one or the new one.
+fn write(archive: &Path, bytes: &[u8]) -> Result<(), Error> {
+    if let Some(dir) = archive.parent().filter(|dir| !dir.as_os_str().is_empty()) {
+        fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
+    }
+    let mut partial = archive.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    fs::write(&partial, bytes).map_err(Error::io("write", &partial))?;
+    fs::rename(&partial, archive).map_err(Error::io("write", archive))
+}

@@ -1,0 +1,88 @@
+//! The arguments of `image`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::error::Error;
+
+/// The name of the image if no other is asked for: one that no registry has, so that nobody takes another for it.
+const DEFAULT_TAG: &str = concat!("localhost/plumbline:v", env!("CARGO_PKG_VERSION"));
+
+/// What to build, and where to.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// Where the archive goes; without it, `target/image/plumbline.tar`.
+    pub(crate) output: Option<PathBuf>,
+    /// Whether the binary is linked as in a release.
+    pub(crate) optimised: bool,
+    /// A static binary that is there already.
+    pub(crate) binary: Option<PathBuf>,
+    tag: Option<String>,
+}
+
+impl Options {
+    /// `[--output FILE] [--tag NAME] [--optimised] [--binary FILE]`, with a space or `=` before values.
+    pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
+        let mut options = Self::default();
+        let mut args = args.into_iter();
+        while let Some(arg) = args.next() {
+            let Some(text) = arg.to_str() else { return Err(unknown(&arg)) };
+            let (name, inline) = match text.split_once('=') {
+                Some((name, value)) => (name, Some(OsString::from(value))),
+                None => (text, None),
+            };
+            let name = name.to_owned();
+            let mut value = || {
+                inline
+                    .clone()
+                    .or_else(|| args.next())
+                    .filter(|value| !value.is_empty())
+                    .ok_or_else(|| Error::Usage(format!("`{name}` of `image` needs a value")))
+            };
+            match name.as_str() {
+                "--output" => options.output = Some(value()?.into()),
+                "--binary" => options.binary = Some(value()?.into()),
+                "--tag" => options.tag = Some(value()?.to_string_lossy().into_owned()),
+                "--optimised" if inline.is_none() => options.optimised = true,
+                _ => return Err(unknown(&arg)),
+            }
+        }
+        Ok(options)
+    }
+
+    /// The name of the image.
+    pub(crate) fn tag(&self) -> &str {
+        self.tag.as_deref().unwrap_or(DEFAULT_TAG)
+    }
+}
+
+fn unknown(arg: &OsString) -> Error {
+    Error::Usage(format!("`image` does not take the argument `{}`", arg.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, Error> {
+        Options::parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn values_stand_behind_a_space_or_a_sign() {
+        let options = parse("--output a.tar --tag=localhost/x:1 --optimised").unwrap();
+        assert_eq!((options.output.as_deref(), options.tag()), (Some("a.tar".as_ref()), "localhost/x:1"));
+        assert!(options.optimised);
+        assert_eq!(parse("").unwrap().tag(), DEFAULT_TAG);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused_by_name() {
+        for (line, told) in
+            [("--tag", "`--tag`"), ("--output=", "`--output`"), ("now", "`now`"), ("--optimised=1", "optimised")]
+        {
+            let error = parse(line).unwrap_err().to_string();
+            assert!(error.contains(told), "{line}: {error}");
+        }
+    }
+}

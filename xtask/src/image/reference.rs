@@ -1,0 +1,90 @@
+//! The name of an image.
+
+use crate::error::Error;
+
+/// Where images without a registry in their name come from, as container engines read them.
+const DEFAULT_REGISTRY: &str = "docker.io";
+/// In which part of it those without a folder are.
+const DEFAULT_FOLDER: &str = "library";
+/// The tag of a name that has none.
+const DEFAULT_TAG: &str = "latest";
+/// The longest tag that the distribution specification allows.
+const MAX_TAG: usize = 128;
+
+/// A name with everything that engines fill in: kubelets look for the full name only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reference {
+    repository: String,
+    tag: String,
+}
+
+impl Reference {
+    /// Reads `[REGISTRY/]PATH[:TAG]`.
+    pub(crate) fn parse(text: &str) -> Result<Self, Error> {
+        let wrong =
+            || Error::Usage(format!("`{text}` is not the name of an image, such as `registry.example/plumbline:v1`"));
+        let (path, tag) = match text.rsplit_once(':') {
+            // A colon before a slash is the one of a registry's port.
+            Some((path, tag)) if !tag.contains('/') => (path, tag),
+            _ => (text, DEFAULT_TAG),
+        };
+        let mut parts: Vec<&str> = path.split('/').collect();
+        let is_registry = |part: &str| part.contains(['.', ':']) || part == "localhost";
+        if !parts.first().is_some_and(|first| parts.len() > 1 && is_registry(first)) {
+            if parts.len() == 1 {
+                parts.insert(0, DEFAULT_FOLDER);
+            }
+            parts.insert(0, DEFAULT_REGISTRY);
+        }
+        let [registry, folders @ ..] = parts.as_slice() else { return Err(wrong()) };
+        let allowed = |text: &str, more: &str| {
+            !text.is_empty()
+                && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+        };
+        let lower = |text: &str| !text.contains(|c: char| c.is_ascii_uppercase());
+        let good = allowed(registry, ".-:")
+            && !folders.is_empty()
+            && folders.iter().all(|folder| allowed(folder, "._-") && lower(folder))
+            && allowed(tag, "._-")
+            && tag.len() <= MAX_TAG;
+        if !good {
+            return Err(wrong());
+        }
+        Ok(Self { repository: parts.join("/"), tag: tag.to_owned() })
+    }
+
+    /// Registry, path and tag.
+    pub(crate) fn full(&self) -> String {
+        format!("{}:{}", self.repository, self.tag)
+    }
+
+    /// The tag alone.
+    pub(crate) fn tag(&self) -> &str {
+        &self.tag
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_filled_in_as_engines_do_it() {
+        for (text, full) in [
+            ("localhost/plumbline:v1", "localhost/plumbline:v1"),
+            ("plumbline", "docker.io/library/plumbline:latest"),
+            ("me/plumbline:e2e", "docker.io/me/plumbline:e2e"),
+            ("registry.example:5000/a/b", "registry.example:5000/a/b:latest"),
+        ] {
+            assert_eq!(Reference::parse(text).unwrap().full(), full);
+        }
+    }
+
+    #[test]
+    fn what_no_engine_takes_is_refused() {
+        for text in ["", "UPPER", "a//b", "a:", "a b", "localhost/", "a:-", "../x", "a@sha256:00"] {
+            assert!(Reference::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What is in the image: hardly more than the binary.
+
+use std::fs;
+
+use super::tree::{Node, Tree};
+
+/// Where the authorities that this machine trusts are: those of the image, if there are any. A cluster's API server is trusted by its own.
+const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
+/// Home is the one place that any user may write to: what is compiled once is cached there.
+const PASSWD: &str = "root:x:0:0:root:/root:/sbin/nologin\n\
+                      nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\n\
+                      nonroot:x:65532:65532:nonroot:/tmp:/sbin/nologin\n";
+const GROUP: &str = "root:x:0:\nnogroup:x:65534:\nnonroot:x:65532:\n";
+/// Where names are looked up: without it, the C library has its own idea.
+const NSSWITCH: &str = "passwd: files\ngroup: files\nhosts: files dns\n";
+
+/// The layer that hardly ever changes.
+pub(crate) fn files() -> Tree {
+    with_authorities(fs::read(AUTHORITIES).ok())
+}
+
+fn with_authorities(authorities: Option<Vec<u8>>) -> Tree {
+    let text = |text: &str| Node::File { mode: 0o644, bytes: text.as_bytes().to_vec() };
+    let mut tree = Tree::from([
+        ("etc".to_owned(), Node::Directory { mode: 0o755 }),
+        ("etc/group".to_owned(), text(GROUP)),
+        ("etc/nsswitch.conf".to_owned(), text(NSSWITCH)),
+        ("etc/passwd".to_owned(), text(PASSWD)),
+        ("tmp".to_owned(), Node::Directory { mode: 0o1777 }),
+    ]);
+    if let Some(bytes) = authorities {
+        tree.insert("etc/ssl".to_owned(), Node::Directory { mode: 0o755 });
+        tree.insert("etc/ssl/certs".to_owned(), Node::Directory { mode: 0o755 });
+        tree.insert(AUTHORITIES.trim_start_matches('/').to_owned(), Node::File { mode: 0o644, bytes });
+    }
+    tree
+}
+
+/// The layer with the binary. It stands where other tools call it, by the name that they know; ours is a link.
+pub(crate) fn program(bytes: Vec<u8>) -> Tree {
+    Tree::from([
+        ("plumbline".to_owned(), Node::Link { target: "sonobuoy".to_owned() }),
+        ("sonobuoy".to_owned(), Node::File { mode: 0o755, bytes }),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn authorities_are_there_if_this_machine_has_some() {
+        assert!(!with_authorities(None).contains_key("etc/ssl"));
+        let tree = with_authorities(Some(b"PEM".to_vec()));
+        assert!(tree.contains_key("etc/ssl/certs/ca-certificates.crt") && tree.contains_key("etc/ssl/certs"));
+    }
+}
