@@ -25,6 +25,7 @@ const BATCH: usize = 5;
 
 /// Annotates until `stop` is cancelled. Trouble is logged and never ends it, unless the account may not do this.
 pub(super) async fn annotate(options: &PublishOptions, state: &State, stop: &CancellationToken) {
+    // Large, because the watcher is: not a part of every future above it.
     stop.run_until_cancelled(Box::pin(work(options, state))).await;
 }
 
