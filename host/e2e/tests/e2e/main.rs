@@ -7,6 +7,7 @@
 
 mod bed;
 mod diagnosis;
+mod faults;
 mod image;
 mod nodes;
 mod plugin;

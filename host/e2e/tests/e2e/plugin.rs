@@ -9,12 +9,14 @@ pub(crate) struct Plugin {
     driver: &'static str,
     format: &'static str,
     args: Vec<String>,
+    image: Option<&'static str>,
+    selector: Option<(&'static str, &'static str)>,
 }
 
 impl Plugin {
     /// Once per cluster.
     pub(crate) fn job(name: &str) -> Self {
-        Self { name: name.to_owned(), driver: "Job", format: "junit", args: Vec::new() }
+        Self { name: name.to_owned(), driver: "Job", format: "junit", args: Vec::new(), image: None, selector: None }
     }
 
     /// Once per node. It stays when it is done: its pod would be started again.
@@ -34,6 +36,18 @@ impl Plugin {
         self.args(&["--format", format])
     }
 
+    /// Another image than the one under test.
+    pub(crate) fn image(mut self, image: &'static str) -> Self {
+        self.image = Some(image);
+        self
+    }
+
+    /// Only on nodes with this label.
+    pub(crate) fn on(mut self, key: &'static str, value: &'static str) -> Self {
+        self.selector = Some((key, value));
+        self
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -42,13 +56,17 @@ impl Plugin {
     pub(crate) fn definition(&self, image: &str) -> String {
         let spec = json!({
             "name": "plugin",
-            "image": image,
+            "image": self.image.unwrap_or(image),
             "imagePullPolicy": "IfNotPresent",
             "command": ["/sonobuoy", "test-plugin"],
             "args": self.args,
             "volumeMounts": [{"name": "results", "mountPath": "/tmp/sonobuoy/results"}],
         });
         let config = json!({"driver": self.driver, "plugin-name": self.name, "result-format": self.format});
-        json!({"sonobuoy-config": config, "spec": spec}).to_string()
+        let mut definition = json!({"sonobuoy-config": config, "spec": spec});
+        if let Some((key, value)) = self.selector {
+            definition["podSpec"] = json!({"nodeSelector": {key: value}, "restartPolicy": "Never", "containers": []});
+        }
+        definition.to_string()
     }
 }

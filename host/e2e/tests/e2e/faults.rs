@@ -1,0 +1,131 @@
+//! Bad days: what keeps results from arriving becomes a result, and what was there stays.
+
+use std::fs;
+use std::pin::pin;
+
+use futures_util::StreamExt;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::DeleteParams;
+use kube::runtime::{WatchStreamExt, watcher};
+use serde_json::{Value, json};
+
+use crate::bed::Bed;
+use crate::plugin::Plugin;
+use crate::settings::loudly;
+
+/// Short periods of grace: what is tested is that they end, not that they are long.
+fn impatient(bed: &Bed) -> &'static str {
+    let graces = json!({"ImagePull": 5, "Unschedulable": 5, "PodGone": 5, "NoResult": 10, "NoPod": 20, "NodeGone": 20});
+    fs::write(bed.path("config.json"), json!({"Plumbline": {"Graces": graces}}).to_string()).unwrap();
+    "config.json"
+}
+
+/// The one error of a plugin, out of the archive.
+fn error(bed: &Bed, archive: &str, plugin: &str) -> Value {
+    let tree = bed.plumbline(&["results", archive, "-p", plugin, "-o", "json"]).json();
+    let tree = tree.as_array().map_or(&tree, |all| &all[0]);
+    tree["items"][0].clone()
+}
+
+fn retrieve(bed: &Bed) -> String {
+    bed.command("retrieve", &[]).expect(0).out.lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn images_that_are_not_there_and_nodes_that_do_not_fit_are_named() {
+    let Some(bed) = Bed::new("named") else { return };
+    let config = impatient(&bed);
+    let plugins = [
+        Plugin::job("no-image").image("localhost/there-is-no-such-image:1"),
+        Plugin::job("no-node").on("no-node-has", "this"),
+        Plugin::job("good"),
+    ];
+    bed.run(&plugins, &["--config", config, "--wait"]).expect(3);
+    let archive = retrieve(&bed);
+
+    let no_image = error(&bed, &archive, "no-image");
+    let sentence = no_image["name"].as_str().unwrap();
+    assert!(sentence.contains("localhost/there-is-no-such-image:1") && sentence.contains("pulled"), "{sentence}");
+    assert!(!no_image["details"]["events"].is_null() && !no_image["details"]["pod"].is_null(), "{no_image}");
+    let no_node = error(&bed, &archive, "no-node");
+    assert!(no_node["name"].as_str().unwrap().contains("could not be scheduled"), "{no_node}");
+    assert_eq!(error(&bed, &archive, "good")["status"], "passed");
+}
+
+#[test]
+fn a_pod_that_is_deleted_is_an_error_and_not_a_timeout() {
+    let Some(bed) = Bed::new("deleted") else { return };
+    let config = impatient(&bed);
+    bed.run(&[Plugin::job("hangs").args(&["--outcome=hang"])], &["--config", config]).expect(0);
+    let pods = bed.api::<Pod>();
+    let labelled = watcher::Config::default().labels("sonobuoy-plugin=hangs");
+    let name = bed.ask(async {
+        let mut seen = pin!(watcher(pods.clone(), labelled).applied_objects());
+        seen.next().await.unwrap().map(|pod| pod.metadata.name.unwrap())
+    });
+    bed.wait_for_pod(&name, |pod| crate::bed::phase(pod) == "Running");
+    let now = DeleteParams { grace_period_seconds: Some(0), ..DeleteParams::default() };
+    bed.ask(pods.delete(&name, &now));
+    bed.command("wait", &["--timeout", "3m"]).expect(3);
+    let error = error(&bed, &retrieve(&bed), "hangs");
+    assert_eq!(error["status"], "failed", "{error}");
+    assert!(error["name"].as_str().unwrap().contains(&name), "{error}");
+}
+
+#[test]
+fn a_plugin_without_a_done_file_is_sent_and_one_that_ran_out_of_time_leaves_what_it_had() {
+    let Some(bed) = Bed::new("late") else { return };
+    let plugins =
+        [Plugin::job("quiet").format("raw").args(&["--no-done"]), Plugin::job("endless").args(&["--outcome=hang"])];
+    bed.run(&plugins, &["--timeout", "40", "--wait"]).expect(3);
+    let archive = retrieve(&bed);
+    assert_eq!(error(&bed, &archive, "quiet")["status"], "passed");
+    assert_eq!(error(&bed, &archive, "endless")["status"], "timeout");
+}
+
+#[test]
+fn two_runs_side_by_side_and_no_third_beside_the_first() {
+    let (Some(one), Some(two)) = (Bed::new("one"), Bed::new("two")) else { return };
+    let slow = Plugin::job("slow").args(&["--after=15s"]);
+    one.run(std::slice::from_ref(&slow), &[]).expect(0);
+    let refused = one.run(std::slice::from_ref(&slow), &[]).expect(4);
+    assert!(refused.err.contains("plumbline delete"), "{refused:?}");
+    two.run(&[Plugin::job("quick")], &["--wait"]).expect(0);
+    two.command("delete", &["--wait", "--yes"]).expect(0);
+    one.command("wait", &["--timeout", "5m"]).expect(0);
+    assert!(one.exists() && !two.exists());
+}
+
+/// The process of the aggregator in this namespace, where the processes of nodes are seen from here.
+fn aggregator(bed: &Bed) -> Option<u32> {
+    let wanted = format!("SONOBUOY_NAMESPACE={}", bed.namespace());
+    fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let read =
+            |file: &str| String::from_utf8_lossy(&fs::read(entry.path().join(file)).unwrap_or_default()).into_owned();
+        let is_it = read("cmdline").contains("aggregator") && read("environ").split('\0').any(|one| one == wanted);
+        is_it.then_some(pid)
+    })
+}
+
+#[test]
+fn an_aggregator_that_is_killed_goes_on() {
+    let Some(bed) = Bed::new("killed") else { return };
+    bed.run(&[Plugin::job("slow").args(&["--after=20s"])], &[]).expect(0);
+    bed.wait_for_pod("sonobuoy", |pod| {
+        let status = pod.metadata.annotations.as_ref().and_then(|all| all.get("sonobuoy.hept.io/status"));
+        status.is_some_and(|status| status.contains("\"running\",\"result"))
+    });
+    let Some(pid) = aggregator(&bed) else {
+        loudly("SKIPPED killed: the processes of the cluster's nodes are not seen from here");
+        return;
+    };
+    assert!(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+    bed.command("wait", &["--timeout", "5m"]).expect(0);
+    let restarts = |pod: &Pod| {
+        let status = pod.status.as_ref().and_then(|status| status.container_statuses.clone()).unwrap_or_default();
+        status.iter().map(|container| container.restart_count).sum::<i32>()
+    };
+    assert_eq!(restarts(&bed.wait_for_pod("sonobuoy", |_| true)), 1);
+    assert_eq!(error(&bed, &retrieve(&bed), "slow")["status"], "passed");
+}
