@@ -17,6 +17,7 @@ mod local_run;
 mod lock;
 mod mirrors;
 mod modules;
+mod moto;
 mod paths;
 mod process;
 mod report;
