@@ -42,7 +42,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
     /// Create the objects of this manifest (`-`: standard input) instead of making one from plugins
-    #[arg(short, long = "file", value_name = "FILE", conflicts_with_all = ["plugins", "local", "resume"])]
+    #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with_all = ["plugins", "local", "resume"])]
     pub(crate) manifest: Option<PathBuf>,
     /// Follow the run until it has ended, at most for so many minutes; without a number, a day. On a terminal it is followed anyway
     #[arg(long, value_name = "MINUTES", num_args = 0..=1, require_equals = true, default_missing_value = "1440")]

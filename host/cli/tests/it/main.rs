@@ -14,6 +14,7 @@ mod plugins;
 mod process;
 mod reprocess;
 mod results;
+mod run_in_cluster;
 mod small;
 mod status;
 mod status_in_cluster;

@@ -62,9 +62,11 @@ pub struct HealthOf {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct ErrorSummary {
-    /// Like errors.
+    /// Like errors. Left out when there are none: the incumbent's `results` ends with a panic over a class without a file.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
-    /// Like warnings.
+    /// Like warnings. Left out when there are none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub warnings: BTreeMap<String, u64>,
 }
 
@@ -207,6 +209,12 @@ mod tests {
         let path = tree.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn a_class_without_a_file_is_left_out() {
+        let text = serde_json::to_string(&ErrorSummary::default()).unwrap();
+        assert_eq!(text, "{}");
     }
 
     #[test]

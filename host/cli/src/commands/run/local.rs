@@ -139,7 +139,7 @@ fn dispatcher(work: &WorkDir) -> Result<Arc<LocalDispatcher>, CliError> {
 
 fn remember(entry: &registry::Entry) {
     if let Err(error) = registry::remember(entry) {
-        tracing::warn!("the run cannot be remembered for `plumbline status`: {error}");
+        tracing::warn!("the run cannot be remembered for `plumbline status --local`: {error}");
     }
 }
 

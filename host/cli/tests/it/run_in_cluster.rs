@@ -1,0 +1,94 @@
+//! `run` against an API server: what it creates, what it refuses, what it only says.
+
+use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
+
+use crate::bed::{Bed, Done};
+
+const PLUGIN: &str =
+    "sonobuoy-config:\n  driver: Job\n  plugin-name: smoke\nspec:\n  name: plugin\n  image: example.org/smoke:v1\n";
+
+struct Cluster {
+    bed: Bed,
+    double: ApiDouble,
+}
+
+impl Cluster {
+    async fn new() -> Self {
+        let (bed, double) = (Bed::new(), ApiDouble::start().await.unwrap());
+        bed.write("kubeconfig", &double.kubeconfig());
+        bed.write("smoke.yaml", PLUGIN);
+        Self { bed, double }
+    }
+
+    /// A blocking call: the double answers on a thread of its own.
+    fn plumbline(&self, args: &[&str]) -> Done {
+        let kubeconfig = self.bed.path("kubeconfig");
+        let args: Vec<&str> = args.iter().copied().chain(["--kubeconfig", kubeconfig.to_str().unwrap()]).collect();
+        tokio::task::block_in_place(|| self.bed.plumbline(&args))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_created_once_and_a_second_one_refused() {
+    let cluster = Cluster::new().await;
+    let begun = cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(0);
+    assert!(begun.err.contains("plumbline wait -n sonobuoy"), "{}", begun.err);
+    let pod = cluster.double.get("pods", "sonobuoy", "sonobuoy").unwrap();
+    assert_eq!(pod["metadata"]["labels"]["sonobuoy-component"], "aggregator");
+    let plugins = cluster.double.get("configmaps", "sonobuoy", "sonobuoy-plugins-cm").unwrap();
+    assert!(plugins["data"]["plugin-0.yaml"].as_str().unwrap().contains("example.org/smoke:v1"));
+
+    let refused = cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(4);
+    assert!(refused.err.contains("there is a run in namespace `sonobuoy` already"), "{}", refused.err);
+    cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "other"]).expect(0);
+    assert!(cluster.double.get("pods", "other", "sonobuoy").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manifest_that_was_printed_is_created() {
+    let cluster = Cluster::new().await;
+    let manifest = cluster.plumbline(&["gen", "-p", "smoke.yaml", "-n", "audit"]).expect(0).out;
+    assert!(cluster.double.list("pods").is_empty());
+    cluster.bed.write("run.yaml", &manifest);
+    cluster.plumbline(&["run", "-f", "run.yaml"]).expect(0);
+    assert!(cluster.double.get("pods", "audit", "sonobuoy").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_creates_nothing() {
+    let cluster = Cluster::new().await;
+    let told = cluster.plumbline(&["run", "-p", "smoke.yaml", "--dry-run"]).expect(0);
+    assert!(told.err.contains("would create pod `sonobuoy` in namespace `sonobuoy`"), "{}", told.err);
+    assert!(told.err.contains("permission: "), "{}", told.err);
+    assert!(cluster.double.list("pods").is_empty() && cluster.double.list("configmaps").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_created_is_taken_back_when_the_rest_cannot_be() {
+    let cluster = Cluster::new().await;
+    cluster.double.fault(Fault {
+        method: Some("POST"),
+        path_contains: "/pods".to_owned(),
+        kind: FaultKind::Status { code: 403, message: "quota is used up".to_owned(), retry_after: None },
+        times: 1,
+    });
+    let failed = cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(4);
+    assert!(failed.err.contains("quota is used up") && failed.err.contains("pod `sonobuoy`"), "{}", failed.err);
+    for resource in ["configmaps", "serviceaccounts", "clusterroles", "namespaces"] {
+        let left = cluster.double.list(resource);
+        let ours = left.iter().filter(|object| object["metadata"]["name"].as_str().unwrap().contains("sonobuoy"));
+        assert_eq!(ours.count(), 0, "{resource}: {left:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_permission_is_told_before_anything_is_created() {
+    let cluster = Cluster::new().await;
+    cluster.double.deny("create", "clusterroles");
+    let refused = cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(4);
+    assert!(refused.err.contains("may not create clusterroles"), "{}", refused.err);
+    assert!(cluster.double.list("configmaps").is_empty());
+    // A run that needs no role for the whole cluster is not asked for one.
+    cluster.plumbline(&["run", "-p", "smoke.yaml", "--aggregator-permissions", "namespaceAdmin"]).expect(0);
+    assert!(cluster.double.list("clusterroles").is_empty());
+}
