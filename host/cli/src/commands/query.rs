@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use plumbline_core::RunId;
+use plumbline_core::{Config, RunId};
 use plumbline_kubernetes::query::{Progress, QueryOptions, Summary, survey_watched};
 use plumbline_kubernetes::{Cluster, ClusterError, names};
 
@@ -54,7 +54,8 @@ fn options(args: &QueryArgs) -> Result<QueryOptions, CliError> {
         Some(path) => {
             let unusable = || CliError::usage(format!("the configuration `{}` cannot be used", path.display()));
             let text = std::fs::read_to_string(path).map_err(|error| unusable().because(&error))?;
-            QueryOptions::from_config_json(&text).map_err(|error| unusable().because(&error))?
+            let config = Config::over_defaults(&text).map_err(|error| unusable().because(&error))?;
+            QueryOptions::from_config(&config, &config.namespace)
         }
     };
     // The configuration's namespace counts unless another one was asked for.

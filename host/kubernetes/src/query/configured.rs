@@ -47,4 +47,16 @@ mod tests {
         let asked = QueryOptions::from_config(&Config::default(), "sonobuoy");
         assert_eq!(asked, QueryOptions::default());
     }
+
+    #[test]
+    fn what_a_configuration_says_is_asked() {
+        let text = r#"{"filters":{"labelselector":"a=b"},"qps":2.5,"UUID":"id","querydir":"there",
+            "LIMITS":{"podlogs":{"sonobuoynamespace":false,"TailLines":7,"SinceTime":null}}}"#;
+        let config = Config::over_defaults(text).unwrap();
+        let mut expected = QueryOptions { label_selector: "a=b".to_owned(), qps: 2.5, ..QueryOptions::default() };
+        expected.directory = Some("there".into());
+        expected.pod_logs.own_namespace = false;
+        expected.pod_logs.tail_lines = Some(7);
+        assert_eq!(QueryOptions::from_config(&config, "sonobuoy"), expected);
+    }
 }

@@ -31,7 +31,7 @@ mod survey;
 mod throttle;
 
 pub use health::{ClusterHealth, ErrorSummary, HealthGroup, HealthOf, assess};
-pub use options::{ConfigError, PodLogOptions, QueryOptions};
+pub use options::{PodLogOptions, QueryOptions};
 pub use record::{Progress, QueryError, Summary};
 pub use survey::{survey, survey_watched};
 
