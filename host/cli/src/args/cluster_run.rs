@@ -60,7 +60,7 @@ pub(crate) struct ClusterRunArgs {
     /// Keep the run on a volume that outlives the aggregator's pod: `pvc:SIZE` or `pvc:SIZE:CLASS`
     #[arg(long, value_name = "pvc:SIZE[:CLASS]")]
     pub(crate) storage: Option<Storage>,
-    /// End the run with the first plugin that fails
+    /// End the run when names do not resolve in the cluster, or a worker cannot reach the aggregator
     #[arg(long)]
     pub(crate) fail_fast: bool,
     /// Send the archive to this URL at the end

@@ -108,7 +108,7 @@ fn ask(args: &GenManifestArgs) -> Result<Answers, CliError> {
     });
     match asked {
         Ok(answers) => Ok(answers),
-        Err(error) if named => Err(told(&error)),
+        Err(error) if named => Err(CliError::cluster(&error)),
         Err(error) => Ok(Answers { silence: Some(error.to_string()), ..Answers::default() }),
     }
 }
@@ -124,15 +124,6 @@ pub(crate) async fn serves_rbac(cluster: &Cluster) -> Result<bool, ClusterError>
     let groups = cluster.client().list_api_groups().await;
     let groups = groups.map_err(|error| ClusterError::api("ask the API server for its groups", &error))?;
     Ok(groups.groups.iter().any(|group| group.name == "rbac.authorization.k8s.io"))
-}
-
-fn told(error: &ClusterError) -> CliError {
-    let told = CliError::system(format!("failed to {}", error.what));
-    let told = told.because(&std::io::Error::other(error.cause.clone()));
-    match &error.hint {
-        Some(hint) => told.hint(hint.clone()),
-        None => told,
-    }
 }
 
 /// What a person should know who is about to apply it.

@@ -1,6 +1,5 @@
 //! What commands that talk to a cluster have in common.
 
-use std::io;
 use std::process::ExitCode;
 
 use plumbline_kubernetes::{Cluster, ClusterError};
@@ -21,11 +20,7 @@ pub(super) async fn connect(args: &ClusterArgs) -> Result<Cluster, ClusterError>
 
 /// What went wrong with the cluster, for a person.
 pub(super) fn explain(error: &ClusterError) -> CliError {
-    let told = CliError::system(format!("failed to {}", error.what)).because(&io::Error::other(error.cause.clone()));
-    match &error.hint {
-        Some(hint) => told.hint(hint),
-        None => told,
-    }
+    CliError::cluster(error)
 }
 
 /// Tells an error; the exit code, `strict` unless the incumbent's are wanted, then `compat`.

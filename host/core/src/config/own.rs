@@ -13,7 +13,7 @@ use crate::config::storage::Storage;
 pub struct Own {
     /// How long troubles may last.
     pub graces: Graces,
-    /// The run ends with the first plugin that fails.
+    /// The run ends when names do not resolve in the cluster, or a worker cannot reach the aggregator.
     pub fail_fast: bool,
     /// How the worker stands beside a Job plugin.
     pub native_sidecar: NativeSidecar,

@@ -77,7 +77,7 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
         let run = Box::pin(run(args, &config, id, &place, work, &publishing, &cancel));
         let ended = tokio::select! {
             ended = run => ended,
-            // The volume outlives this pod, and the run goes on in the next one: whatever runs is left running.
+            // The volume outlives this pod, and the run goes on in the next one: its end must not be written down as an interruption.
             () = left(&config, &cancel) => return Ok(ExitCode::from(TERMINATED)),
         };
         match ended {
