@@ -26,10 +26,11 @@ Work:
   image [--output FILE] [--tag NAME] [--optimised] [--binary FILE]
                   set up, build a static binary, and write an image archive that containerd, podman and docker load; needs
                   none of them. --optimised links as a release is linked, which takes minutes more
-  e2e [--nodes 1|3] [--keep] [-- ARGS…]
+  e2e [--nodes 1|3] [--keep] [--tests-binary] [-- ARGS…]
                   run the end-to-end tests against a real cluster: the one of PLUMBLINE_E2E_KUBECONFIG, or one that is put up
                   on this machine and down again (not with --keep); skipped, with the reason, where neither is possible.
-                  ARGS go to the test binary (docs/e2e.md)
+                  --tests-binary puts the program into the image as the tests were built with it (it must be static), instead of
+                  a release build. ARGS go to the test binary (docs/e2e.md)
 
 Checks:
   check           everything but the tests: format, lints, documentation, the dependency rules and, where CI is set, that

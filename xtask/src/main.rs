@@ -7,6 +7,7 @@
 
 mod apt;
 mod args;
+mod built;
 mod check;
 mod deny;
 mod e2e;

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use crate::built;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
@@ -75,10 +77,13 @@ fn discard_foreign(build_dir: &Path, identity: &str) -> Result<(), Error> {
 fn pack(workspace: &Workspace, packages: &[&str], cores: &Path, out: &Path) -> Result<(), Error> {
     remove_dir(out)?;
     fs::create_dir_all(out).map_err(Error::io("create", out))?;
-    let mut cargo = process::cargo_locked(workspace.root(), "run");
-    cargo.args(["--quiet", "-p", PACK, "--", "--out"]).arg(out);
-    cargo.args(packages.iter().map(|package| cores.join(core_file(package))));
-    process::run_talkative(&mut cargo)
+    // With the features of the whole workspace: with those of one package, the compiler for modules would be compiled once for it and once
+    // for everything else.
+    let program = built::build(process::cargo_locked(workspace.root(), "build").args(["--workspace", "--bin", PACK]))?;
+    let mut pack = Command::new(program.program(PACK)?);
+    pack.current_dir(workspace.root()).arg("--out").arg(out);
+    pack.args(packages.iter().map(|package| cores.join(core_file(package))));
+    process::run_talkative(&mut pack)
 }
 
 /// Makes `to` hold exactly the packed modules `names` of `from`; directories in it are left alone.

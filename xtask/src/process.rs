@@ -60,12 +60,12 @@ pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }
 
-fn not_started(command: &Command, source: io::Error) -> Error {
+pub(crate) fn not_started(command: &Command, source: io::Error) -> Error {
     Error::Start { program: file_name(command.get_program()), source }
 }
 
 /// The command for an error message: the program's name and its arguments.
-fn describe(command: &Command) -> String {
+pub(crate) fn describe(command: &Command) -> String {
     let mut text = file_name(command.get_program());
     for arg in command.get_args() {
         text.push(' ');

@@ -3,6 +3,7 @@
 //! No I/O, no async, no WebAssembly, no Kubernetes: everything here can be tested by calling it.
 #![forbid(unsafe_code)]
 
+pub mod chain;
 pub mod compact;
 pub mod config;
 pub mod definition;
@@ -24,6 +25,7 @@ pub mod time;
 pub mod verdict;
 pub mod walk;
 
+pub use chain::chain;
 pub use config::Config;
 pub use definition::Definition;
 pub use driver::Driver;

@@ -1,5 +1,7 @@
 //! Why an archive is not where it should be.
 
+pub(crate) use plumbline_core::chain;
+
 /// Why an archive could not be sent. The archive itself is where it was.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliverError {
@@ -31,19 +33,4 @@ pub enum DeliverError {
         /// Whether another attempt could help.
         transient: bool,
     },
-}
-
-/// An error and what caused it, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let told = cause.to_string();
-        if !text.contains(&told) {
-            text.push_str(": ");
-            text.push_str(&told);
-        }
-        next = cause.source();
-    }
-    text
 }

@@ -1,6 +1,6 @@
 //! What went wrong with the cluster, told so that a person can act: what failed, why, what to do.
 
-use std::fmt::Write as _;
+pub(crate) use plumbline_core::chain;
 
 /// An operation on a cluster that failed.
 #[derive(Debug, thiserror::Error)]
@@ -86,19 +86,4 @@ fn reach_hint(error: &kube::Error) -> Option<String> {
         "check that the API server's address in the kubeconfig is right and can be reached from here, and that no proxy is in the way"
             .to_owned()
     })
-}
-
-/// An error and what caused it, in one line. A cause that the text before already tells is left out.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let told = cause.to_string();
-        if !text.contains(&told) {
-            // Cannot fail: writing to a String.
-            let _ = write!(text, ": {told}");
-        }
-        next = cause.source();
-    }
-    text
 }

@@ -9,6 +9,7 @@
 //! What depends on objects only is written as plain functions over them and tested as such; talking to the server stands at the edge.
 #![forbid(unsafe_code)]
 
+mod aggregator_pod;
 mod cluster;
 mod companions;
 mod create;

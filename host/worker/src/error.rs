@@ -1,8 +1,9 @@
 //! What can go wrong with a worker as a whole.
 
-use std::error::Error;
 use std::io;
 use std::path::PathBuf;
+
+pub use plumbline_core::chain;
 
 use plumbline_core::ResultKey;
 use plumbline_phonehome::ClientError;
@@ -54,21 +55,4 @@ impl WorkerError {
             Self::Gather { .. } | Self::CutOff { .. } | Self::Signals(_) => None,
         }
     }
-}
-
-/// An error and its causes in one line, as `what failed: why: why that`.
-#[must_use]
-pub fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let next = error.to_string();
-        // Some libraries repeat their cause in their own message.
-        if !text.ends_with(&next) {
-            text.push_str(": ");
-            text.push_str(&next);
-        }
-        cause = error.source();
-    }
-    text
 }

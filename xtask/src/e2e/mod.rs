@@ -51,7 +51,7 @@ fn given(
             workspace.target().join("debug/plumbline")
         }
     };
-    let suite = Suite::build(workspace, image, binary)?;
+    let suite = Suite { tests: Suite::build(workspace)?, image, binary };
     let interrupt = Interrupt::catch()?;
     suite.run(&interrupt, None, &Round::ALL, Some(&kubeconfig), options)
 }
@@ -64,8 +64,15 @@ fn in_lab(
     state: PathBuf,
 ) -> Result<ExitCode, Error> {
     // All that can be built is built before there is a cluster that would compete with it, and outside its network.
-    let built = image::make(workspace, &image::Options::default())?;
-    let suite = Suite::build(workspace, built.name, built.binary)?;
+    let (tests, built) = if options.tests_binary {
+        crate::tasks::setup(workspace)?;
+        let (tests, binary) = Suite::build_with_program(workspace)?;
+        (tests, image::make(workspace, &image::Options::of(binary))?)
+    } else {
+        let built = image::make(workspace, &image::Options::default())?;
+        (Suite::build(workspace)?, built)
+    };
+    let suite = Suite { tests, image: built.name, binary: built.binary };
     let interrupt = Interrupt::catch()?;
     let scripts = lab::Scripts::new(scripts, state)?;
     scripts.build(&interrupt)?;

@@ -15,6 +15,8 @@ pub(crate) struct Options {
     nodes: Option<u32>,
     /// Whether a cluster that was put up stays.
     pub(crate) keep: bool,
+    /// Whether the image carries the program as the tests have it, instead of a release build: nothing is compiled for it alone.
+    pub(crate) tests_binary: bool,
     /// For the test binary.
     pub(crate) args: Vec<OsString>,
 }
@@ -60,7 +62,7 @@ impl fmt::Display for Round {
 }
 
 impl Options {
-    /// `[--nodes 1|3] [--keep] [-- ARGS…]`.
+    /// `[--nodes 1|3] [--keep] [--tests-binary] [-- ARGS…]`.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -71,6 +73,7 @@ impl Options {
                     break;
                 }
                 Some("--keep") => options.keep = true,
+                Some("--tests-binary") => options.tests_binary = true,
                 Some("--nodes") => options.nodes = Some(nodes(args.next().as_ref().and_then(|value| value.to_str()))?),
                 Some(text) if text.starts_with("--nodes=") => {
                     options.nodes = Some(nodes(text.strip_prefix("--nodes="))?)
@@ -121,6 +124,7 @@ mod tests {
     #[test]
     fn the_rest_is_for_the_tests() {
         assert_eq!(parse("--nodes 1 -- --nocapture run").unwrap().args, ["--nocapture", "run"]);
+        assert!(parse("--tests-binary").unwrap().tests_binary && !parse("-- --tests-binary").unwrap().tests_binary);
     }
 
     #[test]

@@ -86,8 +86,8 @@ mod tests {
     }
 
     #[test]
-    fn this_very_program_needs_a_loader() {
+    fn this_very_program_is_what_it_was_built_as() {
         let me = std::fs::read(std::env::current_exe().unwrap()).unwrap();
-        assert!(!is_static(&me));
+        assert_eq!(is_static(&me), cfg!(target_feature = "crt-static"));
     }
 }

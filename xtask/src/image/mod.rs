@@ -54,7 +54,8 @@ pub(crate) fn make(workspace: &Workspace, options: &Options) -> Result<Built, Er
     let bytes = fs::read(&binary).map_err(Error::io("read the binary", &binary))?;
     if !binary::is_static(&bytes) {
         return Err(Error::unexpected(format!(
-            "`{}` is no static binary: in an image that has nothing beside it, it would not start",
+            "`{}` is no static binary: in an image that has nothing beside it, it would not start; cargo links one with `--target` and the flags \
+             `-C target-feature=+crt-static`",
             binary.display()
         )));
     }

@@ -21,6 +21,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// An image of a binary that is there already.
+    pub(crate) fn of(binary: PathBuf) -> Self {
+        Self { binary: Some(binary), ..Self::default() }
+    }
+
     /// `[--output FILE] [--tag NAME] [--optimised] [--binary FILE]`, with a space or `=` before values.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut options = Self::default();

@@ -1,44 +1,11 @@
-//! The aggregator's pod: which one it is, and what it says of the run.
+//! What the aggregator's pod says of the run.
 
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
-use kube::Api;
-use kube::api::ListParams;
 use plumbline_core::run_status::{RunPhase, RunStatus};
 
 use super::error::StatusError;
 use super::seen::Seen;
 use super::waiting::Waiting;
-use crate::error::ClusterError;
-use crate::names;
-
-/// Pods that are looked at to find the one: there is one, or an old one and its successor.
-const MAX_PODS: u32 = 50;
-
-/// The aggregator's pod: by its label, by the label that old versions gave it, by its name.
-pub(super) async fn find(pods: &Api<Pod>, namespace: &str) -> Result<Option<Pod>, ClusterError> {
-    let what = format!("find the aggregator's pod in namespace `{namespace}`");
-    let (old_label, old_value) = names::LEGACY_AGGREGATOR_LABEL;
-    for selector in [format!("{}={}", names::ROLE_LABEL, names::AGGREGATOR), format!("{old_label}={old_value}")] {
-        let list = pods.list(&ListParams::default().labels(&selector).limit(MAX_PODS)).await;
-        let list = list.map_err(|error| ClusterError::api(&what, &error))?;
-        if let Some(pod) = choose(list.items) {
-            return Ok(Some(pod));
-        }
-    }
-    pods.get_opt(names::AGGREGATOR_POD).await.map_err(|error| ClusterError::api(what, &error))
-}
-
-/// The first that is not being deleted, else the first.
-pub(super) fn choose(mut pods: Vec<Pod>) -> Option<Pod> {
-    let alive = pods.iter().position(|pod| pod.metadata.deletion_timestamp.is_none());
-    (!pods.is_empty()).then(|| pods.swap_remove(alive.unwrap_or(0)))
-}
-
-/// The annotation with the status: under the key that every client reads, else under the other.
-pub(super) fn annotation(pod: &Pod) -> Option<&str> {
-    let all = pod.metadata.annotations.as_ref()?;
-    all.get(names::STATUS_ANNOTATION).or_else(|| all.get(names::STATUS_ANNOTATION_ALIAS)).map(String::as_str)
-}
 
 /// Reads an annotation.
 pub(super) fn parse(text: &str) -> Result<RunStatus, String> {

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::aggregator_pod::status_annotation;
+use crate::names;
 
 fn pod(phase: &str, status: Option<&str>, more: Value) -> Pod {
     let mut pod = json!({
@@ -20,7 +22,7 @@ fn pod(phase: &str, status: Option<&str>, more: Value) -> Pod {
 }
 
 fn seen(pod: &Pod) -> Result<Seen, StatusError> {
-    look("ns", pod, annotation(pod).map(parse))
+    look("ns", pod, status_annotation(pod).map(parse))
 }
 
 fn told(pod: &Pod) -> String {
@@ -65,19 +67,4 @@ fn what_a_running_pod_says_is_seen() {
     assert_eq!(seen(&complete).unwrap().silent_for(at("2026-11-21T13:00:00Z")), None);
     let failed = pod("Failed", Some(r#"{"status":"running"}"#), json!({}));
     assert!(seen(&failed).unwrap_err().last().is_some());
-}
-
-#[test]
-fn a_pod_that_is_being_deleted_gives_way() {
-    let named = |name: &str, deleted: bool| {
-        let mut metadata = json!({"name": name});
-        if deleted {
-            metadata["deletionTimestamp"] = json!("2026-11-20T13:00:00Z");
-        }
-        serde_json::from_value::<Pod>(json!({"metadata": metadata})).unwrap()
-    };
-    let name = |pods| choose(pods).and_then(|pod| pod.metadata.name);
-    assert_eq!(name(vec![named("old", true), named("new", false)]).as_deref(), Some("new"));
-    assert_eq!(name(vec![named("old", true)]).as_deref(), Some("old"));
-    assert_eq!(name(vec![]), None);
 }

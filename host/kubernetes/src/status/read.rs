@@ -5,9 +5,10 @@ use kube::Api;
 use kube::api::ListParams;
 
 use super::error::StatusError;
-use super::pod::{annotation, find, look, parse};
+use super::pod::{look, parse};
 use super::seen::Seen;
 use super::waiting::Waiting;
+use crate::aggregator_pod::{find, status_annotation};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
@@ -40,7 +41,7 @@ pub async fn read(cluster: &Cluster, namespace: &str) -> Result<Seen, StatusErro
     let Some(pod) = find(&pods, namespace).await? else {
         return Err(StatusError::NoPod { namespace: namespace.to_owned() });
     };
-    match look(namespace, &pod, annotation(&pod).map(parse)) {
+    match look(namespace, &pod, status_annotation(&pod).map(parse)) {
         Ok(mut seen) => {
             if !seen.is_over() {
                 seen.waiting = waiting(&pods).await;

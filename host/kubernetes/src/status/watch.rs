@@ -14,10 +14,11 @@ use tokio::sync::watch as latest;
 use tokio_util::sync::CancellationToken;
 
 use super::error::StatusError;
-use super::pod::{annotation, choose, look, parse};
+use super::pod::{look, parse};
 use super::read::{sorted, with_events};
 use super::seen::Seen;
 use super::waiting::Waiting;
+use crate::aggregator_pod::{choose, status_annotation};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
@@ -167,7 +168,7 @@ impl Board {
         let Some(pod) = choose(self.aggregators.values().cloned().collect()) else {
             return Err(StatusError::NoPod { namespace: self.namespace.clone() });
         };
-        let status = annotation(&pod).map(|text| match &self.read {
+        let status = status_annotation(&pod).map(|text| match &self.read {
             Some((before, read)) if before == text => read.clone(),
             _ => {
                 let read = parse(text);

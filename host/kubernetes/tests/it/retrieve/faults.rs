@@ -50,7 +50,7 @@ async fn a_pod_that_has_ended_or_waits_is_told_apart() {
     ]}));
     let error = bed.retrieve(&bed.options()).await.0.unwrap_err();
     assert_eq!(error.stage(), Stage::NotReady);
-    assert!(error.to_string().contains("ImagePullBackOff: not found"), "{error}");
+    assert!(error.to_string().contains("image `x` cannot be pulled (ImagePullBackOff): not found"), "{error}");
     set(json!({"phase": "Running", "containerStatuses": [
         {"name": "kube-sonobuoy", "image": "x", "imageID": "", "ready": false, "restartCount": 3,
          "state": {"terminated": {"exitCode": 1}}}
