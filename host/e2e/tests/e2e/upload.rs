@@ -28,7 +28,7 @@ fn the_archive_is_sent_with_the_credentials_of_a_secret() {
 
     let status = bed.command("status", &["-o", "json"]).expect(0).json();
     let name = status["archive"]["name"].as_str().unwrap();
-    assert_eq!(status["archive"]["delivery"], format!("{url}{name}"), "{status}");
+    assert_eq!(status["delivery"], format!("{url}{name}"), "{status}");
     let archive = fs::read(bed.path(&retrieve(&bed))).unwrap();
     let taken = sink.taken();
     assert_eq!(taken.len(), 2, "refused once, then taken");
