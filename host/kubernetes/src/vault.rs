@@ -40,8 +40,8 @@ impl SecretVault {
             return Ok(None);
         }
         let Some(ByteString(bytes)) = secret.data.as_ref().and_then(|data| data.get(KEY)) else { return Ok(None) };
-        let pem = String::from_utf8(bytes.clone())
-            .map_err(|_| ClusterError::new(&what, format!("`{KEY}` is not text")))?;
+        let pem =
+            String::from_utf8(bytes.clone()).map_err(|_| ClusterError::new(&what, format!("`{KEY}` is not text")))?;
         self.take_over(&secret, &pem).await?;
         Ok(Some(pem))
     }

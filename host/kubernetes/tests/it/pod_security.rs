@@ -65,7 +65,10 @@ fn broken(spec: &Value) -> Vec<String> {
         rule(list(own, "/capabilities/drop").any(|one| one == "ALL"), format!("{name} keeps capabilities"));
         rule(list(own, "/capabilities/add").all(|one| one == "NET_BIND_SERVICE"), format!("{name} has capabilities"));
         rule(own["procMount"].is_null() || own["procMount"] == "Default", format!("{name} sees all of /proc"));
-        rule(list(container, "/ports").all(|port| port["hostPort"].is_null() || port["hostPort"] == 0), format!("{name} has a port of the host"));
+        rule(
+            list(container, "/ports").all(|port| port["hostPort"].is_null() || port["hostPort"] == 0),
+            format!("{name} has a port of the host"),
+        );
         for context in [own, of_pod] {
             let options = &context["seLinuxOptions"];
             rule(options["user"].is_null() && options["role"].is_null(), format!("{name} has SELinux options"));
@@ -137,7 +140,16 @@ fn what_is_not_modest_is_refused_for_what_it_asks_for() {
         "containers": [{"name": "c", "ports": [{"hostPort": 80}], "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}],
     });
     let told = broken(&spec).join("\n");
-    for word in ["hostPID", "hostPath", "may gain", "may run as root", "seccomp", "keeps", "has capabilities", "port of the host"] {
+    for word in [
+        "hostPID",
+        "hostPath",
+        "may gain",
+        "may run as root",
+        "seccomp",
+        "keeps",
+        "has capabilities",
+        "port of the host",
+    ] {
         assert!(told.contains(word), "{word}: {told}");
     }
 }

@@ -71,6 +71,7 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
 
     let code = if let Some(status) = last::load(&args.dir) {
         tracing::info!("the run was finished before this container was started again");
+        let status = sent(&config, &args.dir, status).await;
         tell_end(&publishing, &status).await;
         ExitCode::SUCCESS
     } else {
@@ -149,26 +150,23 @@ async fn run(
     let stop = CancellationToken::new();
     let publisher = tokio::spawn(publish(publishing.clone(), run.state(), stop.clone()));
     let finished = Box::pin(run.execute(cancel.clone())).await;
+    let end = async {
+        let finished = finished.map_err(|error| {
+            CliError::system("the run broke off")
+                .because(&error)
+                .hint("what was received is kept: a restarted container goes on with it")
+        })?;
+        // Before it is sent away, which may take minutes: a container that is killed meanwhile is not to run all of it again.
+        last::keep(&args.dir, &finished.status);
+        let status = sent(config, &args.dir, finished.status.clone()).await;
+        Ok((finished, status))
+    };
+    let ended = end.await;
     stop.cancel();
     if let Err(error) = publisher.await {
         tracing::error!("the task that tells the status ended: {error}");
     }
-    let finished = finished.map_err(|error| {
-        CliError::system("the run broke off")
-            .because(&error)
-            .hint("what was received is kept: a restarted container goes on with it")
-    })?;
-    let mut status = finished.status.clone();
-    if !config.plumbline.upload_url.is_empty() {
-        let archive = Archive {
-            path: finished.archive.clone(),
-            name: status.tar_info.name.clone(),
-            bytes: finished.bytes,
-            sha256: finished.sha256.clone(),
-        };
-        status.delivery = Some(deliver(&config.plumbline.upload_url, &archive).await);
-    }
-    last::keep(&args.dir, &status);
+    let (finished, status) = ended?;
     tell_end(publishing, &status).await;
     tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
     Ok(ExitCode::SUCCESS)
@@ -195,6 +193,20 @@ async fn connect(args: &AggregatorArgs) -> Result<Cluster, CliError> {
         None => Cluster::in_pod(),
     };
     cluster.map_err(|error| CliError::cluster(&error))
+}
+
+/// The status with what came of sending the archive away, if that is wanted and was not done before.
+async fn sent(config: &Config, dir: &Path, mut status: RunStatus) -> RunStatus {
+    let url = &config.plumbline.upload_url;
+    if url.is_empty() || status.delivery.is_some() || status.tar_info.name.is_empty() {
+        return status;
+    }
+    let tar = &status.tar_info;
+    let archive =
+        Archive { path: dir.join(&tar.name), name: tar.name.clone(), bytes: tar.size, sha256: tar.sha256.clone() };
+    status.delivery = Some(deliver(url, &archive).await);
+    last::keep(dir, &status);
+    status
 }
 
 /// The address of the archive, or why it is not there; either is told in the status.
