@@ -93,6 +93,11 @@ impl<'a> Lab<'a> {
         command
     }
 
+    /// How a command is run in the place of a node: these words, the node's number from 1, and the command.
+    pub(crate) fn node_command(&self) -> String {
+        format!("{} node", self.scripts.dir.join("cluster").display())
+    }
+
     /// The administrator's kubeconfig.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.scripts.state.join("kubeconfig")

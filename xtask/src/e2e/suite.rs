@@ -66,6 +66,9 @@ impl Suite {
             .env("PLUMBLINE_E2E_IMAGE", &self.image)
             .env("PLUMBLINE_E2E_BINARY", &self.binary)
             .stdin(Stdio::null());
+        if let Some(lab) = lab {
+            command.env("PLUMBLINE_E2E_NODE_COMMAND", lab.node_command());
+        }
         command.args([THREADS]).args(round.filter()).args(&options.args);
         Ok(ExitCode::from(process::exit_code(interrupt.status(&mut command)?)))
     }

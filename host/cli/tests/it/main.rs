@@ -17,6 +17,7 @@ mod results;
 mod run_in_cluster;
 mod small;
 mod status;
+mod status_at_scale;
 mod status_in_cluster;
 mod test_plugin;
 mod usage;

@@ -6,10 +6,20 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod bed;
+mod confined;
 mod diagnosis;
+mod dropped;
 mod faults;
 mod image;
 mod nodes;
+mod outage;
+mod place;
 mod plugin;
+mod proxy;
 mod run;
 mod settings;
+mod sink;
+mod turns;
+mod unreachable;
+mod upload;
+mod volume;

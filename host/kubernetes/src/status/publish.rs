@@ -11,7 +11,7 @@ use kube::api::{Patch, PatchParams};
 use plumbline_aggregator::State;
 use plumbline_core::RunId;
 use plumbline_core::compact::{Compacted, Level, MIN_LIMIT, compact};
-use plumbline_core::run_status::RunStatus;
+use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
 use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -48,7 +48,9 @@ pub struct PublishOptions {
 /// Writes the status at once, on every change and as a heartbeat until `stop` is cancelled, and on the pods of plugins what their
 /// worker was heard of last. Trouble is logged and never ends it.
 ///
-/// The last status is written by [`publish_last`], after this has returned: two writers would take turns in being the last.
+/// The last status is written by [`publish_last`], after this has returned: two writers would take turns in being the last. A run that is
+/// complete is therefore told as one whose results are being packed: there may be more to do, such as sending its archive away, and
+/// whoever waits for the end may remove the run as soon as it is told.
 pub async fn publish(options: PublishOptions, state: State, stop: CancellationToken) {
     let workers = workers::annotate(&options, &state, &stop);
     let status = on_change(&options, &state, &stop);
@@ -61,7 +63,7 @@ async fn on_change(options: &PublishOptions, state: &State, stop: &CancellationT
     let mut backoff = FIRST_BACKOFF;
     loop {
         changes.mark_unchanged();
-        let Some(written) = stop.run_until_cancelled(writer.write(state.status())).await else { return };
+        let Some(written) = stop.run_until_cancelled(writer.write(not_over(state.status()))).await else { return };
         let (pause, rest) = if written {
             backoff = FIRST_BACKOFF;
             (options.pace.pause, options.pace.heartbeat.saturating_sub(options.pace.pause))
@@ -78,6 +80,14 @@ async fn on_change(options: &PublishOptions, state: &State, stop: &CancellationT
         if waited.await.is_none() {
             return;
         }
+    }
+}
+
+/// What is told of a run as long as its end is not.
+fn not_over(status: RunStatus) -> RunStatus {
+    match status.status {
+        RunPhase::Complete => RunStatus { status: RunPhase::PostProcessing, tar_info: TarInfo::default(), ..status },
+        _ => status,
     }
 }
 

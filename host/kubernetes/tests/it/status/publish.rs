@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use plumbline_core::ledger::Event;
-use plumbline_core::{GLOBAL, ProgressUpdate};
+use plumbline_core::run_status::{RunPhase, TarInfo};
+use plumbline_core::{GLOBAL, ProgressUpdate, Status};
 use plumbline_kubernetes::names;
 use plumbline_kubernetes::status::{LIMIT_BYTES, full};
 
@@ -139,5 +140,25 @@ async fn a_server_that_finds_it_too_large_gets_less() {
     let pod = bed.double.get("pods", NAMESPACE, POD).unwrap();
     let length = pod["metadata"]["annotations"][names::STATUS_ANNOTATION].as_str().unwrap().len();
     assert!(length <= LIMIT_BYTES / 4, "{length}");
+    publishing.stop().await;
+}
+
+#[tokio::test]
+async fn the_end_is_left_to_the_last_status() {
+    let bed = Bed::running().await;
+    let ledger = Ledgered::new(&[("e2e", &[GLOBAL])]);
+    let publishing = Publishing::start(bed.options(pace()), &ledger.state);
+    let failed = Event::LaunchFailed { plugin: "e2e".parse().unwrap(), reason: "no".to_owned() };
+    ledger.state.apply(failed).unwrap();
+    let (status, counts) = (Status::Failed, [("failed".to_owned(), 1)].into());
+    let processed = Event::PluginPostProcessed { plugin: "e2e".parse().unwrap(), status, counts };
+    ledger.state.apply(processed).unwrap();
+    let tar = TarInfo { name: "x.tar.gz".to_owned(), ..TarInfo::default() };
+    ledger.state.apply(Event::Archived { tar }).unwrap();
+    assert_eq!(ledger.state.status().status, RunPhase::Complete);
+    // Heartbeats go on: the archive may be on its way to somewhere else.
+    let first = bed.published(|status| status.status == RunPhase::PostProcessing).await;
+    let next = bed.published(|status| status.heartbeat > first.heartbeat).await;
+    assert_eq!((next.status, next.tar_info.name.as_str()), (RunPhase::PostProcessing, ""));
     publishing.stop().await;
 }
