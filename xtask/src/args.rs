@@ -26,6 +26,7 @@ Work:
   image [--output FILE] [--tag NAME] [--optimised] [--binary FILE]
                   set up, build a static binary, and write an image archive that containerd, podman and docker load; needs
                   none of them. --optimised links as a release is linked, which takes minutes more
+  deploy          set up, then write anew what is generated below deploy/ from what `plumbline gen` prints
   e2e [--nodes 1|3] [--keep] [-- ARGS…]
                   run the end-to-end tests against a real cluster: the one of PLUMBLINE_E2E_KUBECONFIG, or one that is put up
                   on this machine and down again (not with --keep); skipped, with the reason, where neither is possible.
@@ -62,6 +63,7 @@ pub(crate) enum Task {
     Fuzz(Option<OsString>, Vec<OsString>),
     Dist,
     Image(image::Options),
+    Deploy,
     E2e(e2e::Options),
     Check,
     Deny,
@@ -84,6 +86,7 @@ impl Task {
             Some("setup") => Self::Setup,
             Some("modules") => Self::Modules,
             Some("dist") => Self::Dist,
+            Some("deploy") => Self::Deploy,
             Some("check") => Self::Check,
             Some("deny") => Self::Deny,
             _ => return Err(Error::Usage(format!("there is no command `{}`", name.display()))),
@@ -139,7 +142,10 @@ mod tests {
             .collect();
         assert_eq!(
             commands,
-            ["setup", "modules", "run", "test", "bench", "fuzz", "dist", "image", "e2e", "check", "deny", "help"]
+            [
+                "setup", "modules", "run", "test", "bench", "fuzz", "dist", "image", "deploy", "e2e", "check", "deny",
+                "help"
+            ]
         );
         for command in commands {
             assert!(parse(command).is_ok(), "{command}");

@@ -109,7 +109,8 @@ mod tests {
         assert!(told.contains("mounts volume `v`, which the pod does not have"), "{told}");
         let told = check(&json!({"apiVersion": "v2", "kind": "Pod"})).unwrap_err();
         assert!(told.contains("not a kind that is known here"), "{told}");
-        let told = check(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "namespace": "n"}}));
+        let told =
+            check(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "namespace": "n"}}));
         assert!(told.unwrap_err().contains("has no namespaces"));
     }
 

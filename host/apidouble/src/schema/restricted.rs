@@ -6,16 +6,8 @@ use super::pod::CONTAINERS;
 use crate::json;
 
 /// The sources of volumes that the level allows.
-const VOLUMES: [&str; 8] = [
-    "configMap",
-    "csi",
-    "downwardAPI",
-    "emptyDir",
-    "ephemeral",
-    "persistentVolumeClaim",
-    "projected",
-    "secret",
-];
+const VOLUMES: [&str; 8] =
+    ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"];
 
 /// The profiles of seccomp that it allows.
 const PROFILES: [&str; 2] = ["RuntimeDefault", "Localhost"];

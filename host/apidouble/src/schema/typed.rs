@@ -3,9 +3,7 @@
 use k8s_openapi::Resource;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
 use k8s_openapi::api::batch::v1::{CronJob, Job};
-use k8s_openapi::api::core::v1::{
-    ConfigMap, Namespace, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount,
-};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -49,7 +47,8 @@ pub(super) fn check(object: &Value) -> Result<(), String> {
 }
 
 fn through<T: DeserializeOwned + Serialize>(object: &Value) -> Result<(), String> {
-    let typed: T = serde_json::from_value(object.clone()).map_err(|error| format!("a value is of another type: {error}"))?;
+    let typed: T =
+        serde_json::from_value(object.clone()).map_err(|error| format!("a value is of another type: {error}"))?;
     let back = serde_json::to_value(typed).map_err(|error| error.to_string())?;
     let mut found = Vec::new();
     differences(object, &back, String::new(), &mut found);

@@ -25,12 +25,12 @@ fn bed() -> Bed {
     bed
 }
 
-fn documents(yaml: &str) -> Vec<Value> {
+pub(crate) fn documents(yaml: &str) -> Vec<Value> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(yaml).unwrap();
     documents.into_iter().filter(|document| !document.is_null()).collect()
 }
 
-fn of_kind<'a>(documents: &'a [Value], kind: &str) -> Vec<&'a Value> {
+pub(crate) fn of_kind<'a>(documents: &'a [Value], kind: &str) -> Vec<&'a Value> {
     documents.iter().filter(|document| document["kind"] == kind).collect()
 }
 
