@@ -1,5 +1,7 @@
 //! The chart as it is.
 
+use plumbline_apidouble::ApiDouble;
+
 use super::objects::{assert_applicable, assert_restricted, assert_same};
 use super::tools::Helm;
 use super::{MODES, objects_of_run, root};
@@ -42,13 +44,16 @@ fn lint_finds_nothing() {
     }
 }
 
-#[test]
-fn notes_tell_what_to_do_next() {
+/// Helm asks for a server even where it is to create nothing there.
+#[tokio::test(flavor = "multi_thread")]
+async fn notes_tell_what_to_do_next() {
     let Some(helm) = Helm::new() else { return };
-    let args = ["-n", "releases", "--dry-run=client"];
-    let told = helm.with(&["install", "nightly"], "upload: {url: 's3://audits/nightly'}", &args).expect(0).out;
-    let notes = told.split_once("NOTES:\n").unwrap().1;
-    insta::assert_snapshot!("chart_notes", notes);
+    let double = ApiDouble::start().await.unwrap();
+    let kubeconfig = helm.bed().write("kubeconfig", &double.kubeconfig());
+    let args = ["-n", "releases", "--dry-run=client", "--kubeconfig", kubeconfig.to_str().unwrap()];
+    let values = "upload: {url: 's3://audits/nightly'}";
+    let told = tokio::task::block_in_place(|| helm.with(&["install", "nightly"], values, &args)).expect(0).out;
+    insta::assert_snapshot!("chart_notes", told.split_once("NOTES:\n").unwrap().1);
 }
 
 #[test]

@@ -9,7 +9,8 @@ use crate::generate::{documents, of_kind};
 
 /// A plugin with files, another container, variables of its own and a mount that is elsewhere.
 const PROBE: &str = r#"
-sonobuoy-config: {driver: Job, plugin-name: my.probe, result-format: junit, timeout-seconds: 1000000}
+sonobuoy-config: {driver: Job, plugin-name: my.probe, result-format: junit}
+plumbline: {timeout: 1000000}
 spec:
   name: plugin
   image: example.org/probe:$SONOBUOY_K8S_VERSION
@@ -68,7 +69,7 @@ fn settings_mean_what_options_of_gen_mean() {
                 "s3://audits/nightly",
                 "--upload-secret",
                 "storage",
-                "--log-level",
+                "--level",
                 "debug",
                 "--security-context-mode",
                 "platform",

@@ -1,6 +1,6 @@
 //! Comparing and checking objects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plumbline_apidouble::schema;
 use plumbline_core::Definition;
@@ -16,9 +16,31 @@ pub(super) fn assert_same(left: &[Value], right: &[Value]) {
     let (left, right) = (by_id(left), by_id(right));
     let names = |objects: &BTreeMap<String, Value>| objects.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&left), names(&right));
+    let mut found = Vec::new();
     for (id, left) in &left {
-        let right = &right[id];
-        assert!(left == right, "{id}:\n{left:#}\n---\n{right:#}");
+        differences(id, left, &right[id], &mut found);
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Every place where they differ, with what is there on both sides.
+fn differences(path: &str, left: &Value, right: &Value, found: &mut Vec<String>) {
+    match (left, right) {
+        (Value::Object(left), Value::Object(right)) => {
+            let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+            for key in keys {
+                let of = |map: &serde_json::Map<String, Value>| map.get(key).cloned().unwrap_or_default();
+                differences(&format!("{path}.{key}"), &of(left), &of(right), found);
+            }
+        }
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            for (at, (left, right)) in left.iter().zip(right).enumerate() {
+                differences(&format!("{path}[{at}]"), left, right, found);
+            }
+        }
+        // Tools write whole numbers as they like.
+        (left, right) if left == right || left.as_f64().is_some_and(|number| Some(number) == right.as_f64()) => {}
+        (left, right) => found.push(format!("{path}: {left} is not {right}")),
     }
 }
 
