@@ -41,7 +41,11 @@ names none, its environment, and the mounts of its results and files.
 {{- $definition := .definition -}}
 {{- $version := .root.Values.kubernetesVersion -}}
 {{- $spec := $definition.spec -}}
-{{- if not $spec.image }}{{ $_ := set $spec "image" $config.WorkerImage }}{{ end -}}
+{{- if not $spec.image -}}
+  {{- if not $spec.command }}{{ fail (printf "plugin `%s`: its `spec` names neither an `image` nor a `command` in the image of the run" $name) }}{{ end -}}
+  {{- if not $spec.imagePullPolicy }}{{ $_ := set $spec "imagePullPolicy" $config.ImagePullPolicy }}{{ end -}}
+  {{- $_ := set $spec "image" $config.WorkerImage -}}
+{{- end -}}
 {{- if contains "$SONOBUOY_K8S_VERSION" $spec.image -}}
   {{- if not $version }}{{ fail (printf "plugin `%s`: its image `%s` needs the version of the cluster: set `kubernetesVersion`" $name $spec.image) }}{{ end -}}
   {{- $_ := set $spec "image" (replace "$SONOBUOY_K8S_VERSION" $version $spec.image) -}}

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod bed;
+mod deploy;
 mod diagnosis;
 mod faults;
 mod image;

@@ -101,8 +101,10 @@ fn definitions(objects: &[Value]) -> BTreeMap<String, String> {
 fn for_chart(text: &str) -> (String, String) {
     let mut definition = documents(text).remove(0);
     let name = definition["sonobuoy-config"]["plugin-name"].as_str().unwrap().to_owned();
-    if definition["spec"]["image"] == default_image() {
-        definition["spec"].as_object_mut().unwrap().remove("image");
+    let spec = definition["spec"].as_object_mut().unwrap();
+    if spec["image"] == default_image() {
+        spec.remove("image");
+        spec.remove("imagePullPolicy");
     }
     (name, to_document(&definition))
 }

@@ -48,4 +48,6 @@ fn templates_name_the_setting_and_what_to_do() {
     refused(&helm, "plugins: {smoke: 'a: b: c'}", &["`plugins.smoke`: this text is no YAML"]);
     let version = "plugins: {p: {sonobuoy-config: {plugin-name: p}, spec: {image: 'i:$SONOBUOY_K8S_VERSION'}}}";
     refused(&helm, version, &["set `kubernetesVersion`"]);
+    let nothing = "plugins: {p: {sonobuoy-config: {plugin-name: p}, spec: {name: plugin}}}";
+    refused(&helm, nothing, &["plugin `p`: its `spec` names neither an `image` nor a `command`"]);
 }

@@ -18,7 +18,7 @@ use crate::bed::{Bed, Done};
 use crate::generate::documents;
 
 /// The stock plugins of a run that is ready to apply.
-const PLUGINS: [&str; 1] = ["/tmp/depl/host-facts.yaml"];
+const PLUGINS: [&str; 1] = ["host-facts"];
 
 /// The modes of permissions, as they are written.
 const MODES: [&str; 4] = ["minimal", "namespaceAdmin", "clusterRead", "clusterAdmin"];
