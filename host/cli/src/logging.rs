@@ -12,6 +12,9 @@ use tracing_subscriber::util::SubscriberInitExt;
 use crate::args::{Global, Level};
 use crate::error::CliError;
 
+/// How the targets of our own events begin.
+const HOUSE: &str = "plumbline";
+
 fn filter(level: Level) -> LevelFilter {
     match level {
         Level::Panic | Level::Fatal | Level::Error => LevelFilter::ERROR,
@@ -45,12 +48,50 @@ where
         .with_writer(crate::ui::log_writer)
         .with_ansi(false)
         .with_target(false)
-        .with_filter(targets(filter(global.level)))
+        .with_filter(targets(filter(global.level), std::env::var("RUST_LOG").ok().as_deref()))
 }
 
-/// The client of the API server warns of every watch that breaks off, which watches do, and which is mended by itself: that is for
+/// Everything of this program up to `level`. Libraries tell of their insides on every level: of them only warnings are for readers of our
+/// log, and up to `info` for whoever looks for a fault; more is there for whoever asks for it by name in `RUST_LOG`.
+///
+/// The client of the API server warns of every watch that breaks off, which watches do, and which is mended by itself: that too is for
 /// whoever looks for a fault.
-fn targets(level: LevelFilter) -> Targets {
-    let client = if level >= LevelFilter::DEBUG { level } else { level.min(LevelFilter::ERROR) };
-    Targets::new().with_default(level).with_target("kube_client", client).with_target("kube_runtime", client)
+fn targets(level: LevelFilter, asked: Option<&str>) -> Targets {
+    let looks = level >= LevelFilter::DEBUG;
+    let libraries = if looks { LevelFilter::INFO } else { level.min(LevelFilter::WARN) };
+    let client = if looks { LevelFilter::INFO } else { level.min(LevelFilter::ERROR) };
+    // Every crate of the house begins with its name.
+    let targets = Targets::new().with_default(libraries).with_target(HOUSE, level);
+    let targets = targets.with_target("kube_client", client).with_target("kube_runtime", client);
+    // What cannot be read asks for nothing: the variable is meant for many programs.
+    targets.with_targets(asked.and_then(|asked| asked.parse::<Targets>().ok()).into_iter().flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level;
+
+    use super::*;
+
+    #[test]
+    fn libraries_do_not_drown_what_the_program_says() {
+        let trace = targets(LevelFilter::TRACE, None);
+        assert!(trace.would_enable("plumbline_worker::run", &Level::TRACE));
+        assert!(trace.would_enable("plumbline::commands", &Level::TRACE));
+        assert!(trace.would_enable("hyper_util::client", &Level::INFO));
+        for library in ["hyper_util::client", "tungstenite::protocol", "kube_client::client", "rustls::client"] {
+            assert!(!trace.would_enable(library, &Level::DEBUG), "{library}");
+        }
+        let info = targets(LevelFilter::INFO, None);
+        assert!(info.would_enable("plumbline_worker", &Level::INFO) && info.would_enable("h2::codec", &Level::WARN));
+        assert!(!info.would_enable("h2::codec", &Level::INFO) && !info.would_enable("kube_runtime", &Level::WARN));
+    }
+
+    #[test]
+    fn a_library_that_is_asked_for_by_name_tells_everything() {
+        let asked = targets(LevelFilter::WARN, Some("hyper_util=trace"));
+        assert!(asked.would_enable("hyper_util::client", &Level::TRACE));
+        assert!(!asked.would_enable("h2", &Level::INFO));
+        assert!(targets(LevelFilter::WARN, Some("=,=")).would_enable("plumbline", &Level::WARN));
+    }
 }

@@ -75,3 +75,6 @@ pub const PLUGIN_CONFIG_DIR: &str = "/tmp/sonobuoy/config";
 pub const RESULTS_VOLUME: &str = "results";
 /// The aggregator's port.
 pub const AGGREGATOR_PORT: u16 = 8080;
+
+/// What a status says in the place of the archive's address when it could not be sent; the reason follows.
+pub const NOT_DELIVERED: &str = "failed: ";

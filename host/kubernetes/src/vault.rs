@@ -4,7 +4,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube::Api;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use plumbline_aggregator::{BoxFuture, DispatchError, Vault};
 use plumbline_core::RunId;
 
@@ -39,11 +39,29 @@ impl SecretVault {
         if run != Some(&self.run.to_string()) {
             return Ok(None);
         }
-        let text = secret.data.and_then(|mut data| data.remove(KEY));
-        text.map(|ByteString(bytes)| {
-            String::from_utf8(bytes).map_err(|_| ClusterError::new(&what, format!("`{KEY}` is not text")))
-        })
-        .transpose()
+        let Some(ByteString(bytes)) = secret.data.as_ref().and_then(|data| data.get(KEY)) else { return Ok(None) };
+        let pem = String::from_utf8(bytes.clone())
+            .map_err(|_| ClusterError::new(&what, format!("`{KEY}` is not text")))?;
+        self.take_over(&secret, &pem).await?;
+        Ok(Some(pem))
+    }
+
+    /// A Secret whose owner is gone is about to go too, and the cluster may have decided that already: it makes way for one of ours.
+    async fn take_over(&self, secret: &Secret, pem: &str) -> Result<(), ClusterError> {
+        let owners = secret.metadata.owner_references.as_deref().unwrap_or_default();
+        let Some(owner) = &self.owner else { return Ok(()) };
+        if owners.is_empty() || owners.iter().any(|one| one.uid == owner.uid) {
+            return Ok(());
+        }
+        let name = names::AUTHORITY_SECRET;
+        let same = Preconditions { uid: secret.metadata.uid.clone(), resource_version: None };
+        match self.api.delete(name, &DeleteParams::default().preconditions(same)).await {
+            Ok(_) => {}
+            // Gone already.
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {}
+            Err(error) => return Err(ClusterError::api(format!("replace secret `{name}`"), &error)),
+        }
+        self.write(pem).await
     }
 
     async fn write(&self, pem: &str) -> Result<(), ClusterError> {

@@ -85,15 +85,16 @@ impl Run {
                     Effect::PluginComplete { plugin } => self.process(&plugin, &mut processing),
                     Effect::ResultReceived { .. } | Effect::RunComplete | Effect::StatusChanged => {}
                 },
+                // Before the interruption: what a dispatcher found out may be why it is interrupted.
+                Some(Report::Failed { key, error }) = reported.recv() => {
+                    tracing::warn!(plugin = %key.plugin, node = %key.node, "{}", error.error);
+                    record(&self.state, Event::Failed { key, error });
+                }
                 () = cancel.cancelled(), if !cancelled => {
                     cancelled = true;
                     driving = false;
                     tracing::warn!("interrupted: what was gathered so far is kept");
                     self.state.apply_durable(Event::Interrupted).await?;
-                }
-                Some(Report::Failed { key, error }) = reported.recv() => {
-                    tracing::warn!(plugin = %key.plugin, node = %key.node, "{}", error.error);
-                    record(&self.state, Event::Failed { key, error });
                 }
                 Some(done) = processing.join_next() => {
                     let (plugin, outcome) = joined(done)?;

@@ -10,3 +10,4 @@ mod partial;
 mod restart;
 mod runs;
 mod uploads;
+mod version6;

@@ -208,6 +208,22 @@ async fn an_interrupted_run_keeps_what_it_has() {
 }
 
 #[tokio::test]
+async fn what_a_dispatcher_reports_before_it_ends_the_run_is_told() {
+    let bed = Bed::new();
+    let mut live = bed.live(vec![source("early", "DaemonSet", "")], &["n1", "n2"]).await;
+    let (_, reports) = live.launched.next().await;
+    let failed = Report::Failed { key: key("early/n1"), error: ErrorRecord::new("nobody answers") };
+    // As one who fails fast does: both at once.
+    reports.try_send(failed).unwrap();
+    let finished = live.interrupt().await;
+    assert_eq!(finished.verdict, Verdict::Interrupted);
+    let archive = Archive::of(&finished);
+    let error = |node: &str| archive.json(&format!("plugins/early/errors/{node}/error.json"))["error"].clone();
+    assert_eq!(error("n1"), "nobody answers");
+    assert!(error("n2").as_str().unwrap().contains("interrupted"));
+}
+
+#[tokio::test]
 async fn groups_are_launched_one_after_the_other_and_the_end_is_cleaned_up_once() {
     let bed = Bed::new();
     let sources =

@@ -20,6 +20,7 @@ use tokio::runtime::Runtime;
 use crate::diagnosis;
 use crate::plugin::Plugin;
 use crate::settings::{Settings, loudly};
+use crate::turns::{self, Turn};
 
 /// More than anything here takes in a small cluster on a busy machine. Whoever waits that long waits for nothing.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
@@ -56,12 +57,24 @@ pub(crate) struct Bed {
     client: Client,
     namespace: String,
     dir: TempDir,
+    // The last field: it is given back when everything else is gone.
+    _turn: Turn,
 }
 
 impl Bed {
     /// A place for `test`, unless there is no cluster. The namespace is only named: what is tested makes it.
     pub(crate) fn new(test: &str) -> Option<Self> {
+        Self::in_turn(test, turns::beside_others)
+    }
+
+    /// The same, and no other test has one meanwhile: for what happens to nodes.
+    pub(crate) fn alone(test: &str) -> Option<Self> {
+        Self::in_turn(test, turns::alone)
+    }
+
+    fn in_turn(test: &str, turn: fn() -> Turn) -> Option<Self> {
         let settings = Settings::from_env(test)?;
+        let turn = turn();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let client = runtime.block_on(async {
             let kubeconfig = Kubeconfig::read_from(&settings.kubeconfig).unwrap();
@@ -71,11 +84,23 @@ impl Bed {
         // Unique among tests and among runs of them: one that was killed may have left its own behind.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() & 0xff_ffff_ffff;
         let namespace = format!("e2e-{test}-{now:x}");
-        Some(Self { settings, runtime, client, namespace, dir: tempfile::tempdir().unwrap() })
+        Some(Self { settings, runtime, client, namespace, dir: tempfile::tempdir().unwrap(), _turn: turn })
     }
 
     pub(crate) fn namespace(&self) -> &str {
         &self.namespace
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Objects of the whole cluster.
+    pub(crate) fn cluster_api<K>(&self) -> Api<K>
+    where
+        K: kube::Resource<Scope = k8s_openapi::ClusterResourceScope, DynamicType = ()>,
+    {
+        Api::all(self.client.clone())
     }
 
     /// A path in the directory.
@@ -121,8 +146,13 @@ impl Bed {
 
     /// `run` of these plugins with the image under test.
     pub(crate) fn run(&self, plugins: &[Plugin], more: &[&str]) -> Done {
+        self.with_plugins("run", plugins, more)
+    }
+
+    /// `run` or `gen` of these plugins with the image under test.
+    pub(crate) fn with_plugins(&self, command: &str, plugins: &[Plugin], more: &[&str]) -> Done {
         let mut args: Vec<String> =
-            ["run", "-n", &self.namespace, "--image-pull-policy", "IfNotPresent"].map(str::to_owned).to_vec();
+            [command, "-n", &self.namespace, "--image-pull-policy", "IfNotPresent"].map(str::to_owned).to_vec();
         args.extend(["--image".to_owned(), self.settings.image.clone()]);
         for plugin in plugins {
             let file = format!("{}.yaml", plugin.name());

@@ -14,20 +14,20 @@ use crate::plugin::Plugin;
 use crate::settings::loudly;
 
 /// Short periods of grace: what is tested is that they end, not that they are long.
-fn impatient(bed: &Bed) -> &'static str {
+pub(crate) fn impatient(bed: &Bed) -> &'static str {
     let graces = json!({"ImagePull": 5, "Unschedulable": 5, "PodGone": 5, "NoResult": 10, "NoPod": 20, "NodeGone": 20});
     fs::write(bed.path("config.json"), json!({"Plumbline": {"Graces": graces}}).to_string()).unwrap();
     "config.json"
 }
 
 /// The one error of a plugin, out of the archive.
-fn error(bed: &Bed, archive: &str, plugin: &str) -> Value {
+pub(crate) fn error(bed: &Bed, archive: &str, plugin: &str) -> Value {
     let tree = bed.plumbline(&["results", archive, "-p", plugin, "-o", "json"]).json();
     let tree = tree.as_array().map_or(&tree, |all| &all[0]);
     tree["items"][0].clone()
 }
 
-fn retrieve(bed: &Bed) -> String {
+pub(crate) fn retrieve(bed: &Bed) -> String {
     bed.command("retrieve", &[]).expect(0).out.lines().next().unwrap().to_owned()
 }
 

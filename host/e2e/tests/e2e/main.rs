@@ -7,10 +7,20 @@
 
 mod bed;
 mod deploy;
+mod confined;
 mod diagnosis;
+mod dropped;
 mod faults;
 mod image;
 mod nodes;
+mod outage;
+mod place;
 mod plugin;
+mod proxy;
 mod run;
 mod settings;
+mod sink;
+mod turns;
+mod unreachable;
+mod upload;
+mod volume;

@@ -1,5 +1,7 @@
 //! What can only be seen with several nodes. `cargo xtask e2e` chooses these tests by the name of this module.
 
+mod cut;
+
 use std::collections::BTreeSet;
 
 use crate::bed::Bed;
@@ -8,7 +10,10 @@ use crate::settings::loudly;
 
 /// A place for a test in a cluster with at least `nodes` nodes.
 fn bed_with(test: &str, nodes: usize) -> Option<Bed> {
-    let bed = Bed::new(test)?;
+    has_nodes(Bed::new(test)?, test, nodes)
+}
+
+fn has_nodes(bed: Bed, test: &str, nodes: usize) -> Option<Bed> {
     let found = bed.nodes().len();
     if found < nodes {
         loudly(&format!("SKIPPED {test}: it needs {nodes} nodes, and the cluster has {found}"));

@@ -1,6 +1,6 @@
 //! Definitions of plugins that do what they are told: the image's `test-plugin`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// A definition in the making.
 #[derive(Debug, Clone)]
@@ -11,12 +11,21 @@ pub(crate) struct Plugin {
     args: Vec<String>,
     image: Option<&'static str>,
     selector: Option<(&'static str, &'static str)>,
+    security: Option<Value>,
 }
 
 impl Plugin {
     /// Once per cluster.
     pub(crate) fn job(name: &str) -> Self {
-        Self { name: name.to_owned(), driver: "Job", format: "junit", args: Vec::new(), image: None, selector: None }
+        Self {
+            name: name.to_owned(),
+            driver: "Job",
+            format: "junit",
+            args: Vec::new(),
+            image: None,
+            selector: None,
+            security: None,
+        }
     }
 
     /// Once per node. It stays when it is done: its pod would be started again.
@@ -48,6 +57,12 @@ impl Plugin {
         self
     }
 
+    /// In a pod with this security context.
+    pub(crate) fn secured(mut self, context: &Value) -> Self {
+        self.security = Some(context.clone());
+        self
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -66,6 +81,10 @@ impl Plugin {
         let mut definition = json!({"sonobuoy-config": config, "spec": spec});
         if let Some((key, value)) = self.selector {
             definition["podSpec"] = json!({"nodeSelector": {key: value}, "restartPolicy": "Never", "containers": []});
+        }
+        if let Some(context) = &self.security {
+            let restart = if self.driver == "Job" { "Never" } else { "Always" };
+            definition["podSpec"] = json!({"securityContext": context, "restartPolicy": restart, "containers": []});
         }
         definition.to_string()
     }

@@ -15,6 +15,8 @@ pub(crate) struct Settings {
     pub(crate) binary: PathBuf,
     /// Whether namespaces of tests stay, for somebody who wants to look at them.
     pub(crate) keep: bool,
+    /// Runs a command in the place of a node (`COMMAND… NUMBER WHAT…`); empty where that cannot be done.
+    pub(crate) node_command: Vec<String>,
 }
 
 impl Settings {
@@ -34,6 +36,9 @@ impl Settings {
             image: image.unwrap_or_else(|| panic!("PLUMBLINE_E2E_IMAGE is not set")),
             binary,
             keep: set("PLUMBLINE_E2E_KEEP").is_some(),
+            node_command: env::var("PLUMBLINE_E2E_NODE_COMMAND")
+                .map(|words| words.split_whitespace().map(str::to_owned).collect())
+                .unwrap_or_default(),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use backon::{ConstantBuilder, Retryable as _};
 use http::Request;
-use kube::api::{GetParams, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, GetParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -15,6 +15,9 @@ use crate::names;
 
 /// Between two looks at an object of an earlier attempt that is on its way out.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// What a pod of an earlier aggregator gets to end, in seconds: whatever it may still send has nobody left to take it.
+const ORPHAN_GRACE: u32 = 1;
 
 /// Kinds of objects that a plugin consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +56,8 @@ pub(super) enum Created {
     Adopted,
 }
 
-/// Creates `object`, or adopts the one of that name if it is of the same plugin and session. One that is being deleted is waited for.
+/// Creates `object`, or adopts the one of that name if it is of the same plugin and session. One that is being deleted is waited for; one
+/// whose owner is gone is deleted: the cluster is about to do the same.
 pub(super) async fn create(
     cluster: &Cluster,
     namespace: &str,
@@ -103,6 +107,11 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
         let cause = "there is one of that name, and it does not belong to this run";
         return Err(Obstacle::Lasting(ClusterError::new(what, cause).hint("delete it, if nobody needs it")));
     }
+    if is_orphan(&found, object) {
+        remove(cluster, &collection, kind, name, &found).await.map_err(Obstacle::Lasting)?;
+        let cause = "the one of an aggregator that is gone is being deleted, and that takes long";
+        return Err(Obstacle::Passing(ClusterError::new(what, cause)));
+    }
     if text(&found, &["metadata", "deletionTimestamp"]).is_some() {
         return Err(Obstacle::Passing(
             ClusterError::new(what, "the one of an earlier attempt is being deleted, and that takes long")
@@ -116,6 +125,49 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
             .map_err(Obstacle::Lasting)?;
     }
     Ok(Created::Adopted)
+}
+
+/// Whether `found` belongs to a pod of our owner's name that is not our owner. Of two pods of one name the other one is gone, and what it
+/// owned goes too: adopted, it would be lost in the middle of its work.
+fn is_orphan(found: &Value, object: &Value) -> bool {
+    let owner = |object: &Value| {
+        let owner = object.pointer("/metadata/ownerReferences/0")?;
+        let word = |key: &str| owner.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some((word("kind")?, word("name")?, word("uid")?))
+    };
+    match (owner(found), owner(object)) {
+        (Some((kind, name, uid)), Some((our_kind, our_name, our_uid))) => {
+            (kind, name) == (our_kind, our_name) && uid != our_uid
+        }
+        _ => false,
+    }
+}
+
+/// Deletes an object, and only if it is still the one that was found.
+async fn remove(
+    cluster: &Cluster,
+    collection: &kube::core::Request,
+    kind: Kind,
+    name: &str,
+    found: &Value,
+) -> Result<(), ClusterError> {
+    let what = format!("delete {} `{name}` of an aggregator that is gone", kind.word());
+    let params = DeleteParams {
+        grace_period_seconds: (kind != Kind::Secret).then_some(ORPHAN_GRACE),
+        propagation_policy: Some(PropagationPolicy::Background),
+        preconditions: Some(Preconditions {
+            uid: text(found, &["metadata", "uid"]).map(str::to_owned),
+            resource_version: None,
+        }),
+        ..DeleteParams::default()
+    };
+    let request = collection.delete(name, &params).map_err(|error| ClusterError::new(&what, error.to_string()))?;
+    match insist(cluster, &what, PATIENCE, &request).await {
+        // Somebody else was faster.
+        Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
+        Err(error) => Err(error),
+        Ok(_) => Ok(()),
+    }
 }
 
 /// A certificate is signed anew whenever a plugin is launched: pods that are yet to be made get one of the authority that they are told

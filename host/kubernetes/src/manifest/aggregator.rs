@@ -19,6 +19,9 @@ const MODULES_VOLUME: &str = "plumbline-modules-volume";
 const OUTPUT_VOLUME: &str = "output-volume";
 const SCRATCH_VOLUME: &str = "scratch-volume";
 
+/// On the volume for temporary files.
+const CACHE_DIR: &str = "/tmp/cache";
+
 /// The user and groups of the incumbent's aggregator.
 const USER: u32 = 1000;
 const GROUP: u32 = 3000;
@@ -138,6 +141,8 @@ fn env(options: &ManifestOptions) -> Value {
         field("SONOBUOY_ADVERTISE_IP", "status.podIP"),
         field("SONOBUOY_NAMESPACE", "metadata.namespace"),
         field("SONOBUOY_POD", "metadata.name"),
+        // Where compiled modules are kept: by default that is below a home directory, and this user has none.
+        ("XDG_CACHE_HOME".to_owned(), json!({"value": CACHE_DIR})),
     ]);
     for (name, value) in &options.aggregator_env {
         match value.as_str() {

@@ -138,9 +138,11 @@ impl Evidence {
         if !log.lines().any(|line| ours(&line)) {
             return WorkerSays::Foreign;
         }
-        let told =
-            log.lines().rev().find(|line| line.contains("reach the aggregator") || line.contains("does not want"));
-        WorkerSays::Ours(told.map(|line| line.trim().to_owned()))
+        let tells = |line: &&str| line.contains("reach the aggregator") || line.contains("does not want");
+        // Each cause is told once with advice, and then again and again without.
+        let first = log.lines().rev().find(|line| tells(line) && !line.contains("still cannot reach"));
+        let told = first.or_else(|| log.lines().rev().find(tells));
+        WorkerSays::Ours(told.map(without_head))
     }
 
     /// The record of a result that will not arrive.
@@ -173,6 +175,16 @@ impl Evidence {
             }
         }
         if missing.is_empty() { record } else { record.with("notGathered", missing) }
+    }
+}
+
+/// What a line of a worker's log says: without the time, the level and the words that the sentence around it has already.
+fn without_head(line: &str) -> String {
+    let cause = line.split_once("reach the aggregator; trying again cause=").map(|(_, cause)| cause);
+    let told = cause.unwrap_or(line).trim();
+    match told.split_once(" hint=") {
+        Some((told, hint)) => format!("{told} ({})", hint.trim_matches('"')),
+        None => told.to_owned(),
     }
 }
 

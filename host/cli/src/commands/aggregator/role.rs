@@ -1,7 +1,7 @@
 //! From a configuration to an archive.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -115,9 +115,10 @@ async fn run(
     let limits = Limits::load(&args.limits)?;
     let sources = plugins::find(config, &bundles(&args.dir)?)?;
     let host_name = ground::var("HOSTNAME").unwrap_or_else(|| place.pod.clone());
+    let pod_ip = ground::var("SONOBUOY_ADVERTISE_IP");
     let settings = Settings {
-        listen: listen(config)?,
-        advertise: Some(config.server.advertised(ground::var("SONOBUOY_ADVERTISE_IP").as_deref(), &host_name)),
+        listen: listen(config, pod_ip.as_deref())?,
+        advertise: Some(config.server.advertised(pod_ip.as_deref(), &host_name)),
         aliases: aliases(&place.namespace),
         vault: Some(Arc::new(SecretVault::new(cluster, &place.namespace, id, place.owner_reference()))),
         id: Some(id),
@@ -210,7 +211,7 @@ async fn deliver(url: &str, archive: &Archive) -> String {
         }
         Err(error) => {
             tracing::error!("{error}");
-            format!("failed: {error}")
+            format!("{}{error}", names::NOT_DELIVERED)
         }
     }
 }
@@ -264,10 +265,17 @@ fn bundles(dir: &Path) -> Result<BTreeMap<String, PathBuf>, CliError> {
     Ok(unpacked)
 }
 
-fn listen(config: &Config) -> Result<SocketAddr, CliError> {
+/// Where the server listens: as configured, in a pod with the address `ip`.
+fn listen(config: &Config, ip: Option<&str>) -> Result<SocketAddr, CliError> {
     let address = config.server.bind_address.parse().map_err(|error: std::net::AddrParseError| {
         CliError::usage(format!("`Server.bindaddress` is no address: `{}`", config.server.bind_address)).because(&error)
     })?;
+    // Where pods have addresses of version 6 only, nobody could reach a server on every address of version 4; on every address of version
+    // 6, a server has those of version 4 as well.
+    let address = match (address, ip.and_then(|ip| ip.parse().ok())) {
+        (IpAddr::V4(Ipv4Addr::UNSPECIFIED), Some(IpAddr::V6(_))) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        (address, _) => address,
+    };
     Ok(SocketAddr::new(address, config.server.bind_port))
 }
 
@@ -339,4 +347,22 @@ async fn cancel_on_signal(cancel: CancellationToken) {
     }
     tracing::warn!("told to end");
     cancel.cancel();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pod_with_an_address_of_version_6_is_listened_on() {
+        let mut config = Config::default();
+        let at = |config: &Config, ip: Option<&str>| listen(config, ip).map(|at| at.to_string()).unwrap();
+        assert_eq!(at(&config, Some("10.0.0.7")), "0.0.0.0:8080");
+        assert_eq!(at(&config, None), "0.0.0.0:8080");
+        assert_eq!(at(&config, Some("fd00::7")), "[::]:8080");
+        config.server.bind_address = "10.0.0.7".to_owned();
+        assert_eq!(at(&config, Some("fd00::7")), "10.0.0.7:8080", "what is configured counts");
+        config.server.bind_address = "nowhere".to_owned();
+        assert!(listen(&config, None).is_err());
+    }
 }

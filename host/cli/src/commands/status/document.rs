@@ -27,6 +27,7 @@ pub(super) fn document(cluster: &str, seen: &Seen, status: &RunStatus, now: Time
         "archive": (!tar.name.is_empty()).then(|| json!({
             "name": tar.name, "created": tar.created, "sha256": tar.sha256, "size": tar.size,
         })),
+        "delivery": seen.status.delivery,
         "plugins": status.plugins.iter().flatten().map(plugin).collect::<Vec<_>>(),
         "waiting": seen.waiting.iter().map(waiting).collect::<Vec<_>>(),
     })
@@ -78,6 +79,7 @@ mod tests {
     fn the_document_has_its_keys() {
         let status: RunStatus = serde_json::from_value(json!({
             "status": "complete", "run": "7f3a9c00-0000-4000-8000-000000000000", "heartbeat": "2026-11-20T13:00:00Z",
+            "delivery": "s3://audits/nightly/x.tar.gz",
             "tar-info": {"name": "x.tar.gz", "created": "2026-11-20T13:00:00Z", "sha256": "00", "size": 7},
             "plugins": [{"plugin": "e2e", "node": "global", "status": "complete", "result-status": "failed",
                 "result-counts": {"failed": 1}, "progress": {"timestamp": "2026-11-20T12:40:00Z", "total": 7, "completed": 6,

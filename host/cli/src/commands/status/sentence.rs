@@ -68,6 +68,12 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
         let times = if seen.restarts == 1 { "once".to_owned() } else { format!("{} times", seen.restarts) };
         notes.push(format!("The aggregator was started again {times}; the run goes on where it was."));
     }
+    if let Some(delivery) = &seen.status.delivery {
+        notes.push(match delivery.strip_prefix(names::NOT_DELIVERED) {
+            Some(why) => format!("The archive was not sent away: {}", one_line(why)),
+            None => format!("The archive was sent to {}.", one_line(delivery)),
+        });
+    }
     for entry in seen.status.plugins.iter().flatten() {
         if let Some(still) = stalled(entry, now) {
             notes.push(format!("{}: no progress for {}.", one_line(&entry.plugin), period(still)));
@@ -159,6 +165,20 @@ mod tests {
             seen("sonobuoy", json!({"status": "paused"})),
         ];
         insta::assert_snapshot!(all.iter().map(sentence).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn where_the_archive_went_is_told() {
+        let notes_of = |delivery: &str| {
+            let now = "2026-11-20T13:00:00Z";
+            let status = json!({"status": "complete", "heartbeat": now, "delivery": delivery, "plugins": []});
+            notes(&seen("checks", status), now.parse().unwrap()).join("\n")
+        };
+        assert_eq!(notes_of("https://h/x.tar.gz"), "The archive was sent to https://h/x.tar.gz.");
+        assert_eq!(
+            notes_of("failed: failed to send the archive"),
+            "The archive was not sent away: failed to send the archive"
+        );
     }
 
     #[test]

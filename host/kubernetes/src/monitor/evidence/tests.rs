@@ -49,6 +49,19 @@ fn a_worker_tells_why_it_was_not_heard_of_and_one_of_another_make_does_not() {
 }
 
 #[test]
+fn the_cause_is_told_with_its_advice_and_without_what_every_line_of_a_log_has() {
+    let warned = "2026-11-21T17:10:57.9Z  WARN cannot reach the aggregator; trying again cause=connect to 10.0.0.7:8080: Connection refused (os error 111) hint=\"check the address\"";
+    let again = "2026-11-21T17:10:58.8Z DEBUG still cannot reach the aggregator; trying again cause=connect to 10.0.0.7:8080: Connection refused (os error 111)";
+    let told = "connect to 10.0.0.7:8080: Connection refused (os error 111)";
+    let evidence = with_worker_log(&format!("{warned}\n{again}\n{again}\n"));
+    assert_eq!(evidence.worker_says(), WorkerSays::Ours(Some(format!("{told} (check the address)"))));
+    let record = evidence.record(&verdict(Kind::Hello), "the worker did not reach the aggregator", None);
+    assert!(record.error.ends_with(&format!("the worker says: {told} (check the address)")), "{}", record.error);
+    // What scrolled out of the tail is not there any more.
+    assert_eq!(with_worker_log(again).worker_says(), WorkerSays::Ours(Some(told.to_owned())));
+}
+
+#[test]
 fn a_record_carries_what_was_found_and_says_what_was_not() {
     let pod = json!({"metadata": {"name": "p-x"}});
     let evidence = Evidence { missing: vec!["failed to list events".into()], ..Evidence::default() };

@@ -6,7 +6,7 @@ use plumbline_aggregator::Dispatcher as _;
 use plumbline_apidouble::FaultKind;
 use serde_json::{Value, json};
 
-use super::bed::{Bed, refusal, session};
+use super::bed::{Bed, OWNER, refusal, session};
 use super::samples::{DAEMON_SET, JOB, definition};
 
 fn job_name() -> String {
@@ -164,4 +164,32 @@ async fn settling_deletes_nothing() {
     bed.launch(JOB).await.unwrap();
     bed.dispatcher.settle(&definition(JOB).name).await;
     assert_eq!(bed.names("pods"), [job_name()]);
+}
+
+#[tokio::test]
+async fn what_an_aggregator_that_is_gone_left_is_begun_anew() {
+    for yaml in [JOB, DAEMON_SET] {
+        let bed = Bed::new().await;
+        bed.launch(yaml).await.unwrap();
+        // The pod of the aggregator was lost, and there is another one of that name.
+        let uids = |bed: &Bed| {
+            let all = ["secrets", "pods", "daemonsets"].iter().flat_map(|resource| bed.double.list(resource));
+            all.map(|object| object["metadata"]["uid"].clone()).collect::<Vec<_>>()
+        };
+        for resource in ["secrets", "pods", "daemonsets"] {
+            for name in bed.names(resource) {
+                bed.double.update(resource, "checks", &name, |object| {
+                    object["metadata"]["ownerReferences"][0]["uid"] = json!("00000000-0000-0000-0000-00000000dead");
+                });
+            }
+        }
+        let before = uids(&bed);
+        let bed = bed.restart().await;
+        bed.launch(yaml).await.unwrap();
+        let after = uids(&bed);
+        assert_eq!((before.len(), after.len()), (2, 2));
+        assert!(after.iter().all(|uid| !before.contains(uid)), "{before:?} {after:?}");
+        let owners = ["secrets", "pods", "daemonsets"].iter().flat_map(|resource| bed.double.list(resource));
+        assert!(owners.into_iter().all(|object| object["metadata"]["ownerReferences"][0]["uid"] == OWNER));
+    }
 }

@@ -1,9 +1,9 @@
 //! Drivers and the dispatcher.
 
-mod bed;
+pub(super) mod bed;
 mod cleanup;
 mod launch;
 mod nodes;
 mod objects;
 mod rules;
-mod samples;
+pub(super) mod samples;

@@ -1,0 +1,72 @@
+//! The places of nodes, where the cluster is one of this machine: commands can be run there.
+
+use std::process::Command;
+
+use crate::bed::Bed;
+use crate::settings::loudly;
+
+/// The places of the nodes of a cluster.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    command: Vec<String>,
+}
+
+impl Places {
+    /// Those of the cluster, unless its nodes cannot be reached like this.
+    pub(crate) fn of(bed: &Bed, test: &str) -> Option<Self> {
+        let command = bed.settings().node_command.clone();
+        if command.is_empty() {
+            loudly(&format!(
+                "SKIPPED {test}: PLUMBLINE_E2E_NODE_COMMAND, which runs a command in the place of a node, is not set"
+            ));
+            return None;
+        }
+        Some(Self { command })
+    }
+
+    /// Runs `what` in the place of a node: they are counted from 1, in the order of their names.
+    #[track_caller]
+    pub(crate) fn run(&self, number: usize, what: &[&str]) {
+        let (program, args) = self.command.split_first().unwrap();
+        let output = Command::new(program).args(args).arg(number.to_string()).args(what).output().unwrap();
+        assert!(output.status.success(), "{what:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// A rule of the node's packet filter, as `iptables -t TABLE -I …` takes it, until it is dropped.
+    #[track_caller]
+    pub(crate) fn filter(&self, number: usize, table: &'static str, rule: &str) -> Filter {
+        let rule: Vec<String> = rule.split_whitespace().map(str::to_owned).collect();
+        let filter = Filter { places: self.clone(), number, table, rule };
+        filter.tell("-I");
+        filter
+    }
+}
+
+/// A rule that goes with this value.
+pub(crate) struct Filter {
+    places: Places,
+    number: usize,
+    table: &'static str,
+    rule: Vec<String>,
+}
+
+impl Filter {
+    #[track_caller]
+    fn tell(&self, verb: &str) {
+        // `-w`: others change the rules of the same node.
+        let mut what = vec!["iptables", "-w", "-t", self.table, verb];
+        what.extend(self.rule.iter().map(String::as_str));
+        self.places.run(self.number, &what);
+    }
+}
+
+impl Drop for Filter {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // A second panic would hide the first one, and the rule has to go all the same.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.tell("-D")));
+        } else {
+            self.tell("-D");
+        }
+    }
+}

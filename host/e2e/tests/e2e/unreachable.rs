@@ -1,0 +1,64 @@
+//! Workers that cannot reach the aggregator, and a run that fails early because of it.
+
+use std::fs;
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::bed::Bed;
+use crate::faults::{error, retrieve};
+use crate::plugin::Plugin;
+use crate::settings::loudly;
+
+/// A configuration whose workers are sent to `address`, where they find something else.
+fn advertised(bed: &Bed, address: &str) -> &'static str {
+    let config = json!({
+        "Server": {"advertiseaddress": address},
+        "Plumbline": {"Graces": {"Hello": 10}, "FailFast": true},
+    });
+    fs::write(bed.path("config.json"), config.to_string()).unwrap();
+    "config.json"
+}
+
+#[test]
+fn what_the_worker_tried_is_in_the_error_and_the_run_ends_there() {
+    // Each can be reached by the aggregator, which looks at once, and not by its workers.
+    let cases = [
+        // The aggregator's own pod, for whoever is in it.
+        ("refused", "127.0.0.1:8080", "Connection refused"),
+        // A name that only the aggregator's own hosts file has.
+        ("no-name", "sonobuoy:8080", "lookup"),
+        // The API server: it has a certificate, of another authority.
+        ("no-trust", "kubernetes.default.svc:443", "UnknownIssuer"),
+    ];
+    let mut runs = Vec::new();
+    for (name, address, why) in cases {
+        let Some(bed) = Bed::new(name) else { return };
+        let config = advertised(&bed, address);
+        bed.run(&[Plugin::job("hangs").args(&["--outcome=hang"])], &["--config", config]).expect(0);
+        runs.push((bed, address, why, Instant::now()));
+    }
+    for (bed, address, why, began) in runs {
+        bed.command("wait", &["--timeout", "4m"]).expect(3);
+        loudly(&format!("{address}: over after {} s", began.elapsed().as_secs()));
+        let status = bed.command("status", &["-o", "json"]).expect(3).json();
+        assert_eq!(status["interrupted"], true, "{status}");
+        let error = error(&bed, &retrieve(&bed), "hangs");
+        let sentence = error["name"].as_str().unwrap();
+        assert!(sentence.contains("did not reach the aggregator"), "{error:#}");
+        assert!(sentence.contains(address) && sentence.contains(why), "{error:#}");
+    }
+}
+
+#[test]
+fn an_aggregator_that_cannot_reach_itself_ends_the_run_before_its_plugins() {
+    let Some(bed) = Bed::new("no-way") else { return };
+    // Nobody listens there.
+    let config = advertised(&bed, "127.0.0.1:9");
+    let began = Instant::now();
+    bed.run(&[Plugin::job("hangs").args(&["--outcome=hang"])], &["--config", config, "--wait"]).expect(3);
+    loudly(&format!("no-way: over after {} s", began.elapsed().as_secs()));
+    let log = bed.logs("sonobuoy", "kube-sonobuoy");
+    assert!(log.contains("cannot be reached at `https://127.0.0.1:9`"), "{log}");
+    assert!(log.contains("fail fast"), "{log}");
+}

@@ -1,0 +1,115 @@
+//! A run on a volume that outlives its pod.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use k8s_openapi::api::core::v1::{Event, PersistentVolume, Pod};
+use kube::api::{DeleteParams, ListParams, PostParams};
+use serde_json::{Value, json};
+
+use crate::bed::Bed;
+use crate::faults::{error, impatient, retrieve};
+use crate::place::Places;
+use crate::plugin::Plugin;
+use crate::settings::loudly;
+
+/// A directory of the first node, as a volume of a class that nothing else has. Both go with this value.
+struct Volume<'a> {
+    bed: &'a Bed,
+    places: &'a Places,
+    path: String,
+}
+
+impl<'a> Volume<'a> {
+    fn new(bed: &'a Bed, places: &'a Places) -> Self {
+        let path = format!("/var/tmp/plumbline-{}", bed.namespace());
+        // The kubelet gives no group to a directory of its node: it must be open to everybody.
+        places.run(1, &["mkdir", "-m", "777", &path]);
+        let volume = Self { bed, places, path };
+        let object = json!({
+            "metadata": {"name": bed.namespace()},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "capacity": {"storage": "1Gi"},
+                "hostPath": {"path": volume.path, "type": "Directory"},
+                "persistentVolumeReclaimPolicy": "Retain",
+                "storageClassName": bed.namespace(),
+                "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+                    {"key": "kubernetes.io/hostname", "operator": "In", "values": [bed.nodes()[0]]},
+                ]}]}},
+            },
+        });
+        let volumes = bed.cluster_api::<PersistentVolume>();
+        bed.ask(volumes.create(&PostParams::default(), &serde_json::from_value(object).unwrap()));
+        volume
+    }
+}
+
+impl Drop for Volume<'_> {
+    fn drop(&mut self) {
+        let volumes = self.bed.cluster_api::<PersistentVolume>();
+        self.bed.ask(volumes.delete(self.bed.namespace(), &DeleteParams::background()));
+        self.places.run(1, &["rm", "-rf", &self.path]);
+    }
+}
+
+/// Pods of a plugin that were ever given to a node, by their uids.
+fn pods_of(bed: &Bed, plugin: &str) -> BTreeSet<String> {
+    let events = bed.ask(bed.api::<Event>().list(&ListParams::default().fields("reason=Scheduled")));
+    let objects = events.items.into_iter().map(|event| event.involved_object);
+    let named = format!("sonobuoy-{plugin}-job-");
+    let of_plugin = objects.filter(|object| object.name.as_deref().is_some_and(|name| name.starts_with(&named)));
+    of_plugin.filter_map(|object| object.uid).collect()
+}
+
+fn kubectl(bed: &Bed, args: &[&str]) {
+    let mut command = Command::new("kubectl");
+    command.env("KUBECONFIG", &bed.settings().kubeconfig).current_dir(bed.path("")).args(args);
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{args:?}: {}{}", text(&output.stdout), text(&output.stderr));
+}
+
+#[test]
+fn a_run_on_a_claim_goes_on_in_the_next_pod() {
+    let Some(bed) = Bed::new("volume") else { return };
+    let Some(places) = Places::of(&bed, "volume") else { return };
+    if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
+        loudly("SKIPPED volume: there is no `kubectl`, with which the manifest is applied again");
+        return;
+    }
+    let volume = Volume::new(&bed, &places);
+    let config = impatient(&bed);
+    let storage = format!("pvc:1Gi:{}", bed.namespace());
+    let plugins = [Plugin::job("first"), Plugin::job("second").args(&["--after=25s"])];
+    let manifest = bed.with_plugins("gen", &plugins, &["--config", config, "--storage", &storage]).expect(0);
+    fs::write(bed.path("run.yaml"), &manifest.out).unwrap();
+    bed.plumbline(&["run", "-f", "run.yaml"]).expect(0);
+
+    let first = bed.wait_for_pod("sonobuoy", |pod| {
+        let status = pod.metadata.annotations.as_ref().and_then(|all| all.get("sonobuoy.hept.io/status"));
+        let status: Value = status.and_then(|status| serde_json::from_str(status).ok()).unwrap_or_default();
+        let entries = status["plugins"].as_array().cloned().unwrap_or_default();
+        entries.iter().any(|entry| entry["plugin"] == "first" && entry["status"] == "complete")
+    });
+    assert_eq!((pods_of(&bed, "first").len(), pods_of(&bed, "second").len()), (1, 1));
+    let now = DeleteParams { grace_period_seconds: Some(0), ..DeleteParams::default() };
+    bed.ask(bed.api::<Pod>().delete("sonobuoy", &now));
+    kubectl(&bed, &["apply", "-f", "run.yaml"]);
+
+    bed.command("wait", &["--timeout", "5m"]).expect(0);
+    let next = bed.wait_for_pod("sonobuoy", |_| true);
+    assert_ne!(first.metadata.uid, next.metadata.uid);
+    let archive = retrieve(&bed);
+    for plugin in ["first", "second"] {
+        assert_eq!(error(&bed, &archive, plugin)["status"], "passed", "{plugin}");
+    }
+    assert_eq!(pods_of(&bed, "first").len(), 1, "what was in is not run again");
+    assert_eq!(pods_of(&bed, "second").len(), 2, "what was running went with the pod");
+    let log = bed.logs("sonobuoy", "kube-sonobuoy");
+    assert!(log.contains("Continued"), "{log}");
+    // The claim goes with its namespace, and the volume after it.
+    bed.command("delete", &["--wait", "--yes"]).expect(0);
+    drop(volume);
+}

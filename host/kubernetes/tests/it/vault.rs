@@ -1,0 +1,54 @@
+//! The run's authority in a Secret, over the lives of aggregators.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use plumbline_aggregator::Vault as _;
+use plumbline_apidouble::ApiDouble;
+use plumbline_kubernetes::{SecretVault, names};
+
+use crate::dispatch::bed::cluster;
+
+const RUN: &str = "7f3a9c00-0000-4000-8000-000000000001";
+
+fn owner(uid: &str) -> OwnerReference {
+    OwnerReference {
+        api_version: "v1".to_owned(),
+        kind: "Pod".to_owned(),
+        name: "sonobuoy".to_owned(),
+        uid: uid.to_owned(),
+        ..OwnerReference::default()
+    }
+}
+
+async fn vault(double: &ApiDouble, run: &str, uid: &str) -> SecretVault {
+    SecretVault::new(&cluster(double).await, "checks", run.parse().unwrap(), Some(owner(uid)))
+}
+
+#[tokio::test]
+async fn the_authority_outlives_the_pod_that_made_it() {
+    let double = ApiDouble::start().await.unwrap();
+    let secret = || double.get("secrets", "checks", names::AUTHORITY_SECRET).unwrap();
+    let first = vault(&double, RUN, "first").await;
+    assert_eq!(first.load().await.unwrap(), None);
+    first.keep("the authority").await.unwrap();
+    assert_eq!(first.load().await.unwrap().as_deref(), Some("the authority"));
+    let of_first = secret();
+
+    // The pod is lost: what it owned is about to be collected, by its uid.
+    let next = vault(&double, RUN, "next").await;
+    assert_eq!(next.load().await.unwrap().as_deref(), Some("the authority"));
+    let of_next = secret();
+    assert_ne!(of_first["metadata"]["uid"], of_next["metadata"]["uid"]);
+    assert_eq!(of_next["metadata"]["ownerReferences"][0]["uid"], "next");
+    assert_eq!(next.load().await.unwrap().as_deref(), Some("the authority"));
+    assert_eq!(secret(), of_next, "it is ours now, and stays");
+}
+
+#[tokio::test]
+async fn the_authority_of_another_run_is_not_used() {
+    let double = ApiDouble::start().await.unwrap();
+    vault(&double, RUN, "first").await.keep("the authority").await.unwrap();
+    let other = vault(&double, "7f3a9c00-0000-4000-8000-000000000002", "first").await;
+    assert_eq!(other.load().await.unwrap(), None);
+    other.keep("another").await.unwrap();
+    assert_eq!(other.load().await.unwrap().as_deref(), Some("another"));
+}
