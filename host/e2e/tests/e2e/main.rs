@@ -6,8 +6,8 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod bed;
-mod deploy;
 mod confined;
+mod deploy;
 mod diagnosis;
 mod dropped;
 mod faults;

@@ -51,8 +51,7 @@ async fn notes_tell_what_to_do_next() {
     let double = ApiDouble::start().await.unwrap();
     let kubeconfig = helm.bed().write("kubeconfig", &double.kubeconfig());
     let kubeconfig = kubeconfig.to_str().unwrap();
-    let args =
-        ["-n", "releases", "--dry-run=client", "--disable-openapi-validation", "--kubeconfig", kubeconfig];
+    let args = ["-n", "releases", "--dry-run=client", "--disable-openapi-validation", "--kubeconfig", kubeconfig];
     let values = "upload: {url: 's3://audits/nightly'}";
     let told = tokio::task::block_in_place(|| helm.with(&["install", "nightly"], values, &args)).expect(0).out;
     insta::assert_snapshot!("chart_notes", told.split_once("NOTES:\n").unwrap().1);
