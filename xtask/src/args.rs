@@ -26,6 +26,7 @@ Work:
   image [--output FILE] [--tag NAME] [--optimised] [--binary FILE]
                   set up, build a static binary, and write an image archive that containerd, podman and docker load; needs
                   none of them. --optimised links as a release is linked, which takes minutes more
+  deploy          set up, then write anew what is generated below deploy/ from what `plumbline gen` prints
   e2e [--nodes 1|3] [--keep] [--tests-binary] [-- ARGS…]
                   run the end-to-end tests against a real cluster: the one of PLUMBLINE_E2E_KUBECONFIG, or one that is put up
                   on this machine and down again (not with --keep); skipped, with the reason, where neither is possible.
@@ -45,6 +46,8 @@ Environment:
                     2  `rustup target add` (not when RUSTUP_AUTO_INSTALL is 0)
                     3  built from Debian's source package of the same Rust version
                     4  Debian's packaged Rust (rustc-web) with a standard library built from its own source
+  PLUMBLINE_HELM, PLUMBLINE_KUSTOMIZE, PLUMBLINE_MOTO_SERVER
+                  for test: the programs, in place of those that are installed into the cache (with go and python3)
   PLUMBLINE_E2E_KUBECONFIG, PLUMBLINE_E2E_IMAGE, PLUMBLINE_E2E_BINARY, PLUMBLINE_TESTCLUSTER
                   for e2e: the cluster, the image that it can pull, the program, the scripts of a test cluster (docs/e2e.md)
   XDG_CACHE_HOME  what is built once for all checkouts is kept in $XDG_CACHE_HOME/plumbline (default: ~/.cache/plumbline)
@@ -63,6 +66,7 @@ pub(crate) enum Task {
     Fuzz(Option<OsString>, Vec<OsString>),
     Dist,
     Image(image::Options),
+    Deploy,
     E2e(e2e::Options),
     Check,
     Deny,
@@ -85,6 +89,7 @@ impl Task {
             Some("setup") => Self::Setup,
             Some("modules") => Self::Modules,
             Some("dist") => Self::Dist,
+            Some("deploy") => Self::Deploy,
             Some("check") => Self::Check,
             Some("deny") => Self::Deny,
             _ => return Err(Error::Usage(format!("there is no command `{}`", name.display()))),
@@ -140,7 +145,10 @@ mod tests {
             .collect();
         assert_eq!(
             commands,
-            ["setup", "modules", "run", "test", "bench", "fuzz", "dist", "image", "e2e", "check", "deny", "help"]
+            [
+                "setup", "modules", "run", "test", "bench", "fuzz", "dist", "image", "deploy", "e2e", "check", "deny",
+                "help"
+            ]
         );
         for command in commands {
             assert!(parse(command).is_ok(), "{command}");

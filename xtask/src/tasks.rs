@@ -12,7 +12,7 @@ use crate::paths::Workspace;
 use crate::report::say;
 use crate::steps::Outcome;
 use crate::wasm_std::WasmStd;
-use crate::{check, e2e, fuzz, image, local_run, modules, moto, process, steps, wasm_std};
+use crate::{check, deploy, e2e, fuzz, go_tools, image, local_run, modules, moto, process, steps, wasm_std};
 
 /// Does it.
 pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
@@ -31,6 +31,11 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
             if let Some(server) = moto::ensure() {
                 cargo.env(moto::VARIABLE, server);
             }
+            for tool in go_tools::TOOLS {
+                if let Some(program) = tool.ensure() {
+                    cargo.env(tool.variable, program);
+                }
+            }
             return passed_through(cargo.args(["--workspace", "--no-fail-fast"]).args(args));
         }
         Task::Bench(args) => {
@@ -40,6 +45,10 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
         Task::Fuzz(target, args) => return fuzz::run(&workspace, target.as_deref(), &args),
         Task::Dist => dist(&workspace)?,
         Task::Image(options) => image::image(&workspace, &options)?,
+        Task::Deploy => {
+            setup(&workspace)?;
+            deploy::write(&workspace)?;
+        }
         Task::E2e(options) => return e2e::e2e(&workspace, &options),
         Task::Check => check::check(&workspace)?,
         Task::Deny => deny(&workspace)?,

@@ -89,6 +89,11 @@ impl Failure {
         self
     }
 
+    /// The sentence that a person reads.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The `Status` object.
     pub(crate) fn body(&self) -> Value {
         let mut body = json!({

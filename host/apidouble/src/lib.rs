@@ -38,6 +38,7 @@ mod query;
 mod read;
 mod resources;
 mod route;
+pub mod schema;
 mod selector;
 mod server;
 mod state;

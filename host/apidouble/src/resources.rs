@@ -114,6 +114,11 @@ impl Resources {
         self.0.iter().find(|r| r.group == group && r.version == version && r.plural == plural)
     }
 
+    /// The resource whose objects are of this kind.
+    pub(crate) fn of_kind(&self, api_version: &str, kind: &str) -> Option<&Resource> {
+        self.0.iter().find(|r| r.kind == kind && r.api_version() == api_version)
+    }
+
     /// The resource that a test means: `pods`, or `pods.metrics.k8s.io` where the plural alone is not enough.
     pub(crate) fn named(&self, name: &str) -> Option<&Resource> {
         self.0.iter().find(|r| r.id() == name).or_else(|| self.0.iter().find(|r| r.plural == name))

@@ -86,7 +86,7 @@ pub(crate) fn check(resource: &Resource, object: &Value) -> Result<(), Failure> 
 }
 
 /// A DNS label: small letters, digits, and hyphens inside.
-fn is_label(text: &str) -> bool {
+pub(crate) fn is_label(text: &str) -> bool {
     text.len() <= LABEL && is_part(text)
 }
 

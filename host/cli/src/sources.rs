@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use plumbline_aggregator::Source;
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES, Parsed, Warning};
+use plumbline_stock::{Place, StockDefinition};
 
 use crate::error::CliError;
 
@@ -18,14 +19,14 @@ pub(crate) struct Found {
     pub(crate) origin: String,
 }
 
-/// The plugin that `reference` names: the stock plugin of that name, else a file, a directory with `plugin.yaml`, or `-` for standard input. A
-/// path is meant where `reference` holds a slash or is there.
-pub(crate) fn find(reference: &str) -> Result<Found, CliError> {
+/// The plugin that `reference` names: the stock plugin of that name, as it is executed at `place`, else a file, a directory with
+/// `plugin.yaml`, or `-` for standard input. A path is meant where `reference` holds a slash or is there.
+pub(crate) fn find(reference: &str, place: Place) -> Result<Found, CliError> {
     if reference == "-" {
         return parse(read(io::stdin().lock(), "standard input")?, "standard input", None);
     }
     if let Some(stock) = plumbline_stock::definition(reference) {
-        return parse(stock.yaml.into(), reference, None);
+        return parse(stock_yaml(&stock, place)?.into(), reference, None);
     }
     let path = Path::new(reference);
     if path.is_dir() {
@@ -34,10 +35,26 @@ pub(crate) fn find(reference: &str) -> Result<Found, CliError> {
     if path.is_file() {
         return parse(read_file(path)?, reference, None);
     }
-    let stock: Vec<_> = plumbline_stock::definitions().iter().map(|stock| format!("`{}`", stock.name)).collect();
     Err(CliError::usage(format!("plugin `{reference}` is neither a stock plugin nor a file or directory")).hint(
-        format!("stock plugins: {}; a path may be a definition or a directory with `plugin.yaml`", stock.join(", ")),
+        format!("stock plugins: {}; a path may be a definition or a directory with `plugin.yaml`", stock_names(place)),
     ))
+}
+
+/// The stock plugins that there are at `place`, for messages.
+pub(crate) fn stock_names(place: Place) -> String {
+    let there = plumbline_stock::definitions().iter().filter(|stock| stock.yaml(place).is_some());
+    there.map(|stock| format!("`{}`", stock.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// The definition of a stock plugin for `place`.
+pub(crate) fn stock_yaml(stock: &StockDefinition, place: Place) -> Result<&'static str, CliError> {
+    let name = stock.name;
+    stock.yaml(place).ok_or_else(|| match place {
+        Place::Local => CliError::usage(format!("stock plugin `{name}` exists for clusters only"))
+            .hint(format!("run it in one: `plumbline run -p {name}`")),
+        Place::Cluster => CliError::usage(format!("stock plugin `{name}` exists for one machine only"))
+            .hint(format!("run it there: `plumbline run --local -p {name}`")),
+    })
 }
 
 /// A bundle: `plugin.yaml` (or `plugin.yml`), with its modules beside it.
@@ -87,4 +104,27 @@ fn read(from: impl Read, origin: &str) -> Result<Vec<u8>, CliError> {
         .read_to_end(&mut text)
         .map_err(|error| CliError::usage(format!("definition `{origin}` cannot be read")).because(&error))?;
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stock_plugin_of_the_other_place_is_an_error_that_says_so() {
+        let local = StockDefinition { name: "disks", local: Some("yaml"), cluster: None };
+        assert_eq!(stock_yaml(&local, Place::Local).unwrap(), "yaml");
+        let told = stock_yaml(&local, Place::Cluster).unwrap_err().to_string();
+        assert!(told.contains("one machine only") && told.contains("plumbline run --local -p disks"), "{told}");
+        let cluster = StockDefinition { local: None, cluster: Some("yaml"), ..local };
+        let told = stock_yaml(&cluster, Place::Local).unwrap_err().to_string();
+        assert!(told.contains("clusters only") && told.contains("plumbline run -p disks"), "{told}");
+    }
+
+    #[test]
+    fn one_name_is_one_plugin_here_and_another_in_a_cluster() {
+        let driver = |place| find("host-facts", place).unwrap().source.definition.driver;
+        assert_eq!(driver(Place::Local), plumbline_core::Driver::Process);
+        assert_eq!(driver(Place::Cluster), plumbline_core::Driver::DaemonSet);
+    }
 }

@@ -1,16 +1,46 @@
 //! The stock plugin definitions.
 
-/// A definition inside this program.
+/// A plugin inside this program: the same name for its execution on one machine and in a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StockDefinition {
     /// The plugin's name.
     pub name: &'static str,
-    /// The definition, in YAML.
-    pub yaml: &'static str,
+    /// The definition for one machine, in YAML.
+    pub local: Option<&'static str>,
+    /// The definition for a cluster, in YAML.
+    pub cluster: Option<&'static str>,
 }
 
-static DEFINITIONS: &[StockDefinition] =
-    &[StockDefinition { name: "host-facts", yaml: include_str!("../../../plugins/definitions/host-facts.yaml") }];
+/// Where a plugin is to be executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On this machine.
+    Local,
+    /// In a cluster.
+    Cluster,
+}
+
+impl StockDefinition {
+    /// The definition for that place, in YAML; `None`: the plugin does not exist there.
+    #[must_use]
+    pub fn yaml(&self, place: Place) -> Option<&'static str> {
+        match place {
+            Place::Local => self.local,
+            Place::Cluster => self.cluster,
+        }
+    }
+
+    /// Where the plugin exists.
+    pub fn places(self) -> impl Iterator<Item = Place> {
+        [Place::Local, Place::Cluster].into_iter().filter(move |&place| self.yaml(place).is_some())
+    }
+}
+
+static DEFINITIONS: &[StockDefinition] = &[StockDefinition {
+    name: "host-facts",
+    local: Some(include_str!("../../../plugins/definitions/host-facts.yaml")),
+    cluster: Some(include_str!("../../../plugins/definitions/host-facts-daemonset.yaml")),
+}];
 
 /// All of them.
 #[must_use]
@@ -27,14 +57,22 @@ pub fn definition(name: &str) -> Option<StockDefinition> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plumbline_core::Driver;
     use plumbline_core::definition::Definition;
 
     #[test]
-    fn every_definition_parses_without_a_warning_under_its_name() {
+    fn every_definition_parses_without_a_warning_under_its_name_and_fits_its_place() {
         for stock in definitions() {
-            let parsed = Definition::parse(stock.yaml).unwrap();
-            assert_eq!(parsed.definition.name.as_str(), stock.name);
-            assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
+            assert!(stock.places().next().is_some(), "{}", stock.name);
+            for place in stock.places() {
+                let parsed = Definition::parse(stock.yaml(place).unwrap()).unwrap();
+                assert_eq!(parsed.definition.name.as_str(), stock.name);
+                assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
+                let process = parsed.definition.driver == Driver::Process;
+                assert_eq!(process, place == Place::Local, "{} {place:?}", stock.name);
+                // Which version of this program runs is the run's to say.
+                assert_eq!(parsed.definition.spec.image(), None, "{}", stock.name);
+            }
         }
         assert!(definition("nobody").is_none());
     }

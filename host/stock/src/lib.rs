@@ -4,5 +4,5 @@
 mod definitions;
 mod modules;
 
-pub use definitions::{StockDefinition, definition, definitions};
+pub use definitions::{Place, StockDefinition, definition, definitions};
 pub use modules::{Embedded, StockError, embedded, load};

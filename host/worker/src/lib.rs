@@ -35,7 +35,8 @@ pub use config::{
 };
 pub use content_type::content_type;
 pub use done::{
-    DONE_FILE, DoneError, KNOWN_RESULTS_DIRS, Kind, LocateError, Located, MAX_DONE_BYTES, Timing, locate, wait_for_done,
+    DONE_FILE, DoneError, KNOWN_RESULTS_DIRS, Kind, LocateError, Located, MAX_DONE_BYTES, Timing, locate,
+    wait_for_done, write_done,
 };
 pub use error::{WorkerError, chain};
 pub use gather::GatherError;

@@ -29,7 +29,7 @@ pub(crate) enum GenCommand {
 /// `plumbline gen`
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct GenManifestArgs {
-    /// A plugin: a definition, a directory with `plugin.yaml`, or `-` for standard input; repeatable
+    /// A plugin: the name of a stock plugin, a definition, a directory with `plugin.yaml`, or `-` for standard input; repeatable
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR")]
     pub(crate) plugins: Vec<String>,
     /// How long each plugin may take, unless its definition says otherwise: seconds, or a duration such as `90m`; 0 for no limit
@@ -58,12 +58,12 @@ pub(crate) struct GenConfigArgs {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct GenPluginArgs {
     /// The name of a stock plugin
-    #[arg(conflicts_with_all = ["name", "image"])]
+    #[arg(conflicts_with = "name")]
     pub(crate) stock: Option<String>,
     /// The new plugin's name
     #[arg(short, long, required_unless_present = "stock")]
     pub(crate) name: Option<String>,
-    /// Its image
+    /// Its image; a stock plugin has the image of a run unless another is named
     #[arg(short, long, required_unless_present = "stock")]
     pub(crate) image: Option<String>,
     /// How it is executed: `job` (once) or `daemonset` (on every node)

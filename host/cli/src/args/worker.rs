@@ -43,13 +43,29 @@ pub(crate) struct SleepArgs {
     pub(crate) sleep: i64,
 }
 
+/// Options of roles that are plugins themselves: their image has no shell that could say for them that they are done.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct DoneArgs {
+    /// Write into the directory for results, and its done file when everything is written
+    #[arg(long)]
+    pub(crate) done: bool,
+    /// The directory for results
+    #[arg(long, env = "SONOBUOY_RESULTS_DIR", default_value = plumbline_worker::DEFAULT_RESULTS_DIR, value_name = "DIR")]
+    pub(crate) results_dir: PathBuf,
+    /// Stay until told to end: the container of a DaemonSet is started again when it ends
+    #[arg(long)]
+    pub(crate) stay: bool,
+}
+
 /// `plumbline worker facts`
 #[derive(Debug, clap::Args)]
 pub(crate) struct FactsArgs {
     /// Where the machine's file system is mounted
     #[arg(long, env = "CHROOT_DIR", default_value = "/", value_name = "DIR")]
     pub(crate) root: PathBuf,
-    /// Write into this file instead of standard output
-    #[arg(long, value_name = "FILE")]
+    /// Write into this file instead of standard output; with `--done`, a name in the directory for results
+    #[arg(long, value_name = "FILE", required_if_eq("done", "true"))]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) done: DoneArgs,
 }

@@ -12,10 +12,12 @@ pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, CliError> {
     let mut json = serde_json::to_vec_pretty(&facts)
         .map_err(|error| CliError::system("the facts cannot be written as JSON").because(&error))?;
     json.push(b'\n');
-    let (written, place) = match &args.output {
+    let output = args.output.as_deref().map(|path| args.done.place(path));
+    let (written, place) = match &output {
         Some(path) => (std::fs::write(path, json), format!("into `{}`", path.display())),
         None => (std::io::stdout().write_all(&json), "on standard output".to_owned()),
     };
     written.map_err(|error| CliError::printing(format!("the facts cannot be written {place}"), &error))?;
+    args.done.finish(output.as_deref())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,19 +4,21 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use plumbline_core::definition::{Definition, DefinitionError};
-use plumbline_core::{Driver, PluginName};
-use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, default_pod_spec, to_document};
+use plumbline_core::{Config, Driver, PluginName};
+use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, default_pod_spec, image_of_run, to_document};
 use plumbline_kubernetes::names;
+use plumbline_stock::Place;
 use serde_json::{Map, Value, json};
 
 use crate::args::GenPluginArgs;
 use crate::commands::gen_files;
 use crate::error::CliError;
+use crate::sources;
 
 /// Prints the definition of a stock plugin, or a new one.
 pub(crate) fn plugin(args: &GenPluginArgs) -> Result<ExitCode, CliError> {
     let text = match &args.stock {
-        Some(name) => stock(name, args.show_default_podspec)?,
+        Some(name) => stock(name, args)?,
         None => to_document(&new(args)?),
     };
     write!(std::io::stdout(), "{text}")
@@ -24,24 +26,26 @@ pub(crate) fn plugin(args: &GenPluginArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// As it is in the program, with its comments; without them where the default pod is written into it.
-fn stock(name: &str, pod_spec: bool) -> Result<String, CliError> {
+/// As it is in the program, with its image: whatever reads definitions can use it. What stands above it, for people, is kept.
+fn stock(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
     let Some(stock) = plumbline_stock::definition(name) else {
-        let names: Vec<_> = plumbline_stock::definitions().iter().map(|one| format!("`{}`", one.name)).collect();
         return Err(CliError::usage(format!("there is no stock plugin `{name}`")).hint(format!(
             "stock plugins: {}; for a definition of your own, give `--name` and `--image`",
-            names.join(", ")
+            sources::stock_names(Place::Cluster)
         )));
     };
-    let definition = Definition::parse(stock.yaml)
+    let yaml = sources::stock_yaml(&stock, Place::Cluster)?;
+    let definition = Definition::parse(yaml)
         .map_err(|error| CliError::system(format!("stock plugin `{name}` cannot be read")).because(&error))?
         .definition;
-    if !pod_spec || definition.pod_spec.is_some() || definition.driver == Driver::Process {
-        return Ok(stock.yaml.to_owned());
-    }
     let mut json = definition.to_json();
-    insert(&mut json, "podSpec", default_pod_spec(definition.driver, names::SERVICE_ACCOUNT));
-    Ok(to_document(&json))
+    if args.show_default_podspec && definition.pod_spec.is_none() {
+        insert(&mut json, "podSpec", default_pod_spec(definition.driver, names::SERVICE_ACCOUNT));
+    }
+    let Config { worker_image, image_pull_policy, .. } = Config::default();
+    image_of_run(&mut json, args.image.as_deref().unwrap_or(&worker_image), image_pull_policy);
+    let comment = yaml.split_inclusive('\n').take_while(|line| line.starts_with('#'));
+    Ok(comment.chain([to_document(&json).as_str()]).collect())
 }
 
 fn new(args: &GenPluginArgs) -> Result<Value, CliError> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use plumbline_kubernetes::manifest::{ManifestError, ManifestOptions, manifest, rbac, to_yaml};
 use plumbline_kubernetes::{Cluster, ClusterError, ServerVersion};
+use plumbline_stock::Place;
 use serde_json::Value;
 
 use crate::args::{GenArgs, GenCommand, GenManifestArgs, Global};
@@ -33,10 +34,11 @@ pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, CliE
 }
 
 fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, CliError> {
-    let found = args.plugins.iter().map(|reference| sources::find(reference)).collect::<Result<Vec<_>, _>>()?;
+    let find = |reference: &String| sources::find(reference, Place::Cluster);
+    let found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     if found.is_empty() {
         return Err(CliError::usage("no plugin is named").hint(
-            "name one with `--plugin`: a definition or a directory with `plugin.yaml`; `plumbline gen plugin` prints one to begin with",
+            "name one with `--plugin`: a stock plugin, a definition or a directory with `plugin.yaml`; `plumbline gen plugin` prints one to begin with",
         ));
     }
     for plugin in &found {

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use plumbline_core::definition::Definition;
+use plumbline_stock::Place;
 
 use crate::args::Global;
 use crate::error::CliError;
@@ -18,8 +19,11 @@ pub(crate) fn list(global: &Global) -> Result<ExitCode, CliError> {
     let mut print = || -> std::io::Result<()> {
         writeln!(out, "plugins:")?;
         for stock in plumbline_stock::definitions() {
-            let description = Definition::parse(stock.yaml).ok().and_then(|parsed| parsed.definition.description);
-            writeln!(out, "  {:14} {}", stock.name, description.unwrap_or_default())?;
+            let word = |place| if place == Place::Local { "local" } else { "cluster" };
+            let places: Vec<_> = stock.places().map(word).collect();
+            let yaml = stock.cluster.or(stock.local).unwrap_or_default();
+            let description = Definition::parse(yaml).ok().and_then(|parsed| parsed.definition.description);
+            writeln!(out, "  {:14} {:15} {}", stock.name, places.join(", "), description.unwrap_or_default())?;
         }
         writeln!(out, "modules:")?;
         for module in &modules {

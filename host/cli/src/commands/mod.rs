@@ -4,6 +4,7 @@ pub(crate) mod aggregator;
 pub(crate) mod completion;
 pub(crate) mod delete;
 pub(crate) mod facts;
+mod finish;
 pub(crate) mod gen_config;
 pub(crate) mod gen_files;
 pub(crate) mod gen_options;

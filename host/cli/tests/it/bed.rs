@@ -79,12 +79,7 @@ impl Bed {
 
     /// Runs it to its end.
     pub(crate) fn plumbline(&self, args: &[&str]) -> Done {
-        let output = assert_cmd::Command::from_std(self.command(args)).timeout(DEADLINE).output().unwrap();
-        Done {
-            code: output.status.code().unwrap_or(-1),
-            out: String::from_utf8(output.stdout).unwrap(),
-            err: String::from_utf8(output.stderr).unwrap(),
-        }
+        Done::of(self.command(args))
     }
 
     /// `run --local` of the plugins written before, with the archive in `out`.
@@ -166,6 +161,16 @@ pub(crate) fn entries(dir: &Path) -> Vec<PathBuf> {
 }
 
 impl Done {
+    /// Runs a command to its end.
+    pub(crate) fn of(command: Command) -> Self {
+        let output = assert_cmd::Command::from_std(command).timeout(DEADLINE).output().unwrap();
+        Self {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
     /// Everything that a person sees, with what differs from run to run replaced.
     pub(crate) fn shown(&self, bed: &Bed) -> String {
         filtered(&format!("exit code: {}\n--- stdout\n{}--- stderr\n{}", self.code, self.out, self.err), bed.root())

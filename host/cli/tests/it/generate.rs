@@ -25,12 +25,12 @@ fn bed() -> Bed {
     bed
 }
 
-fn documents(yaml: &str) -> Vec<Value> {
+pub(crate) fn documents(yaml: &str) -> Vec<Value> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(yaml).unwrap();
     documents.into_iter().filter(|document| !document.is_null()).collect()
 }
 
-fn of_kind<'a>(documents: &'a [Value], kind: &str) -> Vec<&'a Value> {
+pub(crate) fn of_kind<'a>(documents: &'a [Value], kind: &str) -> Vec<&'a Value> {
     documents.iter().filter(|document| document["kind"] == kind).collect()
 }
 
@@ -131,12 +131,18 @@ fn modules_of_a_bundle_go_along() {
 fn manifests_that_cannot_be_made() {
     let bed = bed();
     bed.write("config.json", r#"{"Server": {"bindport": "many"}}"#);
+    bed.write(
+        "machine.yaml",
+        "sonobuoy-config: {driver: Process, plugin-name: machine}\nspec: {command: [./run.sh]}\n",
+    );
+    bed.write("idle.yaml", "sonobuoy-config: {driver: Job, plugin-name: idle}\nspec: {name: plugin}\n");
     let version = ["--kubernetes-version", "v1.30.2"];
     let mut told = String::new();
-    let cases: [&[&str]; 11] = [
+    let cases: [&[&str]; 12] = [
         &[],
         &["-p", "probe.yaml", "--rbac", "enable"],
-        &["-p", "host-facts", version[0], version[1]],
+        &["-p", "machine.yaml", version[0], version[1]],
+        &["-p", "idle.yaml", version[0], version[1]],
         &["-p", "probe.yaml", "-p", "probe.yaml", version[0], version[1]],
         &["-p", "probe.yaml", "--config", "config.json"],
         &["-p", "probe.yaml", "--config", "nowhere.json"],
@@ -211,10 +217,24 @@ fn a_new_definition() {
 }
 
 #[test]
-fn a_stock_definition_is_printed_as_it_is() {
+fn a_stock_definition_is_printed_with_its_image() {
     let bed = Bed::new();
     let printed = bed.plumbline(&["gen", "plugin", "host-facts"]).expect(0).out;
-    assert!(printed.starts_with("# Facts of this machine"), "{printed}");
+    assert!(printed.starts_with("# Facts of every node"), "{printed}");
+    let own = format!("  image: {}\n", plumbline_core::Config::default().worker_image);
+    assert!(printed.contains("driver: DaemonSet\n") && printed.contains(&own), "{printed}");
+    let other = bed.plumbline(&["gen", "plugin", "host-facts", "--image", "mirror/p:v1"]).expect(0).out;
+    assert!(other.contains("  image: mirror/p:v1\n"), "{other}");
+    // It can be used as it is, and is what the name alone stands for.
+    bed.write("facts.yaml", &other);
+    let of = |plugin: &str| {
+        let args = ["gen", "-p", plugin, "--image", "mirror/p:v1", "--kubernetes-version", "ignore"];
+        let documents = documents(&bed.plumbline(&args).expect(0).out);
+        let maps = of_kind(&documents, "ConfigMap");
+        maps[1]["data"]["plugin-0.yaml"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(of("facts.yaml"), of("host-facts"));
+    assert!(of("host-facts").contains("  image: mirror/p:v1\n"));
     assert!(bed.plumbline(&["gen", "plugin", "nobody"]).expect(2).err.contains("`host-facts`"));
     bed.plumbline(&["gen", "plugin", "-n", "Bad Name", "-i", "i"]).expect(2);
     bed.plumbline(&["gen", "plugin"]).expect(2);

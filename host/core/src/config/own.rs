@@ -42,6 +42,8 @@ pub struct Own {
 pub struct Graces {
     /// An image cannot be pulled, or a container cannot be created.
     pub image_pull: u32,
+    /// A container is being created, and has not started.
+    pub starting: u32,
     /// A pod cannot be scheduled.
     pub unschedulable: u32,
     /// A node is gone, or not ready.
@@ -62,6 +64,7 @@ impl Default for Graces {
     fn default() -> Self {
         Self {
             image_pull: 300,
+            starting: 600,
             unschedulable: 300,
             node_gone: 60,
             pod_gone: 60,

@@ -207,6 +207,7 @@ impl Own {
 impl Graces {
     fn read(&mut self, from: &mut Fields) -> Result<(), ConfigError> {
         from.whole("ImagePull", &mut self.image_pull, SECONDS)?;
+        from.whole("Starting", &mut self.starting, SECONDS)?;
         from.whole("Unschedulable", &mut self.unschedulable, SECONDS)?;
         from.whole("NodeGone", &mut self.node_gone, SECONDS)?;
         from.whole("PodGone", &mut self.pod_gone, SECONDS)?;

@@ -7,6 +7,7 @@
 
 mod bed;
 mod confined;
+mod deploy;
 mod diagnosis;
 mod dropped;
 mod faults;

@@ -8,6 +8,9 @@ pub enum DriverError {
         "plugin `{0}` has the driver `Process`, which a run on a machine knows and a cluster does not: use `Job` or `DaemonSet`, or run it with `--local`"
     )]
     Process(String),
+    /// There is nothing to execute.
+    #[error("plugin `{0}` has no image: name one under `spec.image`, or a `command` for the image of the run")]
+    NoImage(String),
     /// A value is too long for a label.
     #[error(
         "`{value}` is too long for the label `{label}`: {length} characters, and Kubernetes takes at most 63; choose a shorter plugin name"

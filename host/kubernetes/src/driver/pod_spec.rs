@@ -37,6 +37,7 @@ pub(super) fn pod_spec(
     let mut init = lists::take_maps(definition, &mut spec, "podSpec", "initContainers")?;
     let mut plugin = definition.spec.raw().clone();
     plugin.insert("name".to_owned(), json!(container_name(definition)));
+    give_image(stage, definition, &mut plugin)?;
     if !stage.disable_reconciliation {
         for (i, container) in containers.iter_mut().enumerate() {
             reconcile(definition, container, &format!("podSpec.containers[{i}]"), &stage.results_dir)?;
@@ -63,6 +64,22 @@ pub(super) fn pod_spec(
     add_volumes(definition, &mut spec)?;
     add_pull_secret(stage, definition, &mut spec)?;
     Ok(spec)
+}
+
+/// A container without an image gets that of the worker beside it, which holds all roles of this program. Definitions that `gen` or `run`
+/// prepared have one; whoever wrote a ConfigMap by hand may have left it out.
+fn give_image(stage: &Stage, definition: &Definition, plugin: &mut Map<String, Value>) -> Result<(), DriverError> {
+    if definition.spec.image().is_some() {
+        return Ok(());
+    }
+    if definition.spec.command().is_empty() {
+        return Err(DriverError::NoImage(definition.name.to_string()));
+    }
+    plugin.insert("image".to_owned(), json!(stage.worker_image));
+    if plugin.get("imagePullPolicy").is_none_or(Value::is_null) {
+        plugin.insert("imagePullPolicy".to_owned(), json!(stage.image_pull_policy));
+    }
+    Ok(())
 }
 
 /// The volume that plugin and worker share, and those that the definition adds.

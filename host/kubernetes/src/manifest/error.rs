@@ -28,8 +28,8 @@ pub enum ManifestError {
     /// A plugin is a process of a machine.
     #[error("plugin `{0}` has the driver `Process`, which a cluster does not have: it runs with `--local` only")]
     Process(PluginName),
-    /// A plugin has no image.
-    #[error("plugin `{0}` has no image: name one under `spec.image`")]
+    /// A plugin has no image, and no command that the image of the run could execute.
+    #[error("plugin `{0}` has no image: name one under `spec.image`, or a `command` for the image of the run")]
     NoImage(PluginName),
     /// An image depends on the cluster's version, which is not known.
     #[error("the image of plugin `{plugin}` depends on the version of the cluster, which is not known: `{image}`")]

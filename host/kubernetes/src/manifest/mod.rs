@@ -28,5 +28,5 @@ pub use env::AUTOMATIC_VARIABLES;
 pub use error::ManifestError;
 pub use modules::{MAX_MODULE_BYTES, MAX_PACKED_BYTES, UnpackError, Unpacked, unpack_modules};
 pub use options::{DockerConfig, ManifestOptions, ManifestPlugin};
-pub use prepare::{Transform, config_map_name, prepare_definition};
+pub use prepare::{Transform, config_map_name, image_of_run, prepare_definition};
 pub use yaml::{to_document, to_yaml};

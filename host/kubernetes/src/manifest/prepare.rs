@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plumbline_core::config::PullPolicy;
 use plumbline_core::definition::K8S_VERSION_VARIABLE;
-use plumbline_core::{Config, Definition, PluginName};
+use plumbline_core::{Config, Definition, Driver, PluginName};
 use serde_json::{Map, Value, json};
 
 use super::defaults::default_pod_spec;
@@ -20,6 +20,10 @@ const MAX_VOLUME_NAME: usize = 63;
 pub struct Transform {
     /// The image, in place of the definition's.
     pub image: Option<String>,
+    /// The image of the run, for a container that names none: it holds this program with all its roles.
+    pub run_image: String,
+    /// The policy for the image of the run, where it is filled in and the container names none.
+    pub run_pull_policy: PullPolicy,
     /// The policy for every image of the plugin, in place of the definition's.
     pub pull_policy: Option<PullPolicy>,
     /// What [`K8S_VERSION_VARIABLE`] stands for, such as `v1.30.2`; `None`: it stays as it is.
@@ -40,6 +44,8 @@ impl Transform {
     pub fn of(config: &Config) -> Self {
         Self {
             image: None,
+            run_image: config.worker_image.clone(),
+            run_pull_policy: config.image_pull_policy,
             pull_policy: config.force_image_pull_policy.then_some(config.image_pull_policy),
             kubernetes_version: Some(config.plumbline.kubernetes_version.clone()).filter(|text| !text.is_empty()),
             results_dir: config.results_dir.clone(),
@@ -54,6 +60,21 @@ impl Transform {
 #[must_use]
 pub fn config_map_name(plugin: &PluginName) -> String {
     format!("plugin-{plugin}-cm")
+}
+
+/// Gives the plugin's container the image of the run, if it names a command and no image. Without a command nothing would say what to
+/// execute: such a definition stays as it is, and is refused where an image is needed. A policy that the container names is kept.
+pub fn image_of_run(definition: &mut Value, image: &str, pull_policy: PullPolicy) {
+    let Some(Value::Object(container)) = definition.get_mut("spec") else { return };
+    let given =
+        |key: &str| container.get(key).is_some_and(|value| !value.is_null() && value != "" && *value != json!([]));
+    if given("image") || !given("command") || image.is_empty() {
+        return;
+    }
+    if !given("imagePullPolicy") {
+        container.insert("imagePullPolicy".to_owned(), json!(pull_policy));
+    }
+    container.insert("image".to_owned(), json!(image));
 }
 
 /// The definition as it goes into a cluster: images, environment, the mounts of results and files. Doing it twice is doing it once.
@@ -71,6 +92,9 @@ pub fn prepare_definition(definition: &Definition, transform: &Transform) -> Res
     }
     if let (Some(image), Some(Value::Object(spec))) = (&transform.image, json.get_mut("spec")) {
         spec.insert("image".to_owned(), json!(image));
+    }
+    if definition.driver != Driver::Process {
+        image_of_run(&mut json, &transform.run_image, transform.run_pull_policy);
     }
     if let (Some(version), Some(Value::String(image))) =
         (&transform.kubernetes_version, json.pointer_mut("/spec/image"))

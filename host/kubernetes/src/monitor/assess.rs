@@ -27,6 +27,8 @@ pub(super) enum Kind {
     Image,
     /// A container cannot be created.
     Create,
+    /// A container is being created, and does not start.
+    Starting,
     /// A container crashes again and again.
     CrashLoop,
     /// The worker ended.
@@ -52,6 +54,7 @@ impl Kind {
             Self::Unschedulable => "Unschedulable",
             Self::Image => "ImagePull",
             Self::Create => "CreateContainer",
+            Self::Starting => "Starting",
             Self::CrashLoop => "CrashLoop",
             Self::WorkerEnded => "WorkerEnded",
             Self::Ended => "NoResult",
@@ -66,6 +69,7 @@ impl Kind {
             Self::NoPod => graces.no_pod,
             Self::Unschedulable => graces.unschedulable,
             Self::Image | Self::Create => graces.image_pull,
+            Self::Starting => graces.starting,
             Self::CrashLoop => graces.crash_loop,
             Self::WorkerEnded | Self::Ended => graces.no_result,
             Self::Hello => graces.hello,
@@ -109,6 +113,10 @@ const CREATE_REASONS: [&str; 6] = [
     "PostStartHookError",
 ];
 
+/// Waiting reasons of a container that is about to start: volumes are mounted, images are pulled, the network is made. What goes wrong there
+/// is told by events only.
+const STARTING_REASONS: [&str; 2] = ["ContainerCreating", "PodInitializing"];
+
 /// More restarts than this are a loop, whatever the container does right now: the number that users of the incumbent know.
 const MAX_RESTARTS: u64 = 2;
 
@@ -143,7 +151,21 @@ pub(super) fn assess(pod: &PodFacts, container: &str, graces: &Graces) -> Option
     if let Some(of) = pod.containers.iter().find(|of| matters(pod, of, container) && is_looping(of)) {
         return trouble(Kind::CrashLoop, sentence::crash_loop(pod, of));
     }
-    ended(pod, container, graces)
+    ended(pod, container, graces).or_else(|| starting(pod, container, graces))
+}
+
+fn starting(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble> {
+    // While an init container runs the others wait for it, and how long that takes is its own affair.
+    if pod.containers.iter().any(|of| of.role == Role::Init && of.is_running()) {
+        return None;
+    }
+    let mut waiting = pod.containers.iter().filter(|of| matters(pod, of, container)).filter_map(|of| match &of.state {
+        State::Waiting { reason, .. } if STARTING_REASONS.contains(&reason.as_str()) => Some((of, reason)),
+        _ => None,
+    });
+    let (of, reason) = waiting.next()?;
+    let sentence = sentence::starting(pod, of, reason, graces.starting);
+    Some(Trouble::new(Kind::Starting, graces, sentence))
 }
 
 fn ended(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble> {

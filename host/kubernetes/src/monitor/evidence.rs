@@ -27,6 +27,9 @@ const EVENTS_READ: u32 = 500;
 /// Bytes of a pod that are told. Many times the largest that plugins have; the journal of the run keeps each.
 const MAX_POD_BYTES: usize = 256 << 10;
 
+/// Characters of a warning that become part of the sentence; the event stands beside it in full.
+const MAX_WARNING: usize = 500;
+
 /// Containers whose logs are told.
 const MAX_CONTAINERS: usize = 20;
 
@@ -145,11 +148,33 @@ impl Evidence {
         WorkerSays::Ours(told.map(without_head))
     }
 
+    /// Whether the last that happened to the pod is that an image is being pulled: the kubelet tells when that fails. Times of events are
+    /// whole seconds, and another container may have started in the same one.
+    pub(super) fn is_pulling(&self) -> bool {
+        let text = |event: &Value, key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let Some(last) = self.events.last().map(|event| text(event, "time")) else { return false };
+        let of_last = self.events.iter().rev().take_while(|event| text(event, "time") == last);
+        of_last.clone().any(|event| text(event, "reason") == "Pulling")
+            && !of_last.clone().any(|event| text(event, "type") == "Warning")
+    }
+
+    /// `REASON: MESSAGE` of the last warning about the pod, in one line.
+    fn last_warning(&self) -> Option<String> {
+        let text = |event: &Value, key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let event = self.events.iter().rev().find(|event| text(event, "type") == "Warning")?;
+        let line = format!("{}: {}", text(event, "reason"), text(event, "message"));
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        Some(line.chars().take(MAX_WARNING).collect())
+    }
+
     /// The record of a result that will not arrive.
     pub(super) fn record(self, verdict: &Verdict, sentence: &str, pod: Option<Value>) -> ErrorRecord {
         let sentence = match self.worker_says() {
             WorkerSays::Ours(Some(line)) if verdict.kind == Kind::Hello => sentence::hello_says(sentence, &line),
-            _ => sentence.to_owned(),
+            _ => match self.last_warning().filter(|_| verdict.kind == Kind::Starting) {
+                Some(warning) => sentence::starting_says(sentence, &warning),
+                None => sentence.to_owned(),
+            },
         };
         let mut missing = self.missing;
         let mut record = ErrorRecord::new(sentence).with("reason", verdict.kind.word());

@@ -15,6 +15,9 @@ use crate::cluster::Cluster;
 pub struct Graces {
     /// An image cannot be pulled, or a container cannot be created. Default 5 min.
     pub image_pull: Duration,
+    /// A container is being created, and has not started: a volume that cannot be mounted, say. Default 10 min. An image that is being
+    /// pulled all that time is no trouble.
+    pub starting: Duration,
     /// A pod cannot be scheduled. Default 5 min.
     pub unschedulable: Duration,
     /// A node is gone, or not ready. Default 1 min.
@@ -36,6 +39,7 @@ impl Default for Graces {
         let minutes = |count: u64| Duration::from_secs(60 * count);
         Self {
             image_pull: minutes(5),
+            starting: minutes(10),
             unschedulable: minutes(5),
             node_gone: minutes(1),
             pod_gone: minutes(1),

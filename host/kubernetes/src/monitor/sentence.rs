@@ -142,6 +142,15 @@ pub(super) fn create(
     format!("{of} (image `{image}`) could not be started within {grace}: {reason}{}", because(message))
 }
 
+pub(super) fn starting(pod: &PodFacts, of: &ContainerFacts, reason: &str, grace: Duration) -> String {
+    format!("{} has not started within {}: {}", in_pod(pod, of), format_duration(grace), told(reason))
+}
+
+/// The last warning about the pod, added to the sentence above.
+pub(super) fn starting_says(sentence: &str, warning: &str) -> String {
+    format!("{sentence}; the last warning about the pod is {}", told(warning))
+}
+
 pub(super) fn crash_loop(pod: &PodFacts, of: &ContainerFacts) -> String {
     let last = of
         .ended()

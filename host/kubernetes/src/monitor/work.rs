@@ -260,6 +260,10 @@ impl Case {
                 WorkerSays::Nothing => return Done::Premature { key, kind, delay: kind.grace(&options.graces) },
             }
         }
+        // A large image over a slow line: the kubelet is at work.
+        if kind == Kind::Starting && evidence.is_pulling() {
+            return Done::Premature { key, kind, delay: kind.grace(&options.graces) };
+        }
         // Everything above takes time, and the result may be in by now.
         if !self.heard.is_missing(&key) || (kind == Kind::Hello && self.heard.at(&key).is_some()) {
             return Done::Premature { key, kind, delay: kind.grace(&options.graces) };

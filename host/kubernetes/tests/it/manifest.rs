@@ -7,13 +7,10 @@ mod variants;
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, PersistentVolumeClaim, Pod, Secret, Service, ServiceAccount};
-use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use plumbline_apidouble::schema;
 use plumbline_core::config::Permissions;
 use plumbline_core::{Config, Definition};
 use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin, Transform, manifest, prepare_definition};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub(super) const JOB: &str = r#"
@@ -65,35 +62,15 @@ pub(super) fn options(mode: Permissions, yaml: &str) -> ManifestOptions {
     ManifestOptions { create_namespace, ..ManifestOptions::new(config, vec![plugin]) }
 }
 
-/// The objects, each of which an API server understands to the last field.
+/// The objects, each of which an API server takes, and understands to the last field.
 pub(super) fn made(options: &ManifestOptions) -> Vec<Value> {
     let objects = manifest(options).unwrap();
-    objects.iter().for_each(understood);
+    for object in &objects {
+        schema::check(object).unwrap_or_else(|what| panic!("{what}"));
+    }
     objects
 }
 
 pub(super) fn of_kind<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a Value> {
     objects.iter().filter(|object| object["kind"] == kind).collect()
-}
-
-/// A field that the type does not know would be lost on the way through it; one of another type is refused by it.
-fn understood(object: &Value) {
-    fn through<T: DeserializeOwned + Serialize>(object: &Value) {
-        let typed: T = serde_json::from_value(object.clone()).unwrap_or_else(|error| panic!("{error}: {object:#}"));
-        assert_eq!(&serde_json::to_value(typed).unwrap(), object);
-    }
-    match object["kind"].as_str().unwrap() {
-        "Namespace" => through::<Namespace>(object),
-        "ServiceAccount" => through::<ServiceAccount>(object),
-        "Secret" => through::<Secret>(object),
-        "ConfigMap" => through::<ConfigMap>(object),
-        "ClusterRole" => through::<ClusterRole>(object),
-        "ClusterRoleBinding" => through::<ClusterRoleBinding>(object),
-        "Role" => through::<Role>(object),
-        "RoleBinding" => through::<RoleBinding>(object),
-        "PersistentVolumeClaim" => through::<PersistentVolumeClaim>(object),
-        "Pod" => through::<Pod>(object),
-        "Service" => through::<Service>(object),
-        other => panic!("an object of kind `{other}`"),
-    }
 }

@@ -319,6 +319,7 @@ fn graces(config: &Config) -> Graces {
     let graces = &config.plumbline.graces;
     Graces {
         image_pull: of(graces.image_pull),
+        starting: of(graces.starting),
         unschedulable: of(graces.unschedulable),
         node_gone: of(graces.node_gone),
         pod_gone: of(graces.pod_gone),

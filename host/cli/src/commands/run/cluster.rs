@@ -10,6 +10,7 @@ use plumbline_kubernetes::manifest::rbac;
 use plumbline_kubernetes::preflight::{Check, Finding, Preflight};
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
 use plumbline_kubernetes::{Cluster, create, names, title};
+use plumbline_stock::Place;
 use serde_json::Value;
 
 use crate::args::{Global, RunArgs, SkipPreflight};
@@ -38,10 +39,11 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, CliError>
 }
 
 fn plugins(args: &RunArgs) -> Result<Vec<Found>, CliError> {
-    let found = args.plugins.iter().map(|reference| sources::find(reference)).collect::<Result<Vec<_>, _>>()?;
+    let find = |reference: &String| sources::find(reference, Place::Cluster);
+    let found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     if found.is_empty() {
         return Err(CliError::usage("no plugin is named").hint(
-            "name one with `--plugin`: a definition or a directory with `plugin.yaml`; `--local` runs plugins on this machine",
+            "name one with `--plugin`: a stock plugin, a definition or a directory with `plugin.yaml`; `--local` runs plugins on this machine",
         ));
     }
     for plugin in &found {

@@ -8,6 +8,7 @@ use plumbline_aggregator::{Begun, Finished, Run, RunError, Settings, Source, Wor
 use plumbline_core::RunId;
 use plumbline_core::definition::check_set;
 use plumbline_local::{LocalDispatcher, LocalOptions};
+use plumbline_stock::Place;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{ExitCodes, Global, RunArgs};
@@ -19,11 +20,12 @@ use crate::{logging, registry, sources, stock};
 
 /// Runs plugins on this machine to their verdict.
 pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
-    let found = args.plugins.iter().map(|reference| sources::find(reference)).collect::<Result<Vec<_>, _>>()?;
+    let find = |reference: &String| sources::find(reference, Place::Local);
+    let found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     if found.is_empty() && args.resume.is_none() {
-        let stock = plumbline_stock::definitions().iter().map(|d| d.name).collect::<Vec<_>>().join("`, `");
+        let stock = sources::stock_names(Place::Local);
         return Err(CliError::usage("no plugin is named")
-            .hint(format!("name one with `--plugin`: a stock plugin (`{stock}`), a definition or a directory")));
+            .hint(format!("name one with `--plugin`: a stock plugin ({stock}), a definition or a directory")));
     }
     for plugin in &found {
         for warning in &plugin.warnings {

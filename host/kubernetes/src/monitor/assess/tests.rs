@@ -44,6 +44,8 @@ fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
         ("image name", pod(waiting("InvalidImageName", "couldn't parse image name \"A B\""))),
         ("configuration", pod(waiting("CreateContainerConfigError", "secret \"token\" not found"))),
         ("command", pod(waiting("RunContainerError", "exec: \"/nope\": no such file or directory"))),
+        ("volume", starting()),
+        ("volume of an init container", init(waiting("PodInitializing", ""), json!({"name": "prepare"}))),
         ("no node", unschedulable(starting())),
         ("crash loop", pod(loops(1, "Error"))),
         ("crash loop for memory", pod(loops(137, "OOMKilled"))),
@@ -105,7 +107,13 @@ fn what_is_not_a_trouble() {
     );
     assert_eq!(told(&companion(running())), "well");
     assert!(told(&companion(waiting("PodInitializing", ""))).starts_with("CrashLoop: "));
-    assert_eq!(told(&pod_with("p", "w", waiting("ContainerCreating", ""), waiting("ContainerCreating", ""))), "well");
+    // How long an init container takes is its own affair.
+    let pod = pod_with("p", "w", waiting("PodInitializing", ""), waiting("PodInitializing", ""));
+    let pod = with(pod, "/spec", "initContainers", json!([{"name": "prepare"}]));
+    let prepares = json!([{"name": "prepare", "restartCount": 0, "state": running()}]);
+    assert_eq!(told(&with(pod, "/status", "initContainerStatuses", prepares)), "well");
+    // A sidecar that does not start is no trouble, as one that crashes is none.
+    assert_eq!(told(&sidecar(waiting("ContainerCreating", ""))), "well");
     // Restarted twice, as the incumbent allows, and running again.
     assert_eq!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 2}), running())), "well");
     assert!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 3}), running())).starts_with("CrashLoop: "));

@@ -72,6 +72,26 @@ fn a_trouble_that_passes_is_forgotten() {
 }
 
 #[test]
+fn a_container_that_does_not_start_counts_after_a_grace_of_its_own() {
+    let creating = |name: &str, node: &str| {
+        pod_with(name, node, waiting("ContainerCreating", ""), waiting("ContainerCreating", ""))
+    };
+    let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[creating("a", "w1"), creating("b", "w2")]);
+    assert_eq!(index.next_deadline(), Some(Duration::from_secs(600)));
+    // One starts in time; the other is seen to have no image at last, which has a grace of its own from then on.
+    index.pod_applied(facts(&well("a", "w1")), at(599));
+    index.pod_applied(facts(&pulling("b", "w2")), at(599));
+    assert_eq!(told(index.tick(at(600))), []);
+    index.pod_applied(facts(&creating("b", "w2")), at(700));
+    let verdicts = index.tick(at(1300));
+    assert_eq!(
+        verdicts[0].sentence,
+        "container `scan` of pod `b` on node `w2` has not started within 10m: ContainerCreating"
+    );
+    assert_eq!(told(verdicts), [("p/w2".to_owned(), Kind::Starting)]);
+}
+
+#[test]
 fn results_that_are_in_are_left_alone() {
     let missing = Arc::new(AtomicBool::new(true));
     let asked = Arc::clone(&missing);

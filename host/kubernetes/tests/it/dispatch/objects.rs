@@ -53,6 +53,24 @@ fn a_native_sidecar_is_the_last_init_container() {
 }
 
 #[test]
+fn a_definition_without_an_image_gets_the_workers() {
+    let of = |spec: &str| {
+        let yaml = format!("sonobuoy-config: {{driver: Job, plugin-name: bare}}\nspec: {spec}");
+        pod(&stage(), &definition(&yaml), SESSION, &access())
+    };
+    let containers = of("{command: [/sonobuoy, worker, facts]}").unwrap()["spec"]["containers"].clone();
+    for key in ["image", "imagePullPolicy"] {
+        assert!(containers[0][key].is_string());
+        assert_eq!(containers[0][key], containers[1][key], "{key}");
+    }
+    let error = of("{name: plugin}").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "plugin `bare` has no image: name one under `spec.image`, or a `command` for the image of the run"
+    );
+}
+
+#[test]
 fn the_secret_holds_certificate_and_key() {
     let secret = secret(&stage(), &definition(JOB), SESSION, &access()).unwrap();
     known::<Secret>(&secret);

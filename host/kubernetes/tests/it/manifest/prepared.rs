@@ -73,6 +73,26 @@ fn the_default_pod_is_written_out_where_there_is_none() {
 }
 
 #[test]
+fn a_container_without_an_image_gets_that_of_the_run() {
+    let of = |spec: &str, transform: &Transform| {
+        let yaml = format!("sonobuoy-config: {{driver: DaemonSet, plugin-name: p}}\nspec: {spec}");
+        prepared(&yaml, transform).to_json()["spec"].clone()
+    };
+    let run = transform(&config());
+    let filled = of("{command: [/sonobuoy], image: ''}", &run);
+    assert_eq!(
+        (&filled["image"], &filled["imagePullPolicy"]),
+        (&json!("example.org/plumbline:v0.0.0"), &json!("IfNotPresent"))
+    );
+    let kept = of("{command: [/sonobuoy], imagePullPolicy: Never}", &run);
+    assert_eq!((&kept["image"], &kept["imagePullPolicy"]), (&json!("example.org/plumbline:v0.0.0"), &json!("Never")));
+    assert_eq!(of("{command: [a], image: i}", &run)["image"], "i");
+    assert!(of("{name: plugin}", &run).get("image").is_none(), "nothing says what to execute in it");
+    let other = Transform { image: Some("mirror/p:v2".to_owned()), ..run };
+    assert_eq!(of("{command: [/sonobuoy]}", &other)["image"], "mirror/p:v2");
+}
+
+#[test]
 fn what_is_no_list_is_named() {
     let yaml = "sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {image: i}\npodSpec: {containers: [{env: 1}]}";
     let error = prepare_definition(&definition(yaml), &transform(&config())).unwrap_err();

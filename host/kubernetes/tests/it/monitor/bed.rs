@@ -32,6 +32,7 @@ pub(crate) fn graces(millis: u64) -> Graces {
     let grace = Duration::from_millis(millis);
     Graces {
         image_pull: grace,
+        starting: grace,
         unschedulable: grace,
         node_gone: grace,
         pod_gone: grace,

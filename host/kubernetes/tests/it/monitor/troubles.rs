@@ -54,6 +54,38 @@ async fn an_image_that_cannot_be_pulled_is_told_with_pod_events_and_logs() {
 }
 
 #[tokio::test]
+async fn a_volume_that_cannot_be_mounted_is_told_and_an_image_that_is_being_pulled_is_waited_for() {
+    let double = double(&["w1"]).await;
+    let creating = json!({"waiting": {"reason": "ContainerCreating"}});
+    let mut starting = pod("scan-x", "w1", creating.clone());
+    starting["status"]["containerStatuses"][1]["state"] = creating;
+    double.put("pods", starting);
+    let uid = double.get("pods", "ns", "scan-x").unwrap()["metadata"]["uid"].clone();
+    let event = |name: &str, kind: &str, reason: &str, message: &str, time: &str| {
+        json!({"metadata": {"name": name, "namespace": "ns"}, "involvedObject": {"kind": "Pod", "name": "scan-x", "uid": uid},
+            "type": kind, "reason": reason, "message": message, "lastTimestamp": time})
+    };
+    double.put("events", event("a", "Normal", "Pulling", "Pulling image", "2026-01-01T00:00:01Z"));
+    let mut bed = Bed::new(double, graces(GRACE)).await;
+    bed.watch(watched(&["w1"])).await;
+    // Looked at, and found to be at work.
+    bed.asked(&["/events"]).await;
+    assert!(bed.is_silent());
+
+    let message = "MountVolume.SetUp failed for volume \"c\" : configmap \"settings\" not found, timeout";
+    bed.double.put("events", event("b", "Warning", "FailedMount", message, "2026-01-01T00:00:02Z"));
+    let (key, error) = bed.failed().await;
+    assert_eq!((key.as_str(), &error.details["reason"]), ("scan/w1", &json!("Starting")));
+    for part in
+        ["`main`", "`scan-x`", "ContainerCreating", "FailedMount: MountVolume.SetUp failed", "\"settings\" not found"]
+    {
+        assert!(error.error.contains(part), "{part}: {}", error.error);
+    }
+    assert!(!error.is_timeout(), "{}", error.error);
+    assert_eq!(error.details["events"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn an_eviction_is_told_in_the_words_of_the_cluster() {
     let mut evicted = pod("scan-x", "w1", running());
     evicted["status"] =

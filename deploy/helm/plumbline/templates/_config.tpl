@@ -1,0 +1,80 @@
+{{/*
+The configuration, as JSON: the program's defaults (files/config.json), over them `config`, over it the settings of the values.
+*/}}
+{{- define "plumbline.config" -}}
+{{- $values := .Values -}}
+{{- $config := fromJson (.Files.Get "files/config.json") -}}
+{{- $elsewhere := dict
+  "config.Namespace" "namespace.name"
+  "config.WorkerImage" "image"
+  "config.ImagePullPolicy" "image.pullPolicy"
+  "config.ImagePullSecrets" "imagePullSecret"
+  "config.CustomAnnotations" "annotations"
+  "config.AggregatorPermissions" "permissions"
+  "config.AggregatorTolerations" "tolerations"
+  "config.ServiceAccountName" "serviceAccount.name"
+  "config.ExistingServiceAccount" "serviceAccount.create"
+  "config.NamespacePSAEnforceLevel" "namespace.podSecurity"
+  "config.SecurityContextMode" "securityContextMode"
+  "config.Server.timeoutseconds" "timeoutSeconds"
+  "config.Plumbline.DeadlineSeconds" "deadlineSeconds"
+  "config.Plumbline.KubernetesVersion" "kubernetesVersion"
+  "config.Plumbline.Storage" "storage"
+  "config.Plumbline.UploadURL" "upload.url"
+  "config.Plumbline.UploadSecret" "upload.secret"
+  "config.Plumbline.NamespaceLabels" "namespace.labels"
+  "config.Plumbline.NamespaceAnnotations" "namespace.annotations"
+-}}
+{{- $_ := include "plumbline.overlay" (dict "onto" $config "given" $values.config "path" "config" "elsewhere" $elsewhere) -}}
+
+{{- $_ := set $config "Namespace" (include "plumbline.namespace" .) -}}
+{{- $_ := set $config "WorkerImage" (include "plumbline.image" .) -}}
+{{- $_ := set $config "ImagePullPolicy" $values.image.pullPolicy -}}
+{{- $_ := set $config "ImagePullSecrets" $values.imagePullSecret -}}
+{{- $_ := set $config "AggregatorPermissions" $values.permissions -}}
+{{- $_ := set $config "ServiceAccountName" $values.serviceAccount.name -}}
+{{- $_ := set $config "NamespacePSAEnforceLevel" $values.namespace.podSecurity -}}
+{{- $_ := set $config "SecurityContextMode" $values.securityContextMode -}}
+{{- $_ := set $config.Server "timeoutseconds" $values.timeoutSeconds -}}
+{{- if not $values.serviceAccount.create }}{{ $_ := set $config "ExistingServiceAccount" true }}{{ end -}}
+{{- with $values.annotations }}{{ $_ := set $config "CustomAnnotations" . }}{{ end -}}
+{{- with $values.tolerations }}{{ $_ := set $config "AggregatorTolerations" . }}{{ end -}}
+
+{{- $own := $config.Plumbline -}}
+{{- $_ := set $own "DeadlineSeconds" $values.deadlineSeconds -}}
+{{- $_ := set $own "KubernetesVersion" $values.kubernetesVersion -}}
+{{- $_ := set $own "UploadURL" $values.upload.url -}}
+{{- $_ := set $own "UploadSecret" $values.upload.secret -}}
+{{- with $values.namespace.labels }}{{ $_ := set $own "NamespaceLabels" . }}{{ end -}}
+{{- with $values.namespace.annotations }}{{ $_ := set $own "NamespaceAnnotations" . }}{{ end -}}
+{{- if eq $values.storage.type "pvc" -}}
+{{- $_ := set $own "Storage" (printf "pvc:%s%s" $values.storage.size (ternary (printf ":%s" $values.storage.class) "" (ne $values.storage.class ""))) -}}
+{{- end -}}
+{{- toJson $config -}}
+{{- end -}}
+
+{{/*
+Lays `given` over `onto`, key by key. Helm's own functions for this leave out what is empty or false, which here means something; and the
+program takes keys in any case, so that one of another spelling would stand there twice.
+*/}}
+{{- define "plumbline.overlay" -}}
+{{- $all := . -}}
+{{- range $key, $value := .given -}}
+  {{- $path := printf "%s.%s" $all.path $key -}}
+  {{- range $known, $ := $all.onto -}}
+    {{- if and (eq (lower $known) (lower $key)) (ne $known $key) -}}
+      {{- fail (printf "`%s`: this key is written `%s`" $path $known) -}}
+    {{- end -}}
+  {{- end -}}
+  {{- range $reserved, $setting := $all.elsewhere -}}
+    {{- if eq (lower $reserved) (lower $path) -}}
+      {{- fail (printf "`%s` has a setting of its own: use `%s`" $path $setting) -}}
+    {{- end -}}
+  {{- end -}}
+  {{- if and (kindIs "map" $value) (kindIs "map" (get $all.onto $key)) -}}
+    {{- $_ := include "plumbline.overlay" (dict "onto" (get $all.onto $key) "given" $value "path" $path "elsewhere" $all.elsewhere) -}}
+  {{- else -}}
+    {{- $_ := set $all.onto $key $value -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}

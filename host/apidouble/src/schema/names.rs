@@ -1,0 +1,21 @@
+//! Which resource an object is of, and the rules for names, labels and sizes that the double keeps as well.
+
+use serde_json::Value;
+
+use crate::json;
+use crate::resources::{Resource, Resources};
+use crate::validate;
+
+/// The rules of the double for an object of a kind that it serves; for others nothing is known.
+pub(super) fn check(object: &Value) -> Result<(), String> {
+    let Some(resource) = resource(object) else { return Ok(()) };
+    if !resource.namespaced && object.pointer("/metadata/namespace").is_some() {
+        return Err("`.metadata.namespace` is set, and the kind has no namespaces".to_owned());
+    }
+    validate::check(&resource, object).map_err(|failure| failure.message().to_owned())
+}
+
+fn resource(object: &Value) -> Option<Resource> {
+    let (api_version, kind) = (json::text(object, "/apiVersion"), json::text(object, "/kind"));
+    Resources::usual().of_kind(api_version, kind).cloned()
+}

@@ -1,0 +1,129 @@
+//! One object, checked.
+
+use serde_json::Value;
+
+use super::{names, pod, typed};
+use crate::json;
+
+/// Checks an object: its fields against the type of its kind, its name, labels, annotations and sizes, and its pods.
+///
+/// # Errors
+/// What is wrong, all of it, after `KIND/NAME`; fields are named by their paths.
+pub fn check(object: &Value) -> Result<(), String> {
+    let mut found = Vec::new();
+    found.extend(typed::check(object).err());
+    found.extend(names::check(object).err());
+    let template = match json::text(object, "/kind") {
+        "Pod" => Some(""),
+        "DaemonSet" | "Deployment" | "Job" => Some("/spec/template"),
+        "CronJob" => Some("/spec/jobTemplate/spec/template"),
+        _ => None,
+    };
+    if let Some(template) = template {
+        match object.pointer(&format!("{template}/spec")) {
+            Some(spec) => pod::check(spec, &mut found),
+            None => found.push("there is no spec for its pods".to_owned()),
+        }
+    }
+    if json::text(object, "/kind").ends_with("Binding") {
+        binding(object, &mut found);
+    }
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "{}/{}: {}",
+            json::text(object, "/kind"),
+            json::text(object, "/metadata/name"),
+            found.join("; ")
+        )),
+    }
+}
+
+/// A binding that nothing can be bound by: what a server takes, and nobody means.
+fn binding(object: &Value, found: &mut Vec<String>) {
+    let group = "rbac.authorization.k8s.io";
+    if json::text(object, "/roleRef/apiGroup") != group {
+        found.push(format!("`.roleRef.apiGroup` is not `{group}`"));
+    }
+    let subjects = json::array(object, "/subjects");
+    if subjects.is_empty() {
+        found.push("`.subjects` is empty".to_owned());
+    }
+    for (at, subject) in subjects.iter().enumerate() {
+        if json::text(subject, "/kind") == "ServiceAccount" && json::text(subject, "/namespace").is_empty() {
+            found.push(format!("`.subjects[{at}].namespace` is required for a service account"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod() -> Value {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "p", "namespace": "n", "labels": {"a": "b"}},
+            "spec": {
+                "containers": [{
+                    "name": "c",
+                    "image": "i",
+                    "resources": {"limits": {"memory": "1Gi"}},
+                    "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+                }],
+                "restartPolicy": "Never",
+                "volumes": [{"name": "v", "emptyDir": {}}],
+            },
+        })
+    }
+
+    /// The pod with another value at a pointer whose last part is new or replaced.
+    fn with(parent: &str, key: &str, value: Value) -> String {
+        let mut pod = pod();
+        pod.pointer_mut(parent).unwrap().as_object_mut().unwrap().insert(key.to_owned(), value);
+        check(&pod).unwrap_err()
+    }
+
+    #[test]
+    fn a_good_object_passes() {
+        check(&pod()).unwrap();
+        check(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}})).unwrap();
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_by_its_path() {
+        let told = with("/spec", "restartpolicy", json!("Never"));
+        assert_eq!(told, "Pod/p: `.spec.restartpolicy` is not a field of this kind");
+        let told = with("/spec/containers/0", "imagePullPolicy", json!(1));
+        assert!(told.contains("of another type"), "{told}");
+        let told = with("/spec/containers/0", "ports", json!([{"name": "http"}]));
+        assert!(told.contains("`.spec.containers[0].ports[0].containerPort` is required"), "{told}");
+        let told = with("/metadata", "name", json!("Two Words"));
+        assert!(told.contains("must be a valid DNS name"), "{told}");
+        let told = with("/metadata", "labels", json!({"a": "two words"}));
+        assert!(told.contains("not a valid label value"), "{told}");
+        let told = with("/spec", "volumes", json!([]));
+        assert!(told.contains("mounts volume `v`, which the pod does not have"), "{told}");
+        let told = check(&json!({"apiVersion": "v2", "kind": "Pod"})).unwrap_err();
+        assert!(told.contains("not a kind that is known here"), "{told}");
+        let told =
+            check(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "namespace": "n"}}));
+        assert!(told.unwrap_err().contains("has no namespaces"));
+    }
+
+    #[test]
+    fn a_binding_names_its_service_account_in_full() {
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "b"},
+            "roleRef": {"apiGroup": "", "kind": "ClusterRole", "name": "r"},
+            "subjects": [{"kind": "ServiceAccount", "name": "s"}],
+        });
+        let told = check(&binding).unwrap_err();
+        assert!(told.contains("`.roleRef.apiGroup`") && told.contains("`.subjects[0].namespace`"), "{told}");
+    }
+}

@@ -1,0 +1,133 @@
+//! Files of `deploy/` that are written by `cargo xtask deploy` and by nobody else. The list of them is here, and here only: the same test
+//! writes them when `PLUMBLINE_DEPLOY=write` asks for it, and otherwise fails when they are not what they would be.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use plumbline_core::config::default_image;
+use plumbline_kubernetes::manifest::{to_document, to_yaml};
+use serde_json::Value;
+
+use super::{MODES, PLUGINS, printed, root, run};
+use crate::bed::Bed;
+use crate::generate::documents;
+
+/// What the example overlay changes.
+pub(super) const EXAMPLE: [&str; 6] =
+    ["-n", "checks", "--image", "registry.example/plumbline:v1", "--storage", "pvc:5Gi"];
+
+/// Names of files below `deploy/`, with what they hold.
+fn files(bed: &Bed) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    let mut put = |name: String, text: String| assert!(files.insert(name, text).is_none());
+    let chart = "helm/plumbline/files";
+    for mode in MODES {
+        let args = ["--aggregator-permissions", mode];
+        let text = run(bed, &args);
+        let objects = documents(&text);
+        let plugins: String = PLUGINS.iter().map(|name| format!(" -p {name}")).collect();
+        let command = format!("plumbline gen{plugins} {}", args.join(" "));
+        put(format!("manifests/{mode}.yaml"), format!("# {command}\n{text}"));
+        put(
+            format!("rbac/{mode}.yaml"),
+            format!(
+                "# The service account and the roles of: {command}\n{}",
+                only(&objects, |kind| is_account(kind) || is_role(kind))
+            ),
+        );
+        let roles = format!("# The roles of: {command}\n{}", only(&objects, is_role));
+        put(format!("{chart}/rbac/{mode}.yaml"), roles.clone());
+        let config = || lines(&printed(bed, &[&["config"], args.as_slice()].concat()).out);
+        match mode {
+            "minimal" => {
+                put("kustomize/overlays/minimal/rbac.yaml".to_owned(), roles);
+                put("kustomize/base/config.json".to_owned(), config());
+                put(format!("{chart}/config.json"), config());
+                put(
+                    "kustomize/base/run.yaml".to_owned(),
+                    format!(
+                        "# All but roles, configuration and definitions of: {command}\n{}",
+                        only(&objects, |kind| !is_role(kind) && kind != "ConfigMap")
+                    ),
+                );
+                for (key, text) in definitions(&objects) {
+                    put(format!("kustomize/base/{key}"), text.clone());
+                    let (name, text) = for_chart(&text);
+                    put(format!("{chart}/plugins/{name}.yaml"), text);
+                }
+            }
+            "clusterAdmin" => {
+                put("kustomize/overlays/cluster-admin/rbac.yaml".to_owned(), roles);
+                put("kustomize/overlays/cluster-admin/config.json".to_owned(), config());
+            }
+            _ => {}
+        }
+    }
+    let config = printed(bed, &[&["config"], EXAMPLE.as_slice()].concat()).out;
+    put("kustomize/overlays/example/config.json".to_owned(), lines(&config));
+    for (key, text) in definitions(&documents(&run(bed, &EXAMPLE))) {
+        put(format!("kustomize/overlays/example/{key}"), text);
+    }
+    files
+}
+
+fn is_role(kind: &str) -> bool {
+    kind.contains("Role")
+}
+
+fn is_account(kind: &str) -> bool {
+    kind == "ServiceAccount"
+}
+
+fn only(objects: &[Value], wanted: impl Fn(&str) -> bool) -> String {
+    let chosen: Vec<Value> =
+        objects.iter().filter(|object| object["kind"].as_str().is_some_and(&wanted)).cloned().collect();
+    to_yaml(&chosen)
+}
+
+/// The text with the end of its last line.
+fn lines(text: &str) -> String {
+    format!("{}\n", text.trim_end())
+}
+
+/// The definitions of a run, by their keys.
+fn definitions(objects: &[Value]) -> BTreeMap<String, String> {
+    let map = objects.iter().find(|object| object["metadata"]["name"] == "sonobuoy-plugins-cm").unwrap();
+    let data = map["data"].as_object().unwrap();
+    data.iter().map(|(key, text)| (key.clone(), text.as_str().unwrap().to_owned())).collect()
+}
+
+/// The name of a plugin, and its definition without the image of this version: the chart has a setting for it.
+fn for_chart(text: &str) -> (String, String) {
+    let mut definition = documents(text).remove(0);
+    let name = definition["sonobuoy-config"]["plugin-name"].as_str().unwrap().to_owned();
+    let spec = definition["spec"].as_object_mut().unwrap();
+    if spec["image"] == default_image() {
+        spec.remove("image");
+        spec.remove("imagePullPolicy");
+    }
+    (name, to_document(&definition))
+}
+
+#[test]
+fn committed_files_are_what_gen_prints() {
+    let bed = Bed::new();
+    let write = std::env::var_os("PLUMBLINE_DEPLOY").is_some_and(|value| value == "write");
+    let mut stale = Vec::new();
+    for (name, text) in files(&bed) {
+        let path = root().join(&name);
+        if fs::read_to_string(&path).is_ok_and(|there| there == text) {
+            continue;
+        }
+        if write {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+        } else {
+            stale.push(name);
+        }
+    }
+    assert!(
+        stale.is_empty(),
+        "not what `gen` prints: {stale:?} below `deploy/`: `cargo xtask deploy` writes them anew"
+    );
+}

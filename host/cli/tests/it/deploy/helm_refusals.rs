@@ -1,0 +1,53 @@
+//! Values that are refused, with the sentence that a person reads.
+
+use super::tools::Helm;
+
+#[track_caller]
+fn refused(helm: &Helm, values: &str, sentences: &[&str]) {
+    let told = helm.refusal(values);
+    for sentence in sentences {
+        assert!(told.contains(sentence), "{values}: no `{sentence}` in:\n{told}");
+    }
+}
+
+#[test]
+fn the_schema_names_the_value_and_what_it_may_be() {
+    let Some(helm) = Helm::new() else { return };
+    refused(&helm, "permissions: root", &["permissions", "minimal", "namespaceAdmin", "clusterRead", "clusterAdmin"]);
+    refused(&helm, "permission: minimal", &["permission", "not allowed"]);
+    refused(&helm, "timeoutSeconds: 6h", &["timeoutSeconds", "integer"]);
+    refused(&helm, "timeoutSeconds: -1", &["timeoutSeconds", "minimum"]);
+    refused(&helm, "image: example.org/plumbline:v1", &["image", "object"]);
+    refused(&helm, "storage: {type: nfs}", &["storage", "emptyDir", "pvc"]);
+    refused(&helm, "storage: {type: pvc, size: 5GiB}", &["size", "does not match pattern"]);
+    refused(&helm, "namespace: {name: My Checks}", &["name", "does not match pattern"]);
+    refused(&helm, "upload: {url: 'ftp://host/'}", &["url", "does not match pattern"]);
+    refused(&helm, "kubernetesVersion: 1.30", &["kubernetesVersion", "string"]);
+    refused(&helm, "plugins: [smoke]", &["plugins", "object"]);
+}
+
+#[test]
+fn templates_name_the_setting_and_what_to_do() {
+    let Some(helm) = Helm::new() else { return };
+    refused(&helm, "config: {qps: 5}", &["`config.qps`: this key is written `QPS`"]);
+    refused(&helm, "config: {Limits: {podLogs: {}}}", &["`config.Limits.podLogs`: this key is written `PodLogs`"]);
+    refused(&helm, "config: {WorkerImage: i}", &["`config.WorkerImage` has a setting of its own: use `image`"]);
+    refused(&helm, "config: {plumbline: {Storage: x}}", &["this key is written `Plumbline`"]);
+    refused(
+        &helm,
+        "config: {Plumbline: {Storage: x}}",
+        &["`config.Plumbline.Storage` has a setting of its own: use `storage`"],
+    );
+    refused(&helm, "stockPlugins: [nobody]", &["no plugin `nobody` comes with this chart, only `host-facts`"]);
+    refused(&helm, "plugins: {host-facts: {spec: {}}}", &["`plugins.host-facts`: the stock plugin of this name"]);
+    refused(
+        &helm,
+        "plugins: {smoke: {spec: {image: i}}}",
+        &["`plugins.smoke`: its `sonobuoy-config.plugin-name` must be `smoke` too"],
+    );
+    refused(&helm, "plugins: {smoke: 'a: b: c'}", &["`plugins.smoke`: this text is no YAML"]);
+    let version = "plugins: {p: {sonobuoy-config: {plugin-name: p}, spec: {image: 'i:$SONOBUOY_K8S_VERSION'}}}";
+    refused(&helm, version, &["set `kubernetesVersion`"]);
+    let nothing = "plugins: {p: {sonobuoy-config: {plugin-name: p}, spec: {name: plugin}}}";
+    refused(&helm, nothing, &["plugin `p`: its `spec` names neither an `image` nor a `command`"]);
+}

@@ -1,0 +1,39 @@
+//! Writing the done file, for plugins that are roles of this program: their image has no shell.
+
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::file::DONE_FILE;
+
+/// Says in `results_dir` that `result`, a file or directory in it, is complete. Whoever reads meanwhile sees no done file, or the whole
+/// one. Everybody may read it: the worker need not be the same user.
+///
+/// # Errors
+/// What the system says.
+pub fn write_done(results_dir: &Path, result: &Path) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(results_dir)?;
+    file.write_all(result.as_os_str().as_bytes())?;
+    file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    file.persist(results_dir.join(DONE_FILE)).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::done::file::read;
+
+    #[test]
+    fn what_is_written_is_what_a_worker_reads() {
+        let dir = tempfile::tempdir().unwrap();
+        let result = dir.path().join("a b.json");
+        write_done(dir.path(), &result).unwrap();
+        assert_eq!(read(&dir.path().join(DONE_FILE)).unwrap().as_deref(), result.to_str());
+        // Once more, after a container was started again.
+        write_done(dir.path(), &dir.path().join("c")).unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+        assert!(write_done(&dir.path().join("nowhere"), &result).is_err());
+    }
+}
