@@ -54,6 +54,7 @@ fn processed(bytes: usize) -> (Outcome, usize) {
         per_node: false,
         result_files: &[],
         limits: ModuleLimits::default(),
+        summarizer: None,
         warnings: Vec::new(),
     };
     let module = modules().post_processor(None, "junit").unwrap().module;
