@@ -72,7 +72,8 @@ fn item(tally: &Tally, fact: &str, values: &Values, options: &Options) -> Item {
     }
     let silent = tally.count().saturating_sub(told);
     if silent > 0 {
-        item = item.text("not told", format!("{silent} nodes do not tell this fact and were not compared"));
+        let nodes = if silent == 1 { "1 node does".to_owned() } else { format!("{silent} nodes do") };
+        item = item.text("not told", format!("{nodes} not tell this fact"));
     }
     item
 }

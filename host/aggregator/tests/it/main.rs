@@ -9,4 +9,5 @@ mod modules_fail;
 mod partial;
 mod restart;
 mod runs;
+mod summaries;
 mod uploads;
