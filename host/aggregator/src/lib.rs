@@ -25,7 +25,7 @@ mod vault;
 mod workdir;
 
 pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Heard, Launch, Report, WorkerAccess};
-pub use modules::{FALLBACK_FORMAT, ModuleError, Modules, PostProcessor};
+pub use modules::{FALLBACK_FORMAT, ModuleError, Modules, PostProcessor, Summarizer};
 pub use plan::{LimitPolicy, PlanError, PlannedPlugin, Source, prepare};
 pub use postprocess::{
     ERROR_FILE, EXIT_FILE, Failure, MAX_FAILURES, NodeOutcome, Outcome, PostProcessError, Subject, TREE_FILE,

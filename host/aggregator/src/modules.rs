@@ -62,6 +62,17 @@ pub struct PostProcessor {
     pub warning: Option<String>,
 }
 
+/// Who says what the results of a plugin come to as a whole.
+#[derive(Clone)]
+pub enum Summarizer {
+    /// The definition names none: the module that reads the results, if it plays this role too.
+    Own,
+    /// The one that the definition names.
+    Named(Module),
+    /// Nobody: the definition names one that is not known. A sentence for the reader of the results.
+    Unknown(String),
+}
+
 /// The modules that a run can use. Cheap to clone; modules of bundles are loaded once.
 #[derive(Clone)]
 pub struct Modules {
@@ -124,6 +135,30 @@ impl Modules {
     pub fn expectations(&self, bundle: Option<&Path>, name: &str) -> Result<Module, ModuleError> {
         self.find(bundle, name, |module| module.info().roles.expectations)?
             .ok_or_else(|| self.unknown("expectations", name))
+    }
+
+    /// The summarizer that a definition names, or not.
+    ///
+    /// # Errors
+    /// When the bundle's module of that name cannot be used.
+    pub fn summarizer(&self, bundle: Option<&Path>, name: Option<&str>) -> Result<Summarizer, ModuleError> {
+        let plays = |module: &Module| module.info().roles.summarizer;
+        let Some(name) = name else { return Ok(Summarizer::Own) };
+        if let Some(module) = self.find(bundle, name, plays)? {
+            return Ok(Summarizer::Named(module));
+        }
+        let known: Vec<&str> = self
+            .inner
+            .stock
+            .iter()
+            .filter(|module| plays(module))
+            .flat_map(|module| module.info().formats.iter().map(String::as_str))
+            .collect();
+        let shown: String = name.chars().take(MAX_NAME).collect();
+        Ok(Summarizer::Unknown(format!(
+            "summarizer `{shown}` is not known: it is neither in the plugin's bundle nor one of the stock ({}): the results are not summarised",
+            known.join(", ")
+        )))
     }
 
     fn unknown(&self, role: &'static str, name: &str) -> ModuleError {

@@ -7,7 +7,7 @@ use plumbline_core::definition::{Definition, LimitError, effective_limits};
 use plumbline_core::{ModuleLimits, Node, NodeName, PluginName, ResultKey};
 use plumbline_sandbox::{Expect, ModuleFailure, PluginInfo};
 
-use crate::modules::{ModuleError, Modules, PostProcessor};
+use crate::modules::{ModuleError, Modules, PostProcessor, Summarizer};
 use crate::postprocess::{RunLog, Subject};
 
 /// A definition, and where it came from.
@@ -26,6 +26,8 @@ pub struct PlannedPlugin {
     pub source: Source,
     /// Who reads its results.
     pub post_processor: PostProcessor,
+    /// Who says what they come to.
+    pub summarizer: Summarizer,
     /// What one call of its modules may use.
     pub limits: ModuleLimits,
     /// What must arrive.
@@ -88,11 +90,14 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
     let post_processor = modules
         .post_processor(source.bundle.as_deref(), definition.result_format.as_deref().unwrap_or_default())
         .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
+    let summarizer = modules
+        .summarizer(source.bundle.as_deref(), definition.plumbline.summarizer.as_deref())
+        .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
     // The definition's author knows the results, the module's author only the module.
     let request = definition.plumbline.limits.clone().or(&post_processor.module.info().limits);
     let limits = effective_limits(&request, &policy.default, &policy.cap)
         .map_err(|source| PlanError::Limit { plugin, source })?;
-    Ok(PlannedPlugin { source, post_processor, limits, expected: Vec::new() })
+    Ok(PlannedPlugin { source, post_processor, summarizer, limits, expected: Vec::new() })
 }
 
 impl PlannedPlugin {
@@ -124,8 +129,24 @@ impl PlannedPlugin {
             per_node: definition.driver.is_per_node(),
             result_files: &definition.result_files,
             limits: self.limits.clone(),
-            warnings: self.post_processor.warning.iter().cloned().collect(),
+            summarizer: match &self.summarizer {
+                Summarizer::Own => Some(&self.post_processor.module).filter(|module| module.info().roles.summarizer),
+                Summarizer::Named(module) => Some(module),
+                Summarizer::Unknown(_) => None,
+            }
+            .cloned(),
+            warnings: self.warnings(),
         }
+    }
+
+    /// What a reader of its results must know: modules that were named and are not there.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings: Vec<String> = self.post_processor.warning.iter().cloned().collect();
+        if let Summarizer::Unknown(warning) = &self.summarizer {
+            warnings.push(warning.clone());
+        }
+        warnings
     }
 
     /// Asks its expectations which results must arrive. Blocking.

@@ -122,7 +122,7 @@ impl Trees {
         let source = self.source(plugin)?;
         let planned = prepare(&modules, &self.reprocess.limits.modules, source)
             .map_err(|error| CliError::usage(format!("plugin `{plugin}` cannot be reprocessed")).because(&error))?;
-        if let Some(warning) = &planned.post_processor.warning {
+        for warning in planned.warnings() {
             say(&format!("warning: plugin `{plugin}`: {warning}"));
         }
         let no_room =

@@ -42,7 +42,8 @@ mod ticker;
 mod wasi;
 
 pub use call::io::{
-    CallStats, Expect, InputFile, ItemSink, LogLevel, LogSink, NoLog, OpenFile, PluginInfo, PostProcess,
+    CallStats, Entry, Expect, InputFile, ItemSink, LogLevel, LogSink, NoLog, OpenFile, PluginInfo, PostProcess,
+    ResultSource, Summarize,
 };
 pub use config::SandboxConfig;
 pub use error::{InspectError, LoadError, SandboxError};

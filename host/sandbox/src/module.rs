@@ -8,7 +8,7 @@ use plumbline_core::{ModuleLimits, NodeName};
 use wasmtime::Store;
 
 use crate::call::clock::Clock;
-use crate::call::io::{CallStats, Expect, InputFile, ItemSink, LogSink, PostProcess};
+use crate::call::io::{CallStats, Expect, Input, ItemSink, LogSink, PostProcess, Summarize};
 use crate::call::outbox::Outbox;
 use crate::call::state::CallState;
 use crate::call::thread;
@@ -68,7 +68,23 @@ impl Module {
     ) -> Result<CallStats, ModuleFailure> {
         let PostProcess { plugin, files, limits } = call;
         let role = |bound: &Bound, store: &mut Store<CallState>| bound.process(store, plugin);
-        self.call("post-processor", limits, Some(files), sink, log, role).map(|((), stats)| stats)
+        self.call("post-processor", limits, Input::Files(files), sink, log, role).map(|((), stats)| stats)
+    }
+
+    /// Reads the items of all result sets of a plugin and says what they come to, in further items, which go to `sink` as they come.
+    /// Blocks like [`Module::post_process`].
+    ///
+    /// # Errors
+    /// As for [`Module::post_process`]. When `call.results` fails, the module is told, and decides what comes of it.
+    pub fn summarize(
+        &self,
+        call: Summarize<'_>,
+        sink: &mut dyn ItemSink,
+        log: &mut dyn LogSink,
+    ) -> Result<CallStats, ModuleFailure> {
+        let Summarize { plugin, results, limits } = call;
+        let role = |bound: &Bound, store: &mut Store<CallState>| bound.summarize(store, plugin);
+        self.call("summarizer", limits, Input::Results(results), sink, log, role).map(|((), stats)| stats)
     }
 
     /// The results that must arrive: each once, in the module's order, all of nodes in `call.nodes`. Blocks like
@@ -80,7 +96,7 @@ impl Module {
         let role = |bound: &Bound, store: &mut Store<CallState>| bound.expected_results(store, &call);
         // Nothing comes here: without files there is nothing to emit.
         let mut no_items = Vec::new();
-        self.call("expectations", call.limits, None, &mut no_items, log, role).map(|(names, _)| names)
+        self.call("expectations", call.limits, Input::Nothing, &mut no_items, log, role).map(|(names, _)| names)
     }
 
     /// One call in a fresh instance. `role` gives `None` if the module does not play it.
@@ -88,7 +104,7 @@ impl Module {
         &self,
         role_name: &'static str,
         limits: &ModuleLimits,
-        files: Option<Vec<InputFile>>,
+        input: Input,
         sink: &mut dyn ItemSink,
         log: &mut dyn LogSink,
         role: impl FnOnce(&Bound, &mut Store<CallState>) -> Option<Answer<T>> + Send,
@@ -100,7 +116,7 @@ impl Module {
         let stack = host.config.stack.saturating_add(HOST_STACK);
         let run = |outbox: Outbox, given_up: Arc<AtomicBool>| {
             let clock = Clock::start(limits.wall_seconds, given_up);
-            let mut store = CallState::new(&limits, files, clock, outbox).into_store(&host.engine, &limits);
+            let mut store = CallState::new(&limits, input, clock, outbox).into_store(&host.engine, &limits);
             let answer = role(bound, &mut store).map(|answer| {
                 let answer = answer?;
                 // A guest that slept until its time was over has not been stopped by the epoch.

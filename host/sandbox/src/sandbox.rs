@@ -16,7 +16,7 @@ use crate::engine;
 use crate::error::{LoadError, SandboxError};
 use crate::generation::{self, v0_1};
 use crate::imports;
-use crate::inspect::{Inspected, Shape, inspect_all};
+use crate::inspect::{Inspected, Roles, Shape, inspect_all};
 use crate::module::Module;
 use crate::slots::Slots;
 use crate::ticker::Ticker;
@@ -207,7 +207,7 @@ impl Sandbox {
             return Err(LoadError::Refused { module: module(), imports });
         }
         let roles = inspected.info.roles;
-        if !roles.post_processor && !roles.expectations {
+        if roles == Roles::default() {
             return Err(LoadError::NoRole { module: module() });
         }
         self.check_shape(name, inspected.shape)?;

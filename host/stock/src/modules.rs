@@ -60,19 +60,23 @@ mod tests {
             .iter()
             .map(|module| {
                 let info = module.info();
-                (info.name.clone().unwrap(), info.roles.post_processor, info.roles.expectations, info.imports.len())
+                (info.name.clone().unwrap(), info.roles)
             })
             .collect();
-        let names: Vec<_> = roles.iter().map(|role| (role.0.as_str(), role.1, role.2)).collect();
+        let names: Vec<_> = roles
+            .iter()
+            .map(|(name, roles)| (name.as_str(), roles.post_processor, roles.expectations, roles.summarizer))
+            .collect();
         assert_eq!(
             names,
             [
-                ("junit", true, false),
-                ("gojson", true, false),
-                ("raw", true, false),
-                ("manual", true, false),
-                ("job", false, true),
-                ("daemonset", false, true)
+                ("junit", true, false, false),
+                ("gojson", true, false, false),
+                ("raw", true, false, false),
+                ("manual", true, false, false),
+                ("job", false, true, false),
+                ("daemonset", false, true, false),
+                ("host-facts", true, false, true)
             ]
         );
         for module in &modules {

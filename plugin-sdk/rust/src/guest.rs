@@ -4,10 +4,12 @@ use std::panic;
 
 use crate::input::{InputFile, Source};
 use crate::log::Level;
-use crate::{Expectations, Expected, Node, Output, PluginInfo, PostProcessor, Taint};
+use crate::results::EntrySource;
+use crate::{Entry, Expectations, Expected, Node, Output, PluginInfo, PostProcessor, Results, Summarizer, Taint};
 
 use expectations::exports::plumbline::plugin::expectations as expectations_role;
 use post_processor::plumbline::plugin::{input, log, output};
+use summarizer::plumbline::plugin::results;
 
 /// The records of the interface `types`. Items cross the boundary as the author made them, without conversion.
 pub mod types {
@@ -56,6 +58,22 @@ pub mod expectations {
     });
 }
 
+/// Bindings of the world `summarizer-module`.
+#[expect(missing_docs, reason = "generated")]
+pub mod summarizer {
+    wit_bindgen::generate!({
+        world: "summarizer-module",
+        path: "../../wit",
+        pub_export_macro: true,
+        runtime_path: "plumbline_sdk::guest::rt",
+        with: {
+            "plumbline:plugin/types@0.1.0": crate::guest::types,
+            "plumbline:plugin/output@0.1.0": crate::guest::post_processor::plumbline::plugin::output,
+            "plumbline:plugin/log@0.1.0": crate::guest::post_processor::plumbline::plugin::log,
+        },
+    });
+}
+
 /// The runtime of the generated bindings.
 pub mod rt {
     pub use wit_bindgen::rt::*;
@@ -93,6 +111,18 @@ pub fn expected_results<E: Expectations>(
     Ok(expected.into_iter().map(expectations_role::ExpectedResult::from).collect())
 }
 
+/// The role `summarizer`, as the host calls it.
+///
+/// # Errors
+///
+/// What the author's function returns, or that the options are not JSON.
+pub fn summarize<S: Summarizer>(plugin: types::PluginInfo, items: results::Items) -> Result<(), String> {
+    report_panics();
+    let plugin = plugin_info(plugin)?;
+    let mut out = Output::new(Box::new(|batch| output::emit(batch)));
+    S::summarize(&plugin, Results::new(Box::new(HostItems(items))), &mut out)
+}
+
 pub(crate) fn write_log(level: Level, message: &str) {
     let level = match level {
         Level::Debug => log::Level::Debug,
@@ -123,6 +153,15 @@ struct HostFile(input::File);
 impl Source for HostFile {
     fn read(&mut self, max: u32) -> Result<Vec<u8>, String> {
         self.0.read(max)
+    }
+}
+
+struct HostItems(results::Items);
+
+impl EntrySource for HostItems {
+    fn next(&mut self, max: u32) -> Result<Vec<Entry>, String> {
+        let entries = self.0.next(max)?;
+        Ok(entries.into_iter().map(|results::Entry { set, item }| Entry { set, item }).collect())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Write a module for Plumbline in Rust.
 //!
 //! A module is a WebAssembly component that says what the results of a plugin *mean*: a **post-processor** turns files into a tree of
-//! items, an **expectation** says who must answer before a plugin is complete. The host runs it in a sandbox, where it sees nothing but
+//! items, an **expectation** says who must answer before a plugin is complete, a **summarizer** says what all results of a plugin come to. The host runs it in a sandbox, where it sees nothing but
 //! its arguments. An author writes one function, names it in one macro, and tests it natively like any other code.
 //!
 //! # A post-processor, step by step
@@ -176,6 +176,41 @@
 //! assert_eq!(expected, Ok(vec![Expected::Node("a".to_owned())]));
 //! # }
 //! ```
+//!
+//! # Summarizers
+//!
+//! The third role. [`Summarizer::summarize`] reads the items of all result sets of a plugin, once they are in, and emits further items, which
+//! stand beside the nodes:
+//!
+//! ```
+//! use plumbline_sdk::{Entry, Item, Output, PluginInfo, Results, Status, Summarizer, testing::Case};
+//!
+//! /// How many items failed, over all nodes.
+//! struct Failures;
+//!
+//! impl Summarizer for Failures {
+//!     fn summarize(_plugin: &PluginInfo, results: Results, out: &mut Output) -> Result<(), String> {
+//!         let mut failed = 0;
+//!         for entry in results {
+//!             let Entry { item, .. } = entry?;
+//!             failed += usize::from(item.status == Some(Status::Failed));
+//!         }
+//!         out.emit(Item::new(0, "in all").status(Status::Passed).text("failed", failed.to_string()));
+//!         Ok(())
+//!     }
+//! }
+//!
+//! plumbline_sdk::module! { name: "failures", formats: [], default_files: [], summarizer: Failures }
+//!
+//! # fn main() {
+//! let disk = |status| Item::new(0, "disk").status(status);
+//! let run = Case::new()
+//!     .results("node-1", [disk(Status::Passed)])
+//!     .results("node-2", [disk(Status::Failed)])
+//!     .summarize::<Failures>();
+//! assert_eq!(run.outline(), "in all: passed\n");
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 // Generated bindings name this crate from inside and from outside alike.
@@ -193,6 +228,7 @@ mod module;
 mod node;
 pub mod output;
 mod plugin;
+pub mod results;
 mod roles;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
@@ -202,4 +238,5 @@ pub use item::{Detail, Item, Status};
 pub use node::{Expected, Node, Taint};
 pub use output::Output;
 pub use plugin::PluginInfo;
-pub use roles::{Expectations, PostProcessor};
+pub use results::{Entry, Results};
+pub use roles::{Expectations, PostProcessor, Summarizer};

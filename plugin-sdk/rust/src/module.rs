@@ -21,13 +21,13 @@
 ///
 /// * `name`: how bundles and definitions call the module: lower-case letters, digits, `-` and `.`, at most 63. It is the package's name
 ///   without `plumbline-module-`, if that is how it begins: the packed file is called so too, and the packer checks that the two agree;
-/// * `formats`: the values of `result-format` that it answers to; empty for a module that is an expectation only;
+/// * `formats`: the values of `result-format` that it answers to; empty for a module that is no post-processor;
 /// * `default_files`: glob patterns of the files that it takes when a definition has no `result-files`;
 /// * \[`limits`\]: a JSON object of limits that it asks for, such as `{"memory": 536870912, "wall-seconds": 900}`. It is a wish: what a
 ///   call gets is settled by the definition and the operator's cap;
 /// * \[`schema`\]: a JSON Schema of its `options`, for whoever writes or checks a definition. The module still reads its options with
 ///   care: see [`PluginInfo::options`](crate::PluginInfo::options);
-/// * `post_processor` and `expectations`, one or both: the types that play the roles.
+/// * \[`post_processor`\], \[`expectations`\], \[`summarizer`\], at least one of them: the types that play the roles.
 ///
 /// For `wasm32` this generates the exports of a component of the package `plumbline:plugin` and the custom section
 /// `plumbline:module`, from which the host learns all of the above without running anything. For every other target it generates
@@ -46,61 +46,64 @@
 /// plumbline_sdk::module! { name: "Once", formats: [], default_files: [], expectations: Once }
 /// # fn main() {}
 /// ```
+///
+/// A module that plays no role neither:
+///
+/// ```compile_fail
+/// plumbline_sdk::module! { name: "idle", formats: [], default_files: [] }
+/// # fn main() {}
+/// ```
 #[macro_export]
 macro_rules! module {
-    (
-        name: $name:literal,
-        formats: [$($format:literal),* $(,)?],
-        default_files: [$($pattern:literal),* $(,)?],
-        $(limits: $limits:tt,)?
-        $(schema: $schema:tt,)?
-        post_processor: $post_processor:ty $(,)?
-    ) => {
-        $crate::__module_metadata!($name, [$($format),*], [$($pattern),*], [$($limits)?], [$($schema)?]);
-        $crate::__module_post_processor!($post_processor);
-        #[cfg(target_arch = "wasm32")]
-        const _: () = {
-            struct Component;
-            $crate::__module_post_processor_guest!(Component, $post_processor);
-            $crate::guest::post_processor::export!(Component with_types_in $crate::guest::post_processor);
-        };
+    // A comma more than needed: `__module` takes entries that each end with one, and then a comma or none.
+    ($($all:tt)+) => {
+        $crate::__module! { $($all)+, }
     };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __module {
     (
         name: $name:literal,
         formats: [$($format:literal),* $(,)?],
         default_files: [$($pattern:literal),* $(,)?],
         $(limits: $limits:tt,)?
         $(schema: $schema:tt,)?
-        expectations: $expectations:ty $(,)?
+        $(post_processor: $post_processor:ty,)?
+        $(expectations: $expectations:ty,)?
+        $(summarizer: $summarizer:ty,)?
+        $(,)?
     ) => {
         $crate::__module_metadata!($name, [$($format),*], [$($pattern),*], [$($limits)?], [$($schema)?]);
-        $crate::__module_expectations!($expectations);
-        #[cfg(target_arch = "wasm32")]
         const _: () = {
-            struct Component;
-            $crate::__module_expectations_guest!(Component, $expectations);
-            $crate::guest::expectations::export!(Component with_types_in $crate::guest::expectations);
+            const ROLES: &[&str] = &[
+                $(::std::stringify!($post_processor),)?
+                $(::std::stringify!($expectations),)?
+                $(::std::stringify!($summarizer),)?
+            ];
+            ::std::assert!(!ROLES.is_empty(), "a module plays a role: `post_processor`, `expectations` or `summarizer`");
         };
+        $($crate::__module_role!(PostProcessor, post_processor, __module_post_processor_guest, $post_processor);)?
+        $($crate::__module_role!(Expectations, expectations, __module_expectations_guest, $expectations);)?
+        $($crate::__module_role!(Summarizer, summarizer, __module_summarizer_guest, $summarizer);)?
     };
-    (
-        name: $name:literal,
-        formats: [$($format:literal),* $(,)?],
-        default_files: [$($pattern:literal),* $(,)?],
-        $(limits: $limits:tt,)?
-        $(schema: $schema:tt,)?
-        post_processor: $post_processor:ty,
-        expectations: $expectations:ty $(,)?
-    ) => {
-        $crate::__module_metadata!($name, [$($format),*], [$($pattern),*], [$($limits)?], [$($schema)?]);
-        $crate::__module_post_processor!($post_processor);
-        $crate::__module_expectations!($expectations);
+}
+
+/// Checks on every target that the type plays the role, and exports it from a component.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __module_role {
+    ($role:ident, $bindings:ident, $guest:ident, $type:ty) => {
+        const _: () = {
+            const fn plays_the_role<T: $crate::$role>() {}
+            plays_the_role::<$type>()
+        };
         #[cfg(target_arch = "wasm32")]
         const _: () = {
             struct Component;
-            $crate::__module_post_processor_guest!(Component, $post_processor);
-            $crate::__module_expectations_guest!(Component, $expectations);
-            $crate::guest::post_processor::export!(Component with_types_in $crate::guest::post_processor);
-            $crate::guest::expectations::export!(Component with_types_in $crate::guest::expectations);
+            $crate::$guest!(Component, $type);
+            $crate::guest::$bindings::export!(Component with_types_in $crate::guest::$bindings);
         };
     };
 }
@@ -143,29 +146,6 @@ macro_rules! __module_json {
     };
 }
 
-/// Checks on every target that the type plays the role.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __module_post_processor {
-    ($type:ty) => {
-        const _: () = {
-            const fn plays_the_role<T: $crate::PostProcessor>() {}
-            plays_the_role::<$type>()
-        };
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __module_expectations {
-    ($type:ty) => {
-        const _: () = {
-            const fn plays_the_role<T: $crate::Expectations>() {}
-            plays_the_role::<$type>()
-        };
-    };
-}
-
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 #[macro_export]
@@ -197,6 +177,22 @@ macro_rules! __module_expectations_guest {
                 ::std::string::String,
             > {
                 $crate::guest::expected_results::<$type>(plugin, pod_spec, nodes)
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "wasm32")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __module_summarizer_guest {
+    ($component:ident, $type:ty) => {
+        impl $crate::guest::summarizer::exports::plumbline::plugin::summarizer::Guest for $component {
+            fn summarize(
+                plugin: $crate::guest::types::PluginInfo,
+                items: $crate::guest::summarizer::plumbline::plugin::results::Items,
+            ) -> ::std::result::Result<(), ::std::string::String> {
+                $crate::guest::summarize::<$type>(plugin, items)
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Expected, InputFile, Node, Output, PluginInfo};
+use crate::{Expected, InputFile, Node, Output, PluginInfo, Results};
 
 /// Turns the files of one result set (one node's, or the cluster-wide one) into items.
 ///
@@ -29,4 +29,17 @@ pub trait Expectations {
     /// A sentence that says what in the definition cannot be understood; the run does not start.
     fn expected_results(plugin: &PluginInfo, pod_spec: Option<&Value>, nodes: &[Node])
     -> Result<Vec<Expected>, String>;
+}
+
+/// Says what the results of a plugin come to as a whole: totals, differences between nodes.
+pub trait Summarizer {
+    /// Called once, when the items of all result sets are in, and not at all where there is none. Reads `results`, emits further items to
+    /// `out`: children of the plugin's root, behind those of the result sets. They count in the roll-up like any other; they are no
+    /// nodes, whatever their names and meta.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says why the module cannot go on; the host adds it to what was emitted as an item of status `unknown`. The
+    /// items of the result sets stay in any case.
+    fn summarize(plugin: &PluginInfo, results: Results, out: &mut Output) -> Result<(), String>;
 }

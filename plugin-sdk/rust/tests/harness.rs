@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use plumbline_sdk::log::{self, Level};
 use plumbline_sdk::testing::Case;
-use plumbline_sdk::{Expectations, Expected, InputFile, Item, Node, Output, PluginInfo, PostProcessor, Status};
+use plumbline_sdk::{
+    Expectations, Expected, InputFile, Item, Node, Output, PluginInfo, PostProcessor, Results, Status, Summarizer,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -77,14 +79,31 @@ impl Expectations for Names {
     }
 }
 
+/// An item per result set with the number of its items.
+struct Count;
+
+impl Summarizer for Count {
+    fn summarize(_plugin: &PluginInfo, results: Results, out: &mut Output) -> Result<(), String> {
+        let mut counts = std::collections::BTreeMap::<String, usize>::new();
+        for entry in results {
+            *counts.entry(entry?.set).or_default() += 1;
+        }
+        for (set, count) in counts {
+            out.emit(Item::new(0, set).status(Status::Passed).text("items", count.to_string()));
+        }
+        Ok(())
+    }
+}
+
 plumbline_sdk::module! {
-    name: "both",
+    name: "all",
     formats: ["lines"],
     default_files: ["**"],
     limits: { "memory": 1048576 },
     schema: { "type": "object", "properties": { "strict": { "type": "boolean" } } },
     post_processor: Lines,
     expectations: Names,
+    summarizer: Count,
 }
 
 #[test]
@@ -186,4 +205,17 @@ fn expectations_are_held_to_the_rules() {
     let spec =
         case.clone().option("names", json!([])).pod_spec(json!({})).driver("Job").format("f").expected::<Names>();
     assert_eq!(spec, Ok(vec![Expected::Global]));
+}
+
+#[test]
+fn a_summarizer_reads_what_post_processors_made() {
+    let node = |text: &str| Case::new().file("results/n/a.txt", text).run::<Lines>().items;
+    let case = Case::new().results("n1", node("1\n2\n")).results("n2", node("")).results("n1", [Item::new(0, "error")]);
+    let run = case.summarize::<Count>();
+    assert_eq!((run.outcome.clone(), run.outline()), (Ok(()), "n1: passed\nn2: passed\n".to_owned()));
+    let counts: Vec<_> = run.to_json().as_array().unwrap().iter().map(|item| item["details"]["items"].clone()).collect();
+    assert_eq!(counts, ["4", "1"]);
+    let many = Case::new().results("n", (0..3000).map(|_| Item::new(0, "x"))).summarize::<Count>();
+    assert_eq!(many.to_json()[0]["details"]["items"], "3000", "more than one batch");
+    assert_eq!(case.broken_results("the disk is gone").summarize::<Count>().outcome, Err("the disk is gone".to_owned()));
 }

@@ -3,9 +3,11 @@
 mod errors;
 mod failure;
 mod process;
+mod replay;
 mod select;
 mod sink;
 mod spool;
+mod summary;
 mod yaml;
 
 pub use errors::EXIT_FILE;

@@ -17,6 +17,7 @@ use super::failure::{Failure, MAX_FAILURES};
 use super::select::{ResultSet, Selection, SetFile, result_sets};
 use super::sink::{RunLog, SetSink};
 use super::spool::{RootOutcome, Spool, SpoolWriter};
+use super::summary::summarize;
 use super::yaml;
 
 /// Result sets are worked on in at most this many pieces per thread: enough to balance them, few enough files open at once.
@@ -32,6 +33,8 @@ pub struct Subject<'a> {
     pub result_files: &'a [String],
     /// What one call of the module may use.
     pub limits: ModuleLimits,
+    /// Says what the results come to as a whole, in items beside those of the result sets; `None`: nobody does.
+    pub summarizer: Option<Module>,
     /// Sentences that a reader of the tree must see, such as an unknown result format. They stand in the root's meta.
     pub warnings: Vec<String>,
 }
@@ -85,7 +88,7 @@ fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> PostProcessErr
 
 /// Post-processes the plugin's directory `dir` (`results/`, `errors/` below it) with `module` and writes the tree to the file `tree`
 /// (in an archive: [`TREE_FILE`](super::TREE_FILE) in `dir`), atomically. Blocking: result sets run in parallel on as many threads as there are cores. `scratch` is a directory for
-/// temporary files, which take about as much room as the tree.
+/// temporary files, which take about as much room as the tree; twice as much where there is a summarizer.
 ///
 /// # Errors
 /// Only for failures of this machine, such as a full disk.
@@ -111,7 +114,15 @@ pub fn post_process(
     let work = Work { subject, module, selection: &selection, scratch };
     let mut spools = run_all(&work, &sets).map_err(io_error(format!("failed to post-process plugin `{name}`")))?;
     spools.retain(|spool| !spool.is_empty());
-    write_tree(subject, tree, spools).map_err(io_error(format!("failed to write the result tree of plugin `{name}`")))
+    let mut summary = None;
+    // Without any result there is nothing to summarise, and a summary must not make it look as if there were.
+    if let Some(module) = subject.summarizer.as_ref().filter(|_| !spools.is_empty()) {
+        let summarised = summarize(subject, module, scratch, spools)
+            .map_err(io_error(format!("failed to summarise the results of plugin `{name}`")))?;
+        spools = summarised.0;
+        summary = Some(summarised.1).filter(|summary| !summary.is_empty());
+    }
+    write_tree(subject, tree, spools, summary).map_err(io_error(format!("failed to write the result tree of plugin `{name}`")))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -156,7 +167,7 @@ fn run_all(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Vec<Spool>
 }
 
 fn run_piece(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Spool> {
-    let mut spool = SpoolWriter::create(work.scratch, work.subject.per_node)?;
+    let mut spool = SpoolWriter::create(work.scratch, work.subject.per_node, work.subject.summarizer.is_some())?;
     for (kind, set) in sets {
         let mut shift = 0;
         if let Some(node) = &set.node {
@@ -198,7 +209,7 @@ fn run_module(work: &Work<'_>, set: &ResultSet, shift: u32, spool: &mut SpoolWri
 }
 
 /// What the module could not tell, nobody knows: the status is `unknown`, and what it emitted before stays.
-fn failure_item(failure: &ModuleFailure, depth: u32) -> FlatItem {
+pub(super) fn failure_item(failure: &ModuleFailure, depth: u32) -> FlatItem {
     let text = failure.to_string();
     let mut details = serde_json::Map::new();
     if let Some(hint) = failure.hint() {
@@ -222,16 +233,25 @@ fn input_file(file: &SetFile) -> InputFile {
     }
 }
 
-fn module_name(module: &Module) -> String {
+pub(super) fn module_name(module: &Module) -> String {
     module.info().name.clone().unwrap_or_else(|| "module".to_owned())
 }
 
-fn write_tree(subject: &Subject<'_>, tree: &Path, mut spools: Vec<Spool>) -> io::Result<Outcome> {
+/// `summary`: items beside those of the result sets, which come after them.
+fn write_tree(
+    subject: &Subject<'_>,
+    tree: &Path,
+    mut spools: Vec<Spool>,
+    summary: Option<Spool>,
+) -> io::Result<Outcome> {
+    let sets = spools.len();
+    spools.extend(summary);
     let custom_mode = spools.iter().any(Spool::has_custom_leaf);
     let mut roots = Tally::default();
     let mut outcome = Outcome::default();
-    for spool in &mut spools {
-        let resolved = spool.resolve(custom_mode, subject.per_node)?;
+    for (at, spool) in spools.iter_mut().enumerate() {
+        // What stands beside the nodes is none.
+        let resolved = spool.resolve(custom_mode, subject.per_node && at < sets)?;
         outcome.items += spool.items();
         outcome.failures.extend(spool.failures());
         outcome.failures.truncate(MAX_FAILURES);

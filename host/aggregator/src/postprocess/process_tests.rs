@@ -1,12 +1,16 @@
 //! The tree on disk, written from spools, against the rules in memory.
 
+use std::sync::Arc;
+
 use plumbline_core::flat::build;
 use plumbline_core::rollup::{counts, roll_up};
 use plumbline_core::{Item, Meta};
+use plumbline_sandbox::{Entry, ResultSource};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::TREE_FILE;
+use super::super::replay::Replay;
 use super::*;
 
 fn text() -> impl Strategy<Value = String> {
@@ -67,19 +71,19 @@ fn subject(files: &[String]) -> Subject<'_> {
         expected_results: 1,
         options: Value::Null,
     };
-    Subject { plugin, per_node: false, result_files: files, limits: ModuleLimits::default(), warnings: Vec::new() }
+    Subject { plugin, per_node: false, result_files: files, limits: ModuleLimits::default(), summarizer: None, warnings: Vec::new() }
 }
 
 /// The tree by way of the disk. Items at depth 0 begin a new spool wherever their number is a multiple of `every`.
 fn on_disk(items: &[FlatItem], every: usize) -> (Item, Outcome) {
     let dir = tempfile::tempdir().unwrap();
     let mut spools = Vec::new();
-    let mut writer = SpoolWriter::create(dir.path(), false).unwrap();
+    let mut writer = SpoolWriter::create(dir.path(), false, true).unwrap();
     let mut roots = 0;
     for item in items {
         if item.depth == 0 {
             if roots > 0 && roots % every == 0 {
-                let next = SpoolWriter::create(dir.path(), false).unwrap();
+                let next = SpoolWriter::create(dir.path(), false, true).unwrap();
                 spools.push(std::mem::replace(&mut writer, next).finish().unwrap());
             }
             roots += 1;
@@ -88,10 +92,34 @@ fn on_disk(items: &[FlatItem], every: usize) -> (Item, Outcome) {
     }
     spools.push(writer.finish().unwrap());
     spools.retain(|spool| !spool.is_empty());
+    let spools = read_again(spools, items);
     let path = dir.path().join(TREE_FILE);
-    let outcome = write_tree(&subject(&[]), &path, spools).unwrap();
+    let outcome = write_tree(&subject(&[]), &path, spools, None).unwrap();
     let yaml = fs::read_to_string(path).unwrap();
     (serde_saphyr::from_str(&yaml).unwrap_or_else(|error| panic!("{error}:\n{yaml}")), outcome)
+}
+
+/// What a summarizer would read is what was pushed, with the statuses of the tree.
+fn read_again(mut spools: Vec<Spool>, items: &[FlatItem]) -> Vec<Spool> {
+    let custom_mode = spools.iter().any(Spool::has_custom_leaf);
+    spools.iter_mut().for_each(|spool| drop(spool.resolve(custom_mode, false).unwrap()));
+    let spools = Arc::new(spools);
+    let mut replay = Replay::new(Arc::clone(&spools), false);
+    let mut rolled = in_memory(items);
+    let mut expected = Vec::new();
+    let mut open: Vec<Item> = rolled.items.drain(..).rev().collect();
+    while let Some(mut item) = open.pop() {
+        open.extend(item.items.drain(..).rev());
+        expected.push((item.name, item.status, item.meta, item.details));
+    }
+    let mut read = Vec::new();
+    while let Some(Entry { set, item }) = replay.next().unwrap() {
+        assert_eq!((set.as_str(), item.depth), ("global", items[read.len()].depth));
+        read.push((item.name, item.status.unwrap(), item.meta, item.details));
+    }
+    assert_eq!(read, expected);
+    drop(replay);
+    Arc::try_unwrap(spools).unwrap_or_else(|_| panic!("nobody reads any more"))
 }
 
 fn in_memory(items: &[FlatItem]) -> Item {

@@ -1,7 +1,7 @@
 //! Items of one result set on their way to the tree: rendered at once, spooled to disk, rolled up from back to front.
 //!
 //! A module emits items in pre-order, and the status of an item with children is known only when the last of them is in. So a spool
-//! is two files: the *body* holds each item rendered as YAML without its status, the *index* a record of fixed size for each item. One pass
+//! is two files (three where a module reads the items again): the *body* holds each item rendered as YAML without its status, the *index* a record of fixed size for each item. One pass
 //! over the index from its end resolves every status with a tally per level; one pass from its beginning copies the body and puts
 //! the statuses in. Memory depends on the depth of the tree and on the number of different statuses, never on the number of items.
 
@@ -28,9 +28,9 @@ const MAX_STATUSES: usize = 1_000_000;
 const STANDARD: [Status; 5] = [Status::Passed, Status::Failed, Status::Skipped, Status::Timeout, Status::Unknown];
 
 #[derive(Clone, Copy)]
-struct Record {
+pub(super) struct Record {
     depth: u32,
-    status: u32,
+    pub(super) status: u32,
     head: u32,
     tail: u32,
 }
@@ -89,6 +89,7 @@ impl Codes {
 pub(super) struct SpoolWriter {
     index: BufWriter<File>,
     body: BufWriter<File>,
+    replay: Option<BufWriter<File>>,
     codes: Codes,
     keep_names: bool,
     root_names: Vec<String>,
@@ -100,10 +101,13 @@ pub(super) struct SpoolWriter {
 }
 
 impl SpoolWriter {
-    /// A spool in two unnamed files below `dir`. Its items of depth 0 are children of the plugin's root;
-    /// their names are kept if `keep_names`.
-    pub(super) fn create(dir: &Path, keep_names: bool) -> io::Result<Self> {
+    /// A spool in unnamed files below `dir`. Its items of depth 0 are children of the plugin's root;
+    /// their names are kept if `keep_names`. With `replay` the items can be read again, which takes a third file: what is rendered
+    /// is for others to read.
+    pub(super) fn create(dir: &Path, keep_names: bool, replay: bool) -> io::Result<Self> {
+        let replay = replay.then(|| tempfile::tempfile_in(dir)).transpose()?;
         Ok(Self {
+            replay: replay.map(|file| BufWriter::with_capacity(64 << 10, file)),
             index: BufWriter::with_capacity(64 << 10, tempfile::tempfile_in(dir)?),
             body: BufWriter::with_capacity(256 << 10, tempfile::tempfile_in(dir)?),
             codes: Codes::default(),
@@ -140,6 +144,10 @@ impl SpoolWriter {
         };
         self.body.write_all(self.text.as_bytes())?;
         self.index.write_all(&record.to_bytes())?;
+        if let Some(replay) = &mut self.replay {
+            serde_json::to_writer(&mut *replay, item)?;
+            replay.write_all(b"\n")?;
+        }
         if item.depth == 0 && self.keep_names {
             self.root_names.push(item.name.clone());
         }
@@ -168,9 +176,11 @@ impl SpoolWriter {
         self.close_leaf(0);
         let index = self.index.into_inner().map_err(io::IntoInnerError::into_error)?;
         let body = self.body.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let replay = self.replay.map(|file| file.into_inner().map_err(io::IntoInnerError::into_error)).transpose()?;
         Ok(Spool {
             index,
             body,
+            replay,
             root_names: self.root_names,
             codes: self.codes,
             items: self.items,
@@ -184,6 +194,7 @@ impl SpoolWriter {
 pub(super) struct Spool {
     index: File,
     body: File,
+    replay: Option<File>,
     root_names: Vec<String>,
     codes: Codes,
     items: u64,
@@ -218,6 +229,21 @@ impl Spool {
         self.custom_leaf
     }
 
+    /// The records, for reading from any place while the spool is shared.
+    pub(super) fn index(&self) -> &File {
+        &self.index
+    }
+
+    /// The items as lines of JSON in the order of the records, if they were kept.
+    pub(super) fn replay(&self) -> Option<&File> {
+        self.replay.as_ref()
+    }
+
+    /// The status that a record stands for. Call [`Spool::resolve`] first.
+    pub(super) fn status(&self, record: Record) -> Status {
+        self.codes.status(record.status)
+    }
+
     /// Whether there is no item at all.
     pub(super) fn is_empty(&self) -> bool {
         self.items == 0
@@ -233,7 +259,7 @@ impl Spool {
         self.items
     }
 
-    /// Resolves every status, in place, from the last item to the first. `per_root` asks for the items at depth 0 one by one, where
+    /// Resolves every status, in place, from the last item to the first; doing so again, in another mode, gives what that mode gives. `per_root` asks for the items at depth 0 one by one, where
     /// their number is known to be small (one per node).
     pub(super) fn resolve(&mut self, custom_mode: bool, per_root: bool) -> io::Result<Resolved> {
         let mut resolved = Resolved::default();
@@ -244,6 +270,7 @@ impl Spool {
         let mut tallies: Vec<BTreeMap<u32, u64>> = Vec::new();
         let mut buffer = vec![0_u8; CHUNK * RECORD];
         let mut end = self.items;
+        let mut names = self.root_names.iter().rev().cloned();
         while end > 0 {
             let start = end.saturating_sub(CHUNK as u64);
             let bytes = usize::try_from((end - start) * RECORD as u64).unwrap_or(buffer.len());
@@ -272,7 +299,7 @@ impl Spool {
                 }
                 if depth == 0 {
                     if per_root {
-                        let name = self.root_names.pop().unwrap_or_default();
+                        let name = names.next().unwrap_or_default();
                         let status = self.codes.status(record.status);
                         resolved.per_root.push(RootOutcome { name, status, counts: self.by_text(&counts) });
                     }
@@ -330,7 +357,7 @@ impl Spool {
     }
 }
 
-fn read_record(index: &mut impl Read) -> io::Result<Option<Record>> {
+pub(super) fn read_record(index: &mut impl Read) -> io::Result<Option<Record>> {
     let mut bytes = [0; RECORD];
     match index.read_exact(&mut bytes) {
         Ok(()) => Ok(Some(Record::from_bytes(&bytes))),

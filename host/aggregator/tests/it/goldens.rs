@@ -49,6 +49,7 @@ fn processed(case: &str, format: &str, files: &[&str]) -> Item {
         per_node: false,
         result_files: &files,
         limits: ModuleLimits::default(),
+        summarizer: None,
         warnings: Vec::new(),
     };
     let out = tempfile::tempdir().unwrap();

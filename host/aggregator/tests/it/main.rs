@@ -9,5 +9,6 @@ mod modules_fail;
 mod partial;
 mod restart;
 mod runs;
+mod summaries;
 mod uploads;
 mod version6;

@@ -54,6 +54,7 @@ fn processed(bytes: usize) -> (Outcome, usize) {
         per_node: false,
         result_files: &[],
         limits: ModuleLimits::default(),
+        summarizer: None,
         warnings: Vec::new(),
     };
     let module = modules().post_processor(None, "junit").unwrap().module;
@@ -81,7 +82,7 @@ fn write(path: &Path, bytes: usize) -> usize {
 }
 
 /// The most that this process ever held in memory, in KiB.
-fn peak() -> u64 {
+pub(crate) fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()

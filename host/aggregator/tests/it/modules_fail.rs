@@ -7,7 +7,7 @@ use plumbline_core::{Item, Status, Verdict};
 use crate::harness::{Archive, Bed, file, send, source, with_bundle};
 
 /// A directory that is the bundle of a plugin with the module that misbehaves.
-fn bundle() -> tempfile::TempDir {
+pub(crate) fn bundle() -> tempfile::TempDir {
     let modules = std::env::var_os("PLUMBLINE_MODULES")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), PathBuf::from);
     let guest = modules.join("guests/misbehave.wasm");

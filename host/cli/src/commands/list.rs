@@ -28,8 +28,14 @@ pub(crate) fn list(global: &Global) -> Result<ExitCode, CliError> {
         writeln!(out, "modules:")?;
         for module in &modules {
             let info = module.info();
-            let role = if info.roles.expectations { "expectations" } else { "post-processor" };
-            writeln!(out, "  {:14} {role:15} {}", info.name.as_deref().unwrap_or("?"), info.formats.join(", "))?;
+            let roles = [
+                (info.roles.post_processor, "post-processor"),
+                (info.roles.expectations, "expectations"),
+                (info.roles.summarizer, "summarizer"),
+            ];
+            let roles: Vec<&str> = roles.into_iter().filter(|(plays, _)| *plays).map(|(_, role)| role).collect();
+            let roles = roles.join(", ");
+            writeln!(out, "  {:14} {roles:27} {}", info.name.as_deref().unwrap_or("?"), info.formats.join(", "))?;
         }
         Ok(())
     };

@@ -38,7 +38,7 @@ pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, C
     let limits = Limits::load(&args.limits)?;
     let modules = stock::modules(&limits)?;
     let plugin = plan(&modules, &limits.modules, found.source, args)?;
-    for warning in plugin.post_processor.warning.iter() {
+    for warning in plugin.warnings() {
         say(&format!("warning: {warning}"));
     }
     let scratch = tempfile::tempdir()

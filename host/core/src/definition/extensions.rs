@@ -11,13 +11,15 @@ use crate::definition::section::{Section, wrong_type};
 use crate::definition::warning::{Warnings, cut};
 use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
 
-const KEYS: &[&str] = &["expectations", "options", "limits", "timeout", "depends-on"];
+const KEYS: &[&str] = &["expectations", "summarizer", "options", "limits", "timeout", "depends-on"];
 
 /// The section `plumbline` of a definition. Other tools ignore it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extensions {
     /// The module that says who must answer; `None`: see [`crate::definition::Definition::expectations_module`].
     pub expectations: Option<String>,
+    /// The module that says what all results come to; `None`: the one that reads them, if it plays that role too.
+    pub summarizer: Option<String>,
     /// Free options for the plugin's modules.
     pub options: Map<String, Value>,
     /// Limits of the plugin's modules, where they differ from the defaults.
@@ -29,15 +31,14 @@ pub struct Extensions {
 impl Extensions {
     pub(super) fn read(value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
         let mut section = Section::new("plumbline", value, KEYS, &[], warnings)?;
-        let expectations = section.text("expectations")?;
-        if let Some(name) = expectations.as_ref().filter(|name| !is_module_name(name)) {
-            return Err(DefinitionError::ModuleName { path: section.at("expectations"), name: cut(name) });
-        }
+        let expectations = module(&mut section, "expectations")?;
+        let summarizer = module(&mut section, "summarizer")?;
         if !section.texts("depends-on")?.is_empty() {
             return Err(DefinitionError::Reserved(section.at("depends-on")));
         }
         Ok(Self {
             expectations,
+            summarizer,
             options: section.mapping("options")?,
             timeout: timeout(&mut section)?,
             limits: match section.take("limits") {
@@ -52,6 +53,9 @@ impl Extensions {
         if let Some(name) = &self.expectations {
             fields.insert("expectations".to_owned(), Value::from(name.as_str()));
         }
+        if let Some(name) = &self.summarizer {
+            fields.insert("summarizer".to_owned(), Value::from(name.as_str()));
+        }
         if !self.options.is_empty() {
             fields.insert("options".to_owned(), Value::from(self.options.clone()));
         }
@@ -62,6 +66,15 @@ impl Extensions {
             fields.insert("timeout".to_owned(), Value::from(format_duration(timeout)));
         }
         fields
+    }
+}
+
+/// The name of a module. That there is one of this name is for the caller to find out.
+fn module(section: &mut Section, key: &str) -> Result<Option<String>, DefinitionError> {
+    let name = section.text(key)?;
+    match name.as_ref().filter(|name| !is_module_name(name)) {
+        Some(name) => Err(DefinitionError::ModuleName { path: section.at(key), name: cut(name) }),
+        None => Ok(name),
     }
 }
 

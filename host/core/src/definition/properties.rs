@@ -62,6 +62,7 @@ fn document() -> impl Strategy<Value = Value> {
     ]);
     let own = object(vec![
         ("expectations", mostly(text("[a-z]{1,6}")).boxed()),
+        ("summarizer", mostly(text("[a-z]{1,6}")).boxed()),
         ("options", object(vec![("a", any_json().boxed()), ("B", any_json().boxed())]).boxed()),
         ("timeout", mostly(prop_oneof![text("[0-9]{1,11}(s|h|ns)"), any::<u64>().prop_map(Value::from)]).boxed()),
         ("limits", limits().boxed()),

@@ -175,6 +175,8 @@ fn the_modules_follow_from_format_and_driver() {
         let definition = clean(&yaml);
         assert_eq!((definition.expectations_module(), definition.format_module()), (module, "junit"), "{driver}");
     }
+    let definition = clean(&with("plumbline: {summarizer: totals}"));
+    assert_eq!(definition.plumbline.summarizer.as_deref(), Some("totals"));
     let definition = clean(&with("plumbline: {expectations: every-second-node}"));
     assert_eq!(definition.expectations_module(), "every-second-node");
     let odd = parse(&with_config("result-format: ../junit")).definition;
@@ -253,6 +255,7 @@ fn errors_name_the_key() {
         with("config-map: {a.json: '{'}"),
         with("config-map: {a: {b: c}}"),
         with("plumbline: {expectations: No/Module}"),
+        with("plumbline: {summarizer: No/Module}"),
         with("plumbline: {depends-on: [other]}"),
         with("plumbline: {timeout: 5 minutes}"),
         with("plumbline: {timeout: -5}"),

@@ -15,7 +15,7 @@ const MAX_STATUS: usize = 256;
 /// Bytes of a text that is quoted in a message.
 const MAX_QUOTED: usize = 100;
 /// What a key with its value costs beside the texts, and an item likewise: their places in memory, roughly.
-const ENTRY_BYTES: u64 = 32;
+pub(crate) const ENTRY_BYTES: u64 = 32;
 
 /// An item as a module of any generation sends it, unchecked.
 #[derive(Debug, Clone, PartialEq)]

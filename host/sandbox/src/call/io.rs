@@ -59,6 +59,50 @@ impl fmt::Debug for PostProcess<'_> {
     }
 }
 
+/// A call of the role `summarizer`.
+pub struct Summarize<'a> {
+    /// The plugin.
+    pub plugin: &'a PluginInfo,
+    /// The items of all its result sets. Dropped when the call ends, or when the module lets go of it.
+    pub results: Box<dyn ResultSource>,
+    /// What the call may use; as in [`PostProcess::limits`]. What is read counts as [`ModuleLimits::input_bytes`].
+    pub limits: &'a ModuleLimits,
+}
+
+impl fmt::Debug for Summarize<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Summarize").field("plugin", &self.plugin).finish_non_exhaustive()
+    }
+}
+
+/// An item of a plugin's tree (`entry` of the WIT).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Entry {
+    /// Whose it is: the node's name, or `global`.
+    pub set: String,
+    /// The item; depth 0 is a root of the result set.
+    pub item: FlatItem,
+}
+
+/// Gives the items of a plugin's result sets, set by set, in pre-order. Runs on the module's thread.
+pub trait ResultSource: Send {
+    /// The next one; `None` at the end, after which it is not asked again.
+    ///
+    /// # Errors
+    /// When it cannot be read. The module is told, and it is not asked again.
+    fn next(&mut self) -> io::Result<Option<Entry>>;
+}
+
+/// What a call gets to see beside its arguments.
+pub(crate) enum Input {
+    /// Nothing, and it emits nothing.
+    Nothing,
+    /// The files of a result set.
+    Files(Vec<InputFile>),
+    /// The items of all result sets.
+    Results(Box<dyn ResultSource>),
+}
+
 /// A call of the role `expectations`.
 #[derive(Debug, Clone, Copy)]
 pub struct Expect<'a> {
@@ -131,7 +175,7 @@ pub struct CallStats {
     pub wall: Duration,
     /// The most linear memory in use, in bytes.
     pub memory: u64,
-    /// Bytes of files that were read.
+    /// Bytes of files, or of other result sets' items, that were read.
     pub input_bytes: u64,
     /// Items emitted.
     pub items: u64,

@@ -8,6 +8,7 @@ pub(crate) mod json;
 pub(crate) mod limiter;
 pub(crate) mod lines;
 pub(crate) mod outbox;
+pub(crate) mod results;
 pub(crate) mod state;
 pub(crate) mod stop;
 pub(crate) mod thread;

@@ -6,10 +6,11 @@ use wasmtime::UpdateDeadline;
 use crate::call::clock::Clock;
 use crate::call::emit::{Emitter, RawItem};
 use crate::call::files::Files;
-use crate::call::io::{CallStats, InputFile};
+use crate::call::io::{CallStats, Input};
 use crate::call::limiter::Limiter;
 use crate::call::lines::Lines;
 use crate::call::outbox::{Message, Outbox};
+use crate::call::results::Results;
 use crate::call::stop::Stop;
 use crate::wasi::WasiState;
 
@@ -21,6 +22,7 @@ pub(crate) struct CallState {
     pub(crate) clock: Clock,
     pub(crate) limiter: Limiter,
     pub(crate) files: Files,
+    pub(crate) results: Results,
     pub(crate) lines: Lines,
     pub(crate) wasi: WasiState,
     /// `None`: this call is not one that emits items.
@@ -29,13 +31,19 @@ pub(crate) struct CallState {
 }
 
 impl CallState {
-    /// `files`: `None` for a call that has neither files nor items.
-    pub(crate) fn new(limits: &ModuleLimits, files: Option<Vec<InputFile>>, clock: Clock, outbox: Outbox) -> Self {
-        let emitter = files.is_some().then(|| Emitter::new(limits));
+    /// A call with nothing to read emits nothing either.
+    pub(crate) fn new(limits: &ModuleLimits, input: Input, clock: Clock, outbox: Outbox) -> Self {
+        let emitter = (!matches!(input, Input::Nothing)).then(|| Emitter::new(limits));
+        let (files, results) = match input {
+            Input::Nothing => (Vec::new(), None),
+            Input::Files(files) => (files, None),
+            Input::Results(results) => (Vec::new(), Some(results)),
+        };
         let lines = Lines::new(outbox.clone(), limits.log_bytes);
         Self {
             limiter: Limiter::new(limits.memory, limits.table_elements),
-            files: Files::new(files.unwrap_or_default(), limits.input_bytes),
+            files: Files::new(files, limits.input_bytes),
+            results: Results::new(results, limits.input_bytes),
             wasi: WasiState::new(lines.clone(), clock.clone()),
             clock,
             lines,
@@ -66,7 +74,7 @@ impl CallState {
         self.clock.check()?;
         let Some(emitter) = &mut self.emitter else {
             return Err(Stop::rubbish(
-                "only a post-processor emits items",
+                "only post-processors and summarizers emit items",
                 "`emit` was called while results were to be named",
             ));
         };
@@ -86,7 +94,7 @@ impl CallState {
             log_dropped: self.lines.finish(),
             wall: self.clock.elapsed(),
             memory: self.limiter.memory(),
-            input_bytes: self.files.bytes_read(),
+            input_bytes: self.files.bytes_read().saturating_add(self.results.bytes_read()),
             items: self.emitter.as_ref().map_or(0, Emitter::items),
             output_bytes: self.emitter.as_ref().map_or(0, Emitter::bytes),
         }

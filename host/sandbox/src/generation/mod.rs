@@ -14,6 +14,8 @@ pub(crate) const PACKAGE: &str = "plumbline:plugin/";
 pub(crate) const POST_PROCESSOR: &str = "plumbline:plugin/post-processor";
 /// The interface of the role that says which results must arrive.
 pub(crate) const EXPECTATIONS: &str = "plumbline:plugin/expectations";
+/// The interface of the role that says what all results of a plugin come to.
+pub(crate) const SUMMARIZER: &str = "plumbline:plugin/summarizer";
 
 /// `namespace:package/interface@version` without and with its version; the version is empty if there is none.
 pub(crate) fn split_name(name: &str) -> (&str, &str) {

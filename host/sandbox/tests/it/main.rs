@@ -8,5 +8,6 @@ mod load;
 mod misbehave;
 mod neighbours;
 mod precompiled;
+mod summarizer;
 mod support;
 mod wasi;

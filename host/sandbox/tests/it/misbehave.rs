@@ -1,10 +1,10 @@
-//! Every behaviour of the guest `misbehave`, in the role `post-processor` unless it belongs to the other.
+//! Every behaviour of the guest `misbehave`, in the role `post-processor` unless it belongs to another.
 
 use plumbline_core::{ModuleLimits, Status};
 use plumbline_guest_misbehave::Behaviour;
 use plumbline_sandbox::{LogLevel, ModuleFailure};
 
-use crate::expectations;
+use crate::{expectations, summarizer};
 use crate::support::{Called, endless_file, file, one_second, run};
 
 /// A test for each behaviour; one without a test does not compile.
@@ -237,4 +237,6 @@ tests! {
     Stranger => only_known_nodes_are_expected { expectations::only_known_nodes_are_expected }
     Twice => a_result_is_expected_once { expectations::a_result_is_expected_once }
     EmitOutOfRole => expectations_emit_nothing { expectations::expectations_emit_nothing }
+    ReadAfterEnd => the_end_of_the_results_stays_the_end { summarizer::the_end_of_the_results_stays_the_end }
+    ReadNothing => results_need_not_be_read { summarizer::results_need_not_be_read }
 }

@@ -12,9 +12,10 @@ use super::check;
 use super::log;
 use super::run::Run;
 use crate::input::Source;
-use crate::{Expectations, Expected, InputFile, Node, Output, PluginInfo, PostProcessor};
+use crate::results::{Entry, EntrySource};
+use crate::{Expectations, Expected, InputFile, Item, Node, Output, PluginInfo, PostProcessor, Results, Summarizer};
 
-/// What a module is given: the plugin, the files, the nodes.
+/// What a module is given: the plugin, the files, the nodes, the results.
 #[derive(Debug, Clone)]
 pub struct Case {
     plugin: PluginInfo,
@@ -23,6 +24,8 @@ pub struct Case {
     chunk: Option<u32>,
     pod_spec: Option<Value>,
     nodes: Vec<Node>,
+    results: Vec<Entry>,
+    broken_results: Option<String>,
 }
 
 #[derive(Clone)]
@@ -69,6 +72,8 @@ impl Case {
             chunk: None,
             pod_spec: None,
             nodes: Vec::new(),
+            results: Vec::new(),
+            broken_results: None,
         }
     }
 
@@ -186,22 +191,59 @@ impl Case {
         self
     }
 
+    /// Adds the items of a result set (a node's name, or `global`), for a summarizer; those of a [`Run`] are what a post-processor
+    /// made of it. Sets reach the module in the order in which they are added. Items have the status that they are given here: the
+    /// harness rolls nothing up, which the host does before a summarizer is called.
+    #[must_use]
+    pub fn results(mut self, set: impl Into<String>, items: impl IntoIterator<Item = Item>) -> Self {
+        let set = set.into();
+        self.results.extend(items.into_iter().map(|item| Entry { set: set.clone(), item }));
+        self
+    }
+
+    /// After the results that were added, reading fails with `error`.
+    #[must_use]
+    pub fn broken_results(mut self, error: impl Into<String>) -> Self {
+        self.broken_results = Some(error.into());
+        self
+    }
+
+    /// Runs a summarizer.
+    ///
+    /// # Panics
+    ///
+    /// Where the host would end the call: an item that breaks a rule.
+    #[must_use]
+    pub fn summarize<S: Summarizer>(&self) -> Run {
+        self.gather(|out| {
+            let source = Given { entries: self.results.clone().into_iter(), error: self.broken_results.clone() };
+            S::summarize(&self.info(), Results::new(Box::new(source)), out)
+        })
+    }
+
     /// Runs a post-processor.
     ///
     /// # Panics
     ///
     /// Where the host would end the call: an item that breaks a rule.
     #[must_use]
-    #[expect(clippy::panic, reason = "a failed test, as the documentation says")]
     pub fn run<P: PostProcessor>(&self) -> Run {
+        self.gather(|out| {
+            let files = self.files.iter().map(|(path, content)| self.input(path, content)).collect();
+            P::process(&self.info(), files, out)
+        })
+    }
+
+    /// What `call` emits, checked as the host checks it.
+    #[expect(clippy::panic, reason = "a failed test, as the documentation of the callers says")]
+    fn gather(&self, call: impl FnOnce(&mut Output) -> Result<(), String>) -> Run {
         let ((items, outcome), log) = log::gather(|| {
             let (sender, emitted) = std::sync::mpsc::channel();
             let mut out = Output::new(Box::new(move |batch| {
                 // The other end lives until all is gathered.
                 let _ = sender.send(std::mem::take(batch));
             }));
-            let files = self.files.iter().map(|(path, content)| self.input(path, content)).collect();
-            let outcome = P::process(&self.info(), files, &mut out);
+            let outcome = call(&mut out);
             drop(out);
             (emitted.into_iter().flatten().collect::<Vec<_>>(), outcome)
         });
@@ -268,6 +310,22 @@ fn walk(directory: &Path, prefix: &str, found: &mut Vec<(String, PathBuf)>) -> i
         }
     }
     Ok(())
+}
+
+/// Gives what a case has, a few at a time, so that a module sees more than one batch.
+struct Given {
+    entries: std::vec::IntoIter<Entry>,
+    error: Option<String>,
+}
+
+impl EntrySource for Given {
+    fn next(&mut self, max: u32) -> Result<Vec<Entry>, String> {
+        let batch: Vec<Entry> = self.entries.by_ref().take(max.clamp(1, 256) as usize).collect();
+        match &self.error {
+            Some(error) if batch.is_empty() => Err(error.clone()),
+            _ => Ok(batch),
+        }
+    }
 }
 
 struct Native {

@@ -87,6 +87,10 @@ behaviours! {
     Twice = "twice",
     /// As an expectation: emits an item.
     EmitOutOfRole = "emit-out-of-role",
+    /// As a summarizer: goes on reading after the end.
+    ReadAfterEnd = "read-after-end",
+    /// As a summarizer: never reads.
+    ReadNothing = "read-nothing",
 }
 
 impl Behaviour {

@@ -4,10 +4,11 @@
 mod behaviour;
 mod expectations;
 mod post_processor;
+mod summarizer;
 
 pub use behaviour::Behaviour;
 
-/// Plays both roles, badly.
+/// Plays every role, badly.
 #[derive(Debug, Clone, Copy)]
 pub struct Misbehave;
 
@@ -17,4 +18,5 @@ plumbline_sdk::module! {
     default_files: [],
     post_processor: Misbehave,
     expectations: Misbehave,
+    summarizer: Misbehave,
 }

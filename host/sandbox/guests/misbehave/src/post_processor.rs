@@ -17,7 +17,12 @@ impl PostProcessor for Misbehave {
         let behaviour = Behaviour::of(plugin)?;
         match behaviour {
             Behaviour::Behave | Behaviour::ReadFlood => read_all(files, out),
-            Behaviour::Silence | Behaviour::Stranger | Behaviour::Twice | Behaviour::EmitOutOfRole => {}
+            Behaviour::Silence
+            | Behaviour::Stranger
+            | Behaviour::Twice
+            | Behaviour::EmitOutOfRole
+            | Behaviour::ReadAfterEnd
+            | Behaviour::ReadNothing => {}
             Behaviour::EndlessLoop => spin(),
             Behaviour::Recursion => _ = black_box(recurse(1)),
             Behaviour::LargeFrames => _ = black_box(recurse_with_arrays(1)),
@@ -68,7 +73,7 @@ impl PostProcessor for Misbehave {
     }
 }
 
-fn item() -> Item {
+pub(crate) fn item() -> Item {
     Item::new(0, "item").status(Status::Passed)
 }
 
@@ -77,7 +82,7 @@ fn emit_now(out: &mut Output, item: Item) {
     out.flush();
 }
 
-fn half(out: &mut Output) {
+pub(crate) fn half(out: &mut Output) {
     (0..HALF).for_each(|_| out.emit(item()));
     out.flush();
 }
@@ -115,7 +120,7 @@ pub(crate) fn spin() {
     forever(|| _ = black_box(0));
 }
 
-fn grow() {
+pub(crate) fn grow() {
     let mut kept: Vec<Vec<u8>> = Vec::new();
     forever(|| kept.push(black_box(vec![1; MIB])));
 }

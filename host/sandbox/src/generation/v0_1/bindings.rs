@@ -24,3 +24,19 @@ pub(crate) mod expectations {
         },
     });
 }
+
+/// The role `summarizer`; beside what the others import it has the tree to read from.
+pub(crate) mod summarizer {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "plumbline:plugin/summarizer-module",
+        imports: { default: trappable },
+        require_store_data_send: true,
+        with: {
+            "plumbline:plugin/types": super::post_processor::plumbline::plugin::types,
+            "plumbline:plugin/output": super::post_processor::plumbline::plugin::output,
+            "plumbline:plugin/log": super::post_processor::plumbline::plugin::log,
+            "plumbline:plugin/results.items": crate::call::results::ItemsHandle,
+        },
+    });
+}

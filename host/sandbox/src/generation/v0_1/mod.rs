@@ -4,6 +4,7 @@ mod bindings;
 mod input_impl;
 mod log_impl;
 mod output_impl;
+mod results_impl;
 mod roles;
 
 pub(crate) use roles::{Answer, Bound, add_to_linker};

@@ -11,8 +11,11 @@ use super::bindings::expectations::ExpectationsModulePre;
 use super::bindings::expectations::exports::plumbline::plugin::expectations as wit;
 use super::bindings::post_processor::plumbline::plugin::types;
 use super::bindings::post_processor::{PostProcessorModule, PostProcessorModulePre};
+use super::bindings::summarizer::SummarizerModulePre;
+use super::bindings::summarizer::plumbline::plugin::results;
 use crate::call::files::FileHandle;
 use crate::call::io::{Expect, PluginInfo};
+use crate::call::results::ItemsHandle;
 use crate::call::state::CallState;
 use crate::call::stop::Stop;
 use crate::failure::cut;
@@ -23,7 +26,9 @@ const MAX_QUOTED: usize = 300;
 
 /// Offers what modules of this generation may import.
 pub(crate) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
-    PostProcessorModule::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
+    PostProcessorModule::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    // The rest of what a summarizer imports is there already.
+    results::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
 }
 
 /// A component, bound to its roles: its exports are found and their types checked.
@@ -31,6 +36,7 @@ pub(crate) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<
 pub(crate) struct Bound {
     post_processor: Option<PostProcessorModulePre<CallState>>,
     expectations: Option<ExpectationsModulePre<CallState>>,
+    summarizer: Option<SummarizerModulePre<CallState>>,
 }
 
 /// What a role's function gives: the module's own words on failure.
@@ -41,6 +47,7 @@ impl Bound {
         Ok(Self {
             post_processor: roles.post_processor.then(|| PostProcessorModulePre::new(pre.clone())).transpose()?,
             expectations: roles.expectations.then(|| ExpectationsModulePre::new(pre.clone())).transpose()?,
+            summarizer: roles.summarizer.then(|| SummarizerModulePre::new(pre.clone())).transpose()?,
         })
     }
 
@@ -52,6 +59,17 @@ impl Bound {
             let count = u32::try_from(store.data().files.len())?;
             let files: Vec<Resource<FileHandle>> = (0..count).map(Resource::new_own).collect();
             module.plumbline_plugin_post_processor().call_process(store, &plugin_info(plugin), &files)
+        };
+        Some(run(store))
+    }
+
+    /// `None`: the module does not play this role.
+    pub(crate) fn summarize(&self, store: &mut Store<CallState>, plugin: &PluginInfo) -> Option<Answer<()>> {
+        let pre = self.summarizer.as_ref()?;
+        let run = |store: &mut Store<CallState>| {
+            let module = pre.instantiate(&mut *store)?;
+            let items: Resource<ItemsHandle> = Resource::new_own(0);
+            module.plumbline_plugin_summarizer().call_summarize(store, &plugin_info(plugin), items)
         };
         Some(run(store))
     }

@@ -1,0 +1,60 @@
+//! What the results of a plugin come to as a whole: said by a module that reads the tree as it stands.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use plumbline_core::FlatItem;
+use plumbline_sandbox::{ItemSink, Module, ModuleFailure, Summarize};
+
+use super::process::{Subject, failure_item, module_name};
+use super::replay::Replay;
+use super::sink::RunLog;
+use super::spool::{Spool, SpoolWriter};
+
+/// The key of an item's meta that says what it is.
+const TYPE: &str = "type";
+
+/// Asks `module` about `spools`, which it gives back, resolved, with what the module emitted. A module that fails is an item like
+/// its others; the error is one of this machine.
+pub(super) fn summarize(
+    subject: &Subject<'_>,
+    module: &Module,
+    scratch: &Path,
+    mut spools: Vec<Spool>,
+) -> io::Result<(Vec<Spool>, Spool)> {
+    let custom_mode = spools.iter().any(Spool::has_custom_leaf);
+    for spool in &mut spools {
+        spool.resolve(custom_mode, false)?;
+    }
+    let spools = Arc::new(spools);
+    let mut summary = SpoolWriter::create(scratch, false, false)?;
+    let plugin = subject.plugin.name.as_str();
+    let name = module_name(module);
+    let results = Box::new(Replay::new(Arc::clone(&spools), subject.per_node));
+    let call = Summarize { plugin: &subject.plugin, results, limits: &subject.limits };
+    let mut log = RunLog { plugin, module: &name };
+    match module.summarize(call, &mut SummarySink(&mut summary), &mut log) {
+        Ok(_) => {}
+        Err(ModuleFailure::Host(error)) => return Err(error),
+        Err(failure) => {
+            tracing::warn!(plugin, "failed to summarise: {failure}");
+            SummarySink(&mut summary).item(failure_item(&failure, 0))?;
+        }
+    }
+    // The call is over, and what read the spools is gone with it.
+    let spools = Arc::try_unwrap(spools).map_err(|_| io::Error::other("the items are still being read"))?;
+    Ok((spools, summary.finish()?))
+}
+
+/// Items beside the nodes. None of them may be taken for one.
+struct SummarySink<'a>(&'a mut SpoolWriter);
+
+impl ItemSink for SummarySink<'_> {
+    fn item(&mut self, mut item: FlatItem) -> io::Result<()> {
+        if item.depth == 0 && item.meta.get(TYPE).is_none_or(|kind| kind == "node") {
+            item.meta.insert(TYPE.to_owned(), "summary".to_owned());
+        }
+        self.0.push(&item)
+    }
+}

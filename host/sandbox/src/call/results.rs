@@ -1,0 +1,174 @@
+//! The tree of a plugin, as the module that summarises it reads it.
+
+use plumbline_core::FlatItem;
+use serde_json::Value;
+
+use crate::call::clock::Clock;
+use crate::call::emit::ENTRY_BYTES;
+use crate::call::io::{Entry, ResultSource};
+use crate::call::stop::Stop;
+use crate::failure::Unit;
+
+/// Entries that one call gives at most, as the WIT says.
+const MAX_BATCH: usize = 1024;
+/// Bytes of texts after which a batch ends: with one item's limit this bounds what host and module hold at once.
+const BATCH_BYTES: u64 = 1 << 20;
+
+/// The type behind the WIT resource `items`. There is one for each call.
+#[derive(Debug)]
+#[expect(unreachable_pub, reason = "the generated bindings name it in a `pub use`; their module keeps it inside")]
+pub struct ItemsHandle;
+
+/// What is left to read in one call.
+pub(crate) struct Results {
+    content: Content,
+    /// Read from the source, and not in the batch that was full.
+    read: u64,
+    limit: u64,
+}
+
+enum Content {
+    Open(Box<dyn ResultSource>),
+    End,
+    Failed(String),
+}
+
+impl Results {
+    /// `limit`: bytes that may be read of all entries together.
+    pub(crate) fn new(source: Option<Box<dyn ResultSource>>, limit: u64) -> Self {
+        Self { content: source.map_or(Content::End, Content::Open), read: 0, limit }
+    }
+
+    /// What was read, in bytes.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.read
+    }
+
+    /// Nothing will be read any more: gives the source back to whoever lent what it reads.
+    pub(crate) fn close(&mut self) {
+        self.content = Content::End;
+    }
+
+    /// The next entries; none at the end. The inner error is for the module.
+    pub(crate) fn next(&mut self, max: u32, clock: &Clock) -> Result<Result<Vec<Entry>, String>, Stop> {
+        clock.check()?;
+        let source = match &mut self.content {
+            Content::Open(source) => source,
+            Content::End => return Ok(Ok(Vec::new())),
+            Content::Failed(reason) => return Ok(Err(reason.clone())),
+        };
+        let max = usize::try_from(max).unwrap_or(MAX_BATCH).clamp(1, MAX_BATCH);
+        let (mut batch, mut bytes) = (Vec::new(), 0_u64);
+        while batch.len() < max && bytes < BATCH_BYTES {
+            match source.next() {
+                Ok(Some(entry)) => {
+                    bytes = bytes.saturating_add(size(&entry));
+                    batch.push(entry);
+                }
+                Ok(None) => {
+                    self.content = Content::End;
+                    break;
+                }
+                Err(error) => {
+                    let reason = format!("the results cannot be read: {error}");
+                    self.content = Content::Failed(reason.clone());
+                    // What could be read before the failure is worth having; the next call tells of the failure.
+                    if batch.is_empty() {
+                        return Ok(Err(reason));
+                    }
+                    break;
+                }
+            }
+            clock.check()?;
+        }
+        self.read = self.read.saturating_add(bytes);
+        if self.read > self.limit {
+            return Err(Stop::limit("input-bytes", self.limit, Unit::Bytes));
+        }
+        Ok(Ok(batch))
+    }
+}
+
+/// Counted like the items that a module emits.
+fn size(entry: &Entry) -> u64 {
+    let FlatItem { name, meta, details, .. } = &entry.item;
+    let meta = meta.iter().map(|(key, value)| ENTRY_BYTES + key.len() as u64 + value.len() as u64);
+    let details = details.iter().map(|(key, value)| ENTRY_BYTES + key.len() as u64 + weight(value));
+    ENTRY_BYTES + entry.set.len() as u64 + name.len() as u64 + meta.sum::<u64>() + details.sum::<u64>()
+}
+
+/// Bytes of a value, roughly. Not deep: what was emitted went through the limit on nesting of [`crate::call::json`].
+fn weight(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64,
+        Value::Array(values) => values.iter().map(|value| 1 + weight(value)).sum(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| 4 + key.len() as u64 + weight(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// Gives so many entries of so many bytes, then an error if there is one.
+    struct Made(u32, usize, Option<&'static str>);
+
+    impl ResultSource for Made {
+        fn next(&mut self) -> io::Result<Option<Entry>> {
+            if let Some(left) = self.0.checked_sub(1) {
+                self.0 = left;
+                let item = FlatItem { name: "n".repeat(self.1), ..FlatItem::default() };
+                return Ok(Some(Entry { set: String::new(), item }));
+            }
+            self.2.map_or(Ok(None), |error| Err(io::Error::other(error)))
+        }
+    }
+
+    fn results(source: Made, limit: u64) -> Results {
+        Results::new(Some(Box::new(source)), limit)
+    }
+
+    fn next(results: &mut Results, max: u32) -> Result<Result<usize, String>, Stop> {
+        let clock = Clock::start(1000, Arc::default());
+        results.next(max, &clock).map(|batch| batch.map(|batch| batch.len()))
+    }
+
+    #[test]
+    fn entries_come_in_batches_and_the_end_stays_the_end() {
+        let mut few = results(Made(5, 1, None), u64::MAX);
+        let counts: Vec<usize> = [2, 0, 100, 100, 100].map(|max| next(&mut few, max).unwrap().unwrap()).into();
+        assert_eq!(counts, [2, 1, 2, 0, 0], "at least one, whatever is asked for");
+        let mut many = results(Made(3000, 1, None), u64::MAX);
+        assert_eq!(next(&mut many, u32::MAX), Ok(Ok(MAX_BATCH)));
+        let mut large = results(Made(9, 1 << 19, None), u64::MAX);
+        assert_eq!(next(&mut large, 9), Ok(Ok(2)));
+    }
+
+    #[test]
+    fn a_failure_comes_after_what_could_be_read_and_stays() {
+        let mut results = results(Made(2, 1, Some("the disk is on fire")), u64::MAX);
+        assert_eq!(next(&mut results, 9), Ok(Ok(2)));
+        let told = Ok(Err("the results cannot be read: the disk is on fire".to_owned()));
+        assert_eq!((next(&mut results, 9), next(&mut results, 9)), (told.clone(), told));
+    }
+
+    #[test]
+    fn all_reads_together_are_bounded() {
+        let mut results = results(Made(u32::MAX, 68, None), 1000);
+        assert_eq!(next(&mut results, 10), Ok(Ok(10)));
+        assert_eq!(results.bytes_read(), 1000);
+        assert_eq!(next(&mut results, 1), Err(Stop::limit("input-bytes", 1000, Unit::Bytes)));
+    }
+
+    #[test]
+    fn nothing_is_read_of_what_was_closed_or_never_there() {
+        let mut closed = results(Made(2, 1, None), u64::MAX);
+        closed.close();
+        assert_eq!(next(&mut closed, 1), Ok(Ok(0)));
+        assert_eq!(next(&mut Results::new(None, 0), 1), Ok(Ok(0)));
+    }
+}

@@ -1,0 +1,98 @@
+//! Facts that differ, as items.
+
+use plumbline_sdk::{Item, Output, Status};
+use serde_json::{Value, json};
+
+use crate::bound::{cut, name};
+use crate::options::Options;
+use crate::tally::{Tally, Values};
+
+/// Facts that are listed: more than that differs only where nothing is alike.
+const MAX_ITEMS: usize = 500;
+/// Values of a fact that are listed, and names of nodes for each.
+const MAX_LISTED: usize = 20;
+/// Nodes that the one sentence names.
+const MAX_NAMED: usize = 5;
+/// Bytes of a value in a name or sentence.
+const MAX_SHOWN: usize = 80;
+
+/// Emits `drift` and, below it, an item for each fact that differs.
+pub(crate) fn emit(tally: &Tally, options: &Options, out: &mut Output) {
+    let nodes = tally.count();
+    let drift = Item::new(0, "drift").text("nodes", nodes.to_string()).text("compared", compared(tally));
+    if nodes < 2 {
+        return out.emit(drift.status(Status::Skipped).text("skipped", "there is only one node with facts"));
+    }
+    let differing: Vec<(&str, &Values)> = tally.facts().filter(|(_, values)| values.differ()).collect();
+    if differing.is_empty() {
+        return out.emit(drift.status(Status::Passed));
+    }
+    out.emit(drift.text("differ", facts(differing.len())));
+    for (fact, values) in differing.iter().take(MAX_ITEMS) {
+        out.emit(item(tally, fact, values, options));
+    }
+    if let Some(more) = differing.len().checked_sub(MAX_ITEMS).filter(|more| *more > 0) {
+        out.emit(Item::new(1, format!("{} more differ", facts(more))).status(options.drift.status()));
+    }
+}
+
+fn facts(count: usize) -> String {
+    format!("{count} {}", if count == 1 { "fact" } else { "facts" })
+}
+
+fn compared(tally: &Tally) -> String {
+    let compared = facts(tally.compared());
+    match tally.dropped() {
+        0 => compared,
+        dropped => format!("{compared}; {dropped} values of further facts were not compared"),
+    }
+}
+
+fn item(tally: &Tally, fact: &str, values: &Values, options: &Options) -> Item {
+    let ranked = values.ranked();
+    let (majority, with_it) = ranked.first().copied().unwrap_or_default();
+    let told = values.told();
+    let differ = told - with_it.len();
+    let shown = cut(majority, MAX_SHOWN);
+    let title = format!(
+        "{fact}: {differ} of {told} nodes {} from {}",
+        if differ == 1 { "differs" } else { "differ" },
+        if shown.is_empty() { "(empty)" } else { &shown }
+    );
+    let others: Vec<Value> = ranked.iter().skip(1).take(MAX_LISTED).map(|(value, nodes)| entry(tally, value, nodes)).collect();
+    let mut item = Item::new(1, name(&title))
+        .status(options.drift.status())
+        .meta("fact", name(fact))
+        .text(options.drift.key(), sentence(tally, &ranked, values, differ))
+        .json("majority", &json!({"value": majority, "nodes": with_it.len()}))
+        .json("differing", &Value::Array(others));
+    let unlisted = ranked.iter().skip(1 + MAX_LISTED).map(|(_, nodes)| nodes.len()).sum::<usize>() + values.beyond().len();
+    if unlisted > 0 {
+        item = item.text("cut", format!("{unlisted} nodes with further values are not listed"));
+    }
+    let silent = tally.count().saturating_sub(told);
+    if silent > 0 {
+        let nodes = if silent == 1 { "1 node does".to_owned() } else { format!("{silent} nodes do") };
+        item = item.text("not told", format!("{nodes} not tell this fact"));
+    }
+    item
+}
+
+fn entry(tally: &Tally, value: &str, nodes: &[u32]) -> Value {
+    let names: Vec<&str> = nodes.iter().take(MAX_LISTED).map(|node| tally.name(*node)).collect();
+    json!({"value": value, "nodes": nodes.len(), "names": names})
+}
+
+/// The first nodes that differ, each with its value.
+fn sentence(tally: &Tally, ranked: &[(&str, &[u32])], values: &Values, differ: usize) -> String {
+    let listed = ranked.iter().skip(1).flat_map(|(value, nodes)| nodes.iter().map(move |node| (*value, *node)));
+    let beyond = values.beyond().iter().map(|node| ("another value", *node));
+    let named: Vec<String> = listed
+        .chain(beyond)
+        .take(MAX_NAMED)
+        .map(|(value, node)| format!("{}: {}", tally.name(node), cut(value, MAX_SHOWN)))
+        .collect();
+    let more = differ.saturating_sub(named.len());
+    let named = named.join("; ");
+    if more > 0 { format!("{named}; {more} more") } else { named }
+}

@@ -1,0 +1,126 @@
+//! Which facts stand together.
+
+use plumbline_sdk::{Item, Status};
+use serde_json::Value;
+
+use crate::bound::{Details, name};
+use crate::document::Document;
+
+/// The level of groups: below the file.
+pub(crate) const DEPTH: u32 = 1;
+
+/// Items for keys of our own that this module does not know, at most.
+const MAX_UNKNOWN: usize = 64;
+
+/// Facts in the shape of Ansible's `setup`, by group.
+const FACTS: &[(&str, &[&str])] = &[
+    (
+        "system",
+        &[
+            "hostname", "nodename", "fqdn", "domain", "machine_id", "system", "distribution", "distribution_version",
+            "distribution_major_version", "distribution_release", "os_family", "architecture", "machine",
+            "userspace_architecture", "system_vendor", "product_name", "product_version", "bios_version",
+            "virtualization_type", "virtualization_role", "fips", "selinux", "apparmor", "service_mgr", "pkg_mgr",
+            "uptime_seconds",
+        ],
+    ),
+    ("kernel", &["kernel", "kernel_version", "cmdline"]),
+    (
+        "processors",
+        &[
+            "processor", "processor_model", "processor_count", "processor_cores", "processor_threads_per_core",
+            "processor_vcpus", "processor_nproc",
+        ],
+    ),
+    ("memory", &["memtotal_mb", "memfree_mb", "memavailable_mb", "swaptotal_mb", "swapfree_mb", "memory_mb"]),
+    (
+        "network",
+        &[
+            "interfaces", "default_ipv4", "default_ipv6", "all_ipv4_addresses", "all_ipv6_addresses", "dns", "links",
+        ],
+    ),
+    ("mounts", &["mounts"]),
+];
+
+/// Our own facts, whose keys become the details of an item of this name.
+const OWN: &[(&str, &str)] = &[
+    ("kubelet", "kubelet"),
+    ("container_runtime", "container runtime"),
+    ("cgroup", "cgroup"),
+    ("sysctls", "sysctls"),
+    ("swap", "swap"),
+];
+
+/// Our own facts that [`crate::judge`] makes items of, or that stand in another group.
+const ELSEWHERE: &[&str] = &["time", "certificates", "disks", "kernel_modules"];
+
+/// The groups of a document that nothing is wrong with, whatever they say.
+pub(crate) fn groups(document: &Document) -> impl Iterator<Item = Item> {
+    let known = FACTS.iter().map(|(group, keys)| facts(document, group, keys));
+    let own = OWN.iter().map(|(key, group)| own(document, key, group));
+    let unknown = document
+        .own_keys()
+        .filter(|key| !ELSEWHERE.contains(key) && !OWN.iter().any(|(own, _)| own == key))
+        .take(MAX_UNKNOWN)
+        .map(|key| own_value(document, key));
+    known.chain(own).chain(unknown).flatten()
+}
+
+fn item(group: &str) -> Details {
+    Details::new(Item::new(DEPTH, name(group)).status(Status::Passed))
+}
+
+fn facts(document: &Document, group: &str, keys: &[&str]) -> Option<Item> {
+    let mut details = item(group);
+    for key in keys {
+        if let Some(value) = document.fact(key) {
+            details.add(key, value);
+        }
+    }
+    if group == "kernel"
+        && let Some(modules) = document.own("kernel_modules")
+    {
+        details.add("kernel_modules", modules);
+    }
+    details.finish()
+}
+
+fn own(document: &Document, key: &str, group: &str) -> Option<Item> {
+    match document.own(key) {
+        Some(Value::Object(fields)) => {
+            let mut details = item(group);
+            fields.iter().for_each(|(key, value)| details.add(key, value));
+            details.finish()
+        }
+        Some(_) => own_value(document, key),
+        // Documents that have these among the others.
+        None if key == "cgroup" => {
+            let mut details = item(group);
+            for (name, key) in [("version", "cgroup_version"), ("controllers", "cgroup_controllers")] {
+                if let Some(value) = document.fact(key) {
+                    details.add(name, value);
+                }
+            }
+            details.finish()
+        }
+        None if key == "swap" => {
+            let mut details = item(group);
+            for (name, key) in [("total_mb", "swaptotal_mb"), ("free_mb", "swapfree_mb")] {
+                if let Some(value) = document.fact(key) {
+                    details.add(name, value);
+                }
+            }
+            details.finish()
+        }
+        None => None,
+    }
+}
+
+fn own_value(document: &Document, key: &str) -> Option<Item> {
+    let mut details = item(key);
+    match document.own(key)? {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| details.add(key, value)),
+        value => details.add("value", value),
+    }
+    details.finish()
+}

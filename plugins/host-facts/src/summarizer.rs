@@ -1,0 +1,79 @@
+//! The role `summarizer`: what differs between nodes.
+
+use std::collections::BTreeSet;
+
+use plumbline_sdk::{Entry, Item, Output, PluginInfo, Results, Summarizer};
+
+use crate::HostFacts;
+use crate::compared::{compared, counted};
+use crate::drift;
+use crate::groups::DEPTH;
+use crate::options::Options;
+use crate::report::Totals;
+use crate::tally::Tally;
+
+/// The result set of a plugin that is not per node.
+const GLOBAL: &str = "global";
+
+impl Summarizer for HostFacts {
+    fn summarize(plugin: &PluginInfo, results: Results, out: &mut Output) -> Result<(), String> {
+        let options: Options = plugin.options()?;
+        let mut summary = Summary { options, ..Summary::default() };
+        for entry in results {
+            let Entry { set, item } = entry?;
+            // One machine has nobody to differ from.
+            if set != GLOBAL {
+                summary.see(&set, &item);
+            }
+        }
+        summary.emit(out);
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Summary {
+    options: Options,
+    tally: Tally,
+    totals: Totals,
+    /// The result sets that told nothing so far. What the host says of a node that sent no results comes like a set, too.
+    silent: BTreeSet<String>,
+    set: String,
+    /// The root that is being read is the first file of its set.
+    file: bool,
+    /// The set has told a fact.
+    told: bool,
+}
+
+impl Summary {
+    fn see(&mut self, set: &str, item: &Item) {
+        if self.set != set {
+            set.clone_into(&mut self.set);
+            (self.file, self.told) = (false, false);
+            // A set that comes again has told before, or has not.
+            if !self.tally.knows(set) {
+                self.silent.insert(set.to_owned());
+            }
+        }
+        // Groups of facts stand below a file; what is below them is judged by itself.
+        if item.depth == 0 {
+            self.file = !self.told && item.meta.iter().any(|(key, value)| key == "type" && value == "file");
+        } else if item.depth == DEPTH && self.file {
+            if !std::mem::replace(&mut self.told, true) {
+                self.silent.remove(set);
+                self.tally.node(set);
+            }
+            let (tally, totals) = (&mut self.tally, &mut self.totals);
+            compared(item, &self.options, |fact, value| tally.add(fact, value));
+            counted(item, |sort, kind| totals.add(sort, kind));
+        }
+    }
+
+    fn emit(mut self, out: &mut Output) {
+        if self.tally.count() > 0 {
+            self.totals.silent = self.silent.len();
+            drift::emit(&self.tally, &self.options, out);
+            self.totals.emit(self.tally.count(), out);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Who has which value of a fact.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Different facts: a cluster has a few hundred. More are only counted.
+const MAX_FACTS: usize = 4000;
+/// Different values of one fact. Where every node has its own, a list of them helps nobody.
+const MAX_VALUES: usize = 1000;
+/// Bytes of all different facts and values: most nodes share most values, and each is kept once.
+const MAX_BYTES: usize = 32 << 20;
+
+/// The values of all facts of all nodes. Each different value is kept once, and a node is a number.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    nodes: Vec<String>,
+    known: BTreeSet<String>,
+    facts: BTreeMap<String, Values>,
+    bytes: usize,
+    /// Facts that found no room.
+    dropped: u64,
+}
+
+/// The values of one fact.
+#[derive(Debug, Default)]
+pub(crate) struct Values {
+    by_value: BTreeMap<String, Vec<u32>>,
+    /// Nodes whose values found no room.
+    beyond: Vec<u32>,
+    /// The node that told last: one that tells twice is heard once.
+    last: Option<u32>,
+}
+
+impl Tally {
+    /// What is told from now on is told by the node of this name.
+    pub(crate) fn node(&mut self, name: &str) {
+        if self.nodes.last().is_none_or(|last| last != name) {
+            self.nodes.push(name.to_owned());
+            self.known.insert(name.to_owned());
+        }
+    }
+
+    /// Whether a node of this name has told something.
+    pub(crate) fn knows(&self, name: &str) -> bool {
+        self.known.contains(name)
+    }
+
+    /// The node has this value.
+    pub(crate) fn add(&mut self, fact: String, value: String) {
+        let Some(node) = self.nodes.len().checked_sub(1).and_then(|node| u32::try_from(node).ok()) else { return };
+        if !self.facts.contains_key(&fact) {
+            if self.facts.len() >= MAX_FACTS || self.bytes + fact.len() > MAX_BYTES {
+                self.dropped += 1;
+                return;
+            }
+            self.bytes += fact.len();
+        }
+        let values = self.facts.entry(fact).or_default();
+        if values.last.replace(node) == Some(node) {
+            return;
+        }
+        if let Some(nodes) = values.by_value.get_mut(&value) {
+            nodes.push(node);
+        } else if values.by_value.len() >= MAX_VALUES || self.bytes + value.len() > MAX_BYTES {
+            values.beyond.push(node);
+        } else {
+            self.bytes += value.len();
+            values.by_value.insert(value, vec![node]);
+        }
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// How many facts are compared.
+    pub(crate) fn compared(&self) -> usize {
+        self.facts.len()
+    }
+
+    /// Values that were told of facts beyond the bound.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The name of a node.
+    pub(crate) fn name(&self, node: u32) -> &str {
+        usize::try_from(node).ok().and_then(|node| self.nodes.get(node)).map_or("?", String::as_str)
+    }
+
+    /// The facts by name.
+    pub(crate) fn facts(&self) -> impl Iterator<Item = (&str, &Values)> {
+        self.facts.iter().map(|(fact, values)| (fact.as_str(), values))
+    }
+}
+
+impl Values {
+    /// The values with who has them: the most frequent first, of those that are equally frequent the lexically smallest. So who the majority
+    /// is does not depend on the order of nodes.
+    pub(crate) fn ranked(&self) -> Vec<(&str, &[u32])> {
+        let mut ranked: Vec<(&str, &[u32])> =
+            self.by_value.iter().map(|(value, nodes)| (value.as_str(), nodes.as_slice())).collect();
+        ranked.sort_by_key(|(value, nodes)| (std::cmp::Reverse(nodes.len()), *value));
+        ranked
+    }
+
+    /// Nodes with values that are not listed.
+    pub(crate) fn beyond(&self) -> &[u32] {
+        &self.beyond
+    }
+
+    /// Nodes that told this fact.
+    pub(crate) fn told(&self) -> usize {
+        self.by_value.values().map(Vec::len).sum::<usize>() + self.beyond.len()
+    }
+
+    /// Whether there is more than one value.
+    pub(crate) fn differ(&self) -> bool {
+        self.by_value.len() > 1 || !self.beyond.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(told: &[(&str, &str)]) -> Tally {
+        let mut tally = Tally::default();
+        for (node, value) in told {
+            tally.node(node);
+            tally.add("kernel".into(), (*value).into());
+        }
+        tally
+    }
+
+    #[test]
+    fn the_majority_does_not_depend_on_the_order_of_nodes() {
+        for told in [[("a", "2"), ("b", "1"), ("c", "3")], [("a", "3"), ("b", "2"), ("c", "1")]] {
+            let tally = tally(&told);
+            let values = tally.facts().next().unwrap().1;
+            assert_eq!(values.ranked().iter().map(|(value, _)| *value).collect::<Vec<_>>(), ["1", "2", "3"]);
+        }
+        let two_of_three = tally(&[("a", "1"), ("b", "2"), ("c", "2")]);
+        assert_eq!(two_of_three.facts().next().unwrap().1.ranked()[0], ("2", &[1, 2][..]));
+    }
+
+    #[test]
+    fn a_node_is_heard_once_and_values_are_bounded() {
+        let twice = tally(&[("a", "1"), ("a", "2")]);
+        assert!(!twice.facts().next().unwrap().1.differ());
+        assert_eq!(twice.count(), 1);
+        let mut many = Tally::default();
+        for node in 0..MAX_VALUES + 5 {
+            many.node(&format!("n{node}"));
+            many.add("kernel".into(), format!("{node}"));
+        }
+        let values = many.facts().next().unwrap().1;
+        assert_eq!((values.ranked().len(), values.beyond().len(), values.told()), (MAX_VALUES, 5, MAX_VALUES + 5));
+        let mut wide = Tally::default();
+        wide.node("n");
+        (0..MAX_FACTS + 7).for_each(|fact| wide.add(format!("f{fact}"), String::new()));
+        assert_eq!((wide.compared(), wide.dropped()), (MAX_FACTS, 7));
+    }
+}
