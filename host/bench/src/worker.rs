@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use plumbline_aggregator::journal::Journal;
 use plumbline_aggregator::{Server, State, Store};
+use plumbline_bench::proc::status_kib;
 use plumbline_core::ledger::{Event, Ledger};
 use plumbline_core::{PluginName, ReceiveLimits, ResultKey, RunId};
 use plumbline_phonehome::{RunCa, server_config};
 use tokio::runtime::Runtime;
 
-use crate::memory::status_kib;
 use crate::{Result, table};
 
 /// How long the worker may take to say hello.
