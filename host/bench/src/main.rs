@@ -16,6 +16,7 @@ mod nodes;
 mod start;
 mod stats;
 mod table;
+mod tls_front;
 mod worker;
 
 use std::process::ExitCode;

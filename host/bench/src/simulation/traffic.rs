@@ -104,6 +104,8 @@ impl Target {
         let watches = query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1"));
         match (method, self.name.is_some()) {
             ("GET", _) if watches => "watch",
+            // What a server is, and which resources it has.
+            ("GET", false) if self.resource.starts_with("api") || self.resource == "version" => "get",
             ("GET", true) => "get",
             ("GET", false) => "list",
             ("POST", _) => "create",
@@ -139,12 +141,13 @@ mod tests {
             request("GET", "/api/v1/namespaces/ns", "", ""),
             request("DELETE", "/apis/apps/v1/namespaces/ns/daemonsets/d", "", ""),
             request("PATCH", "/api/v1/namespaces/ns/pods/other", "", "{}"),
+            request("GET", "/version", "", ""),
         ]);
         let keys: Vec<_> = traffic.requests.keys().map(String::as_str).collect();
         let expected =
-            ["delete daemonsets", "get namespaces", "get pods/log", "list nodes", "patch pods", "watch pods"];
+            ["delete daemonsets", "get namespaces", "get pods/log", "get version", "list nodes", "patch pods", "watch pods"];
         assert_eq!(keys, expected);
-        assert_eq!((traffic.total(), traffic.verb("get"), traffic.status_writes), (6, 2, 0));
+        assert_eq!((traffic.total(), traffic.verb("get"), traffic.status_writes), (7, 3, 0));
     }
 
     #[test]
