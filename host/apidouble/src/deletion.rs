@@ -71,7 +71,8 @@ fn mark(store: &mut Store, resource: &str, object: &Arc<Value>) -> Arc<Value> {
 
 /// Settles what belonged to an object that is gone. What has another owner that is still there stays.
 pub(crate) fn disown(store: &mut Store, uid: &str, dependents: Dependents) {
-    if uid.is_empty() {
+    // Thousands of pods go with a DaemonSet: looking through everything for each of them would take minutes.
+    if uid.is_empty() || !store.is_owner(uid) {
         return;
     }
     let refers = |object: &Value, uid: &str| {
@@ -85,8 +86,8 @@ pub(crate) fn disown(store: &mut Store, uid: &str, dependents: Dependents) {
     for (resource, object) in owned {
         let others = json::array(&object, "/metadata/ownerReferences").iter().map(|owner| json::text(owner, "/uid"));
         let others: Vec<_> = others.filter(|other| *other != uid).collect();
-        let still_owned =
-            store.everything().any(|(_, _, object)| others.contains(&json::text(object, "/metadata/uid")));
+        let still_owned = !others.is_empty()
+            && store.everything().any(|(_, _, object)| others.contains(&json::text(object, "/metadata/uid")));
         if dependents == Dependents::Delete && !still_owned {
             let (namespace, name) = key_of(&object);
             delete(store, &resource, &namespace, &name, dependents);

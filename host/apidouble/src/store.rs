@@ -1,7 +1,7 @@
 //! The objects.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -24,12 +24,19 @@ pub(crate) type Key = (String, String);
 pub(crate) struct Store {
     version: u64,
     objects: HashMap<Arc<str>, BTreeMap<Key, Arc<Value>>>,
+    /// The uids that objects have ever named as those of their owners: whoever is not among them leaves nothing behind.
+    owners: HashSet<String>,
     pub(crate) changes: Changes,
 }
 
 impl Store {
     pub(crate) fn new() -> Self {
-        Self { version: FIRST_VERSION, objects: HashMap::new(), changes: Changes::default() }
+        Self {
+            version: FIRST_VERSION,
+            objects: HashMap::new(),
+            owners: HashSet::new(),
+            changes: Changes::default(),
+        }
     }
 
     /// The version of the last change.
@@ -44,6 +51,11 @@ impl Store {
     /// The objects of a resource, by namespace and name.
     pub(crate) fn list(&self, resource: &str) -> impl Iterator<Item = (&Key, &Arc<Value>)> + use<'_> {
         self.objects.get(resource).into_iter().flatten()
+    }
+
+    /// Whether an object ever named this uid as that of an owner.
+    pub(crate) fn is_owner(&self, uid: &str) -> bool {
+        self.owners.contains(uid)
     }
 
     /// Every object of every resource.
@@ -61,6 +73,12 @@ impl Store {
         fill_in(&mut object, before.as_deref());
         if let Some(before) = before.as_ref().filter(|before| ***before == object) {
             return Arc::clone(before);
+        }
+        for owner in json::array(&object, "/metadata/ownerReferences") {
+            let uid = json::text(owner, "/uid");
+            if !self.owners.contains(uid) {
+                self.owners.insert(uid.to_owned());
+            }
         }
         self.version += 1;
         json::set(&mut object, &["metadata", "resourceVersion"], self.version.to_string());

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+use plumbline_bench::proc::status_kib;
 use plumbline_core::{FlatItem, ModuleLimits};
 use plumbline_sandbox::{InputFile, ItemSink, NoLog, PluginInfo, PostProcess, Sandbox, SandboxConfig};
 
-use crate::memory::status_kib;
 use crate::{Result, native, start};
 
 /// What a child measured.

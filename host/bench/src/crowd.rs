@@ -1,6 +1,5 @@
 //! 500 uploads: one after the other, all at once, and all at once beside a client that sends 10 kB/s.
 
-use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,6 @@ use plumbline_phonehome::{
     Client, ClientConfig, Issued, RetryPolicy, RunCa, Source, Upload, client_config, server_config,
 };
 use rustls::pki_types::ServerName;
-use rustls::{ClientConnection, ServerConnection};
 use tempfile::TempDir;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -41,7 +39,8 @@ struct Receiving {
     _dir: TempDir,
 }
 
-fn authority(plugin: &PluginName) -> Result<(RunCa, Issued, Issued)> {
+/// The authority of a run, and certificates of aggregator and workers.
+pub(crate) fn authority(plugin: &PluginName) -> Result<(RunCa, Issued, Issued)> {
     let ca = RunCa::generate(&RunId::random(), RunCa::validity_for(None), Timestamp::now())?;
     let server = ca.issue_server(&["127.0.0.1".to_owned()])?;
     let client = ca.issue_client(plugin)?;
@@ -171,52 +170,5 @@ pub(crate) fn measure(runs: usize) -> Result<()> {
     table::print(&title, ["what", "all of them", "p50", "p99"], &rows);
     let p99 = |runs: &[Crowd]| median(&runs.iter().map(|crowd| percentile(&crowd.each, 99.0)).collect::<Vec<_>>());
     println!("\nthe slow client changes the others' p99 by {:+.1} %", (p99(beside) / p99(all) - 1.0) * 100.0);
-    Ok(())
-}
-
-/// Seconds of one core that one full handshake costs the server; both sides in memory, only the server's part measured.
-pub(crate) fn handshake_seconds(handshakes: u32) -> Result<f64> {
-    let (ca, server, client) = authority(&"bench".parse()?)?;
-    let server_side = Arc::new(server_config(&ca, &server)?);
-    let mut client_side = client_config(ca.certificate_pem(), &client.certificate_pem, &client.key_pem)?;
-    // A worker of a node comes once: there is no session to resume.
-    client_side.resumption = rustls::client::Resumption::disabled();
-    let client_side = Arc::new(client_side);
-    let mut spent = Duration::ZERO;
-    for _ in 0..handshakes {
-        let mut client = ClientConnection::new(Arc::clone(&client_side), ServerName::try_from("127.0.0.1")?)?;
-        let mut server = ServerConnection::new(Arc::clone(&server_side))?;
-        while client.is_handshaking() || server.is_handshaking() {
-            let mut wire = Vec::new();
-            while client.wants_write() {
-                client.write_tls(&mut wire)?;
-            }
-            let start = Instant::now();
-            feed(&wire, |wire| {
-                server
-                    .read_tls(wire)
-                    .map_err(Into::into)
-                    .and_then(|n| server.process_new_packets().map(|_| n).map_err(Into::into))
-            })?;
-            let mut answer = Vec::new();
-            while server.wants_write() {
-                server.write_tls(&mut answer)?;
-            }
-            spent += start.elapsed();
-            feed(&answer, |wire| {
-                client
-                    .read_tls(wire)
-                    .map_err(Into::into)
-                    .and_then(|n| client.process_new_packets().map(|_| n).map_err(Into::into))
-            })?;
-        }
-    }
-    Ok(spent.as_secs_f64() / f64::from(handshakes))
-}
-
-fn feed(mut wire: &[u8], mut read: impl FnMut(&mut dyn io::Read) -> Result<usize>) -> Result<()> {
-    while !wire.is_empty() {
-        read(&mut wire)?;
-    }
     Ok(())
 }

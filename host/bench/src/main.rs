@@ -4,25 +4,25 @@
 #![forbid(unsafe_code)]
 
 mod child;
+mod cluster;
 mod corpus;
 mod crowd;
 mod go;
+mod handshake;
 mod instance;
 mod junit;
-mod memory;
 mod native;
 mod nodes;
 mod start;
 mod stats;
 mod table;
+mod tls_front;
 mod worker;
 
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-
-/// An error for whoever runs the benchmarks.
-pub(crate) type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+use plumbline_bench::Result;
 
 /// Runs benchmarks and prints their tables.
 #[derive(Debug, Parser)]
@@ -36,6 +36,9 @@ struct Args {
     /// Runs of each measurement; the median counts
     #[arg(long, default_value_t = 5)]
     runs: usize,
+    /// Nodes of the cluster that is played (`cluster`)
+    #[arg(long, default_value_t = 5_000)]
+    nodes: usize,
     /// A component to measure in place of the stock module `junit`
     #[arg(long, value_name = "FILE.wasm")]
     module: Option<String>,
@@ -56,8 +59,12 @@ enum Part {
     Instance,
     /// Memory of a worker that waits
     Worker,
-    /// 5,000 nodes with two plugins
+    /// What TLS handshakes cost the aggregator
+    Handshakes,
+    /// 5,000 nodes with two plugins, without an API server
     Nodes,
+    /// 5,000 nodes with two plugins, in a cluster that is played
+    Cluster,
 }
 
 fn main() -> ExitCode {
@@ -84,7 +91,9 @@ fn all(args: &Args) -> Result<()> {
             Part::Start => start::measure(args.runs)?,
             Part::Instance => instance::measure(args.runs)?,
             Part::Worker => worker::measure()?,
+            Part::Handshakes => handshake::measure(args.runs)?,
             Part::Nodes => nodes::measure()?,
+            Part::Cluster => cluster::measure(args.nodes)?,
         }
     }
     Ok(())

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use plumbline_aggregator::{
     BoxFuture, DispatchError, Dispatcher, Exit, Launch, Modules, Report, Run, Settings, Source, WorkDir,
 };
+use plumbline_bench::proc::{cpu_seconds, status_kib};
 use plumbline_core::{Definition, Node, NodeName, PluginName, Verdict};
 use plumbline_phonehome::{Client, ClientConfig, Hello, RetryPolicy, Source as Body, Timestamp, Upload};
 use plumbline_sandbox::{Sandbox, SandboxConfig};
@@ -14,7 +15,6 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::memory::{cpu_seconds, status_kib};
 use crate::{Result, table};
 
 /// Nodes of the cluster that is played.
@@ -109,7 +109,7 @@ pub(crate) fn measure() -> Result<()> {
     let sources = sources.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
     let settings = Settings { output: dir.path().to_owned(), ..Settings::default() };
     let work = WorkDir::open(dir.path().join("run"))?;
-    let (start, cpu) = (Instant::now(), cpu_seconds()?);
+    let (start, cpu) = (Instant::now(), cpu_seconds("self")?);
     let finished = Runtime::new()?.block_on(async {
         let (run, _) = Run::begin(work, sources, settings, &modules, Arc::new(Fleet::new(NODES))).await?;
         run.execute(CancellationToken::new()).await
@@ -118,18 +118,15 @@ pub(crate) fn measure() -> Result<()> {
         return Err(format!("the run ended as {}", finished.verdict).into());
     }
     let status = serde_json::to_vec(&finished.status)?.len();
-    let handshake = crate::crowd::handshake_seconds(2_000)?;
     let rows = [
         ["from begin to archive".to_owned(), format!("{:.1} s", start.elapsed().as_secs_f64())],
-        ["processor time, workers included".to_owned(), format!("{:.1} s", cpu_seconds()? - cpu)],
+        ["processor time, workers included".to_owned(), format!("{:.1} s", cpu_seconds("self")? - cpu)],
         [
             "peak memory, workers included".to_owned(),
             format!("{:.0} MiB", status_kib("self", "VmHWM")? as f64 / 1024.0),
         ],
         ["status as one JSON object".to_owned(), format!("{} KiB", status >> 10)],
-        ["one handshake at the server".to_owned(), format!("{:.0} µs", handshake * 1e6)],
-        ["all handshakes at the server".to_owned(), format!("{:.2} s of one core", handshake * 2.0 * NODES as f64)],
     ];
-    table::print(&format!("{NODES} nodes × 2 plugins"), ["what", "value"], &rows);
+    table::print(&format!("{NODES} nodes × 2 plugins, without an API server"), ["what", "value"], &rows);
     Ok(())
 }

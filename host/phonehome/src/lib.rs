@@ -29,6 +29,7 @@ mod disposition;
 mod filename;
 mod messages;
 mod percent;
+mod remember;
 mod routes;
 mod tls;
 

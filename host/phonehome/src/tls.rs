@@ -15,6 +15,7 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion
 use x509_parser::extensions::GeneralName;
 
 use crate::ca::{Issued, RunCa};
+use crate::remember::Remembering;
 
 /// What is spoken inside TLS, on both ends.
 const ALPN: &[u8] = b"http/1.1";
@@ -56,7 +57,8 @@ pub enum TlsConfigError {
 /// The server side: a client certificate is required and must be signed by the CA of this run; TLS 1.2 and 1.3; HTTP/1.1.
 ///
 /// Sessions are resumed by tickets, which the client keeps, so that workers that come back every half minute cost the aggregator
-/// neither signatures nor memory. The keys of the tickets live and die with this value: another run cannot use them. A resumed
+/// neither signatures nor memory. That the authority has signed a certificate is verified once for each certificate, that a worker has the
+/// key of the one it shows in every handshake. The keys of the tickets live and die with this value: another run cannot use them. A resumed
 /// session has the certificate of the first one.
 ///
 /// # Errors
@@ -74,7 +76,7 @@ pub fn server_config(ca: &RunCa, certificate: &Issued) -> Result<ServerConfig, T
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&VERSIONS)
         .map_err(unusable("TLS 1.2 and 1.3"))?
-        .with_client_cert_verifier(verifier)
+        .with_client_cert_verifier(Arc::new(Remembering::new(verifier)))
         .with_single_cert(chain, key)
         .map_err(unusable("the certificate of the aggregator"))?;
     config.ticketer = ring::Ticketer::new().map_err(TlsConfigError::Tickets)?;

@@ -31,6 +31,9 @@ pub(crate) struct RoleArgs {
     /// Address that progress updates of the plugin are taken on; without it, loopback only
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) progress_bind: Option<IpAddr>,
+    /// Not in a pod: the cluster of this kubeconfig
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub(crate) kubeconfig: Option<PathBuf>,
 }
 
 /// `plumbline worker global` and `plumbline worker single-node`

@@ -1,8 +1,9 @@
 //! `plumbline worker`
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use plumbline_kubernetes::{Cluster, companions_ended};
+use plumbline_kubernetes::{Cluster, ConnectOptions, companions_ended};
 use plumbline_worker::{Mode, WorkerConfig, chain, run_worker_process};
 
 use crate::args::{Global, Level, RoleArgs, SleepArgs};
@@ -44,7 +45,7 @@ fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, CliErr
         .enable_all()
         .build()
         .map_err(|error| CliError::system("the worker cannot be started").because(&error))?;
-    let work = async { run_worker_process(config, mode, companions()).await };
+    let work = async { run_worker_process(config, mode, companions(args.kubeconfig.clone())).await };
     match runtime.block_on(Box::pin(work)) {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(error) => {
@@ -56,13 +57,19 @@ fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, CliErr
 }
 
 /// In a pod that may ask for itself: over when the other containers have ended well (docs/protocol.md, «Without a done file»).
-fn companions() -> Option<impl Future<Output = ()> + Send + 'static> {
+fn companions(kubeconfig: Option<PathBuf>) -> Option<impl Future<Output = ()> + Send + 'static> {
     let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let (namespace, pod, container) = (set(NAMESPACE)?, set(POD)?, set(CONTAINER)?);
     // Without these a process is not in a pod with a service account: not worth a word.
-    set("KUBERNETES_SERVICE_HOST")?;
+    if kubeconfig.is_none() {
+        set("KUBERNETES_SERVICE_HOST")?;
+    }
     Some(async move {
-        match Cluster::in_pod() {
+        let cluster = match kubeconfig {
+            Some(path) => Cluster::connect(&ConnectOptions { kubeconfig: Some(path), context: None }).await,
+            None => Cluster::in_pod(),
+        };
+        match cluster {
             Ok(cluster) => companions_ended(cluster, namespace, pod, container).await,
             Err(error) => {
                 tracing::info!("{error}: a plugin that ends without a done file will not be noticed here");

@@ -7,6 +7,7 @@ mod broken_off;
 mod cluster_reading;
 mod compat;
 mod deploy;
+mod crowd;
 mod filter;
 mod generate;
 mod in_cluster;

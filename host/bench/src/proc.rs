@@ -4,17 +4,24 @@ use std::fs;
 
 use crate::Result;
 
-/// A line of `/proc/PID/status` in KiB, such as `VmRSS` or `VmHWM`.
-pub(crate) fn status_kib(pid: &str, key: &str) -> Result<u64> {
+/// A line of `/proc/PID/status` in KiB, such as `VmRSS` or `VmHWM`. `pid` may be `self`.
+///
+/// # Errors
+/// There is no such process, or no such line.
+pub fn status_kib(pid: &str, key: &str) -> Result<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
     kib.ok_or_else(|| format!("/proc/{pid}/status has no `{key}`").into())
 }
 
-/// Seconds of processor time that this process has used, user and system (fields 14 and 15 of /proc/self/stat, in ticks of 10 ms).
-pub(crate) fn cpu_seconds() -> Result<f64> {
-    let stat = fs::read_to_string("/proc/self/stat")?;
+/// Seconds of processor time that a process has used, user and system (fields 14 and 15 of /proc/PID/stat, in ticks of 10 ms). `pid` may
+/// be `self`.
+///
+/// # Errors
+/// There is no such process.
+pub fn cpu_seconds(pid: &str) -> Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
     let fields = stat.rsplit_once(')').map(|(_, rest)| rest).unwrap_or_default();
     let ticks: u64 = fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
     Ok(ticks as f64 / 100.0)

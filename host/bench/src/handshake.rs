@@ -1,0 +1,205 @@
+//! What TLS handshakes cost the aggregator, and which part of them costs it. Both ends are in memory, and only the server's part counts.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use plumbline_phonehome::{Issued, RunCa, client_config, server_config};
+use rustls::client::Resumption;
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{
+    ClientConfig, ClientConnection, NamedGroup, RootCertStore, ServerConfig, ServerConnection, SignatureScheme,
+};
+
+use crate::crowd::authority;
+use crate::stats::median;
+use crate::{Result, table};
+
+/// Handshakes of one measurement.
+const HANDSHAKES: u32 = 1_000;
+/// Workers of 5,000 nodes with two plugins: each makes one full handshake.
+const WORKERS: f64 = 10_000.0;
+
+/// Seconds of one core for one of each.
+#[derive(Default)]
+struct Measured {
+    /// With the client's certificate verified each time.
+    plain: Vec<f64>,
+    /// As the aggregator does it.
+    full: Vec<f64>,
+    /// With a ticket of the handshake before.
+    resumed: Vec<f64>,
+    verify: Vec<f64>,
+    sign: Vec<f64>,
+    exchange: Vec<f64>,
+}
+
+pub(crate) fn measure(runs: usize) -> Result<()> {
+    let plugin = "bench".parse()?;
+    let (ca, server, client) = authority(&plugin)?;
+    let ours = Arc::new(server_config(&ca, &server)?);
+    let plain = Arc::new(verifying_each_time(&ca, &server)?);
+    let resuming = client_config(ca.certificate_pem(), &client.certificate_pem, &client.key_pem)?;
+    let mut fresh = resuming.clone();
+    // A worker's first connection: there is no session to resume.
+    fresh.resumption = Resumption::disabled();
+    let fresh = Arc::new(fresh);
+    let resuming = Arc::new(resuming);
+    let mut measured = Measured::default();
+    for _ in 0..runs.max(1) {
+        measured.plain.push(handshakes(&fresh, &plain)?);
+        measured.full.push(handshakes(&fresh, &ours)?);
+        measured.resumed.push(handshakes(&resuming, &ours)?);
+        measured.verify.push(verifications(&client)?);
+        measured.sign.push(signatures(&client)?);
+        measured.exchange.push(exchanges()?);
+    }
+    print(runs, &measured);
+    Ok(())
+}
+
+fn print(runs: usize, measured: &Measured) {
+    let of = |what: &str, times: &[f64]| {
+        let seconds = median(times);
+        [what.to_owned(), format!("{:.0} µs", seconds * 1e6), format!("{:.2} s", seconds * WORKERS)]
+    };
+    let rows = [
+        of("full, certificate verified each time", &measured.plain),
+        of("full, certificate remembered (what the aggregator does)", &measured.full),
+        of("resumed by a ticket", &measured.resumed),
+        of("of which: one verification (ECDSA P-256)", &measured.verify),
+        of("of which: one signature (ECDSA P-256)", &measured.sign),
+        of("of which: one key exchange (X25519)", &measured.exchange),
+    ];
+    table::print(
+        &format!("Handshakes at the server (median of {runs} × {HANDSHAKES})"),
+        ["what", "each", "10,000 of them, one core"],
+        &rows,
+    );
+}
+
+/// The server's configuration as rustls makes it: nothing is remembered but what tickets hold.
+fn verifying_each_time(ca: &RunCa, certificate: &Issued) -> Result<ServerConfig> {
+    let mut roots = RootCertStore::empty();
+    roots.add(ca.certificate().clone())?;
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider()).build()?;
+    let chain = vec![CertificateDer::from_pem_slice(certificate.certificate_pem.as_bytes())?];
+    let key = PrivateKeyDer::from_pem_slice(certificate.key_pem.as_bytes())?;
+    let mut config = ServerConfig::builder_with_provider(provider())
+        .with_safe_default_protocol_versions()?
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(chain, key)?;
+    config.ticketer = ring::Ticketer::new()?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(ring::default_provider())
+}
+
+/// Seconds of one core that one handshake costs the server.
+fn handshakes(client_side: &Arc<ClientConfig>, server_side: &Arc<ServerConfig>) -> Result<f64> {
+    let mut spent = Duration::ZERO;
+    for n in 0..=HANDSHAKES {
+        let took = handshake(client_side, server_side)?;
+        // The first one has no ticket to resume by, and finds nothing remembered.
+        if n > 0 {
+            spent += took;
+        }
+    }
+    Ok(spent.as_secs_f64() / f64::from(HANDSHAKES))
+}
+
+fn handshake(client_side: &Arc<ClientConfig>, server_side: &Arc<ServerConfig>) -> Result<Duration> {
+    let mut spent = Duration::ZERO;
+    let mut client = ClientConnection::new(Arc::clone(client_side), ServerName::try_from("127.0.0.1")?)?;
+    let mut server = ServerConnection::new(Arc::clone(server_side))?;
+    // Once more at the end: tickets follow the handshake.
+    let mut rounds_left = 2;
+    while rounds_left > 0 {
+        if !client.is_handshaking() && !server.is_handshaking() {
+            rounds_left -= 1;
+        }
+        let mut wire = Vec::new();
+        while client.wants_write() {
+            client.write_tls(&mut wire)?;
+        }
+        let start = Instant::now();
+        feed(&wire, |wire| {
+            server
+                .read_tls(wire)
+                .map_err(Into::into)
+                .and_then(|n| server.process_new_packets().map(|_| n).map_err(Into::into))
+        })?;
+        let mut answer = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut answer)?;
+        }
+        spent += start.elapsed();
+        feed(&answer, |wire| {
+            client
+                .read_tls(wire)
+                .map_err(Into::into)
+                .and_then(|n| client.process_new_packets().map(|_| n).map_err(Into::into))
+        })?;
+    }
+    Ok(spent)
+}
+
+fn feed(mut wire: &[u8], mut read: impl FnMut(&mut dyn io::Read) -> Result<usize>) -> Result<()> {
+    while !wire.is_empty() {
+        read(&mut wire)?;
+    }
+    Ok(())
+}
+
+/// What is signed in a handshake: 64 spaces, a label, and a hash of everything that was said.
+const SIGNED: [u8; 130] = [0x20; 130];
+
+fn signatures(issued: &Issued) -> Result<f64> {
+    let key = signing_key(issued)?;
+    let signer = key.choose_scheme(&[SignatureScheme::ECDSA_NISTP256_SHA256]).ok_or("no ECDSA")?;
+    each(|| signer.sign(&SIGNED).map(drop).map_err(Into::into))
+}
+
+fn verifications(issued: &Issued) -> Result<f64> {
+    let key = signing_key(issued)?;
+    let signer = key.choose_scheme(&[SignatureScheme::ECDSA_NISTP256_SHA256]).ok_or("no ECDSA")?;
+    let signature = signer.sign(&SIGNED)?;
+    let public = key.public_key().ok_or("no public key")?;
+    // The point stands at the end of the key's description: one byte for its form, and two coordinates.
+    let point = public.len().checked_sub(65).and_then(|at| public.get(at..)).ok_or("no point")?;
+    let provider = provider();
+    let algorithms = provider.signature_verification_algorithms.mapping;
+    let (_, algorithms) = algorithms
+        .iter()
+        .find(|(scheme, _)| *scheme == SignatureScheme::ECDSA_NISTP256_SHA256)
+        .ok_or("no ECDSA")?;
+    let algorithm = algorithms.first().ok_or("no ECDSA")?;
+    each(|| algorithm.verify_signature(point, &SIGNED, &signature).map_err(|_| "a good signature was refused".into()))
+}
+
+fn exchanges() -> Result<f64> {
+    let provider = provider();
+    let group = provider.kx_groups.iter().find(|group| group.name() == NamedGroup::X25519).ok_or("no X25519")?;
+    let other = group.start()?.pub_key().to_vec();
+    each(|| group.start_and_complete(&other).map(drop).map_err(Into::into))
+}
+
+fn signing_key(issued: &Issued) -> Result<Arc<dyn rustls::sign::SigningKey>> {
+    let key = PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes())?;
+    Ok(provider().key_provider.load_private_key(key)?)
+}
+
+/// Seconds of one call.
+fn each(mut call: impl FnMut() -> Result<()>) -> Result<f64> {
+    let start = Instant::now();
+    for _ in 0..HANDSHAKES {
+        call()?;
+    }
+    Ok(start.elapsed().as_secs_f64() / f64::from(HANDSHAKES))
+}

@@ -1,0 +1,73 @@
+//! The controller of DaemonSets, and the kubelets of all nodes: what appears in the double comes to life.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plumbline_apidouble::ApiDouble;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::{node, objects};
+use crate::Result;
+
+/// Between two looks for new DaemonSets.
+const LOOK: Duration = Duration::from_millis(50);
+/// Pods that the controller makes before it lets others work.
+const BATCH: usize = 50;
+/// How often the kubelet of each node writes the node's status: what it does when nothing happens.
+const NODE_BEAT: Duration = Duration::from_secs(300);
+
+/// Plays until dropped. Ends early only with an error: a worker that could not get rid of its result.
+pub(super) async fn play(double: ApiDouble, nodes: usize, at_once: usize) -> Result<()> {
+    let slots = Arc::new(Semaphore::new(at_once.max(1)));
+    let mut seen = BTreeSet::new();
+    let mut lives = JoinSet::new();
+    let mut looks = tokio::time::interval(LOOK);
+    let mut beats = tokio::time::interval(NODE_BEAT / u32::try_from(nodes.max(1)).unwrap_or(u32::MAX));
+    let mut beating = 0;
+    loop {
+        tokio::select! {
+            _ = looks.tick() => {
+                for daemon_set in double.list("daemonsets") {
+                    let uid = daemon_set.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
+                    if seen.insert(uid.to_owned()) {
+                        lives.spawn(daemon(double.clone(), daemon_set, nodes, Arc::clone(&slots)));
+                    }
+                }
+            }
+            _ = beats.tick() => {
+                double.update("nodes", "", &objects::node_name(beating), objects::beat);
+                beating = (beating + 1) % nodes.max(1);
+            }
+            Some(lived) = lives.join_next() => lived??,
+        }
+    }
+}
+
+/// One DaemonSet: first all its pods, then what becomes of each.
+async fn daemon(double: ApiDouble, daemon_set: Value, nodes: usize, slots: Arc<Semaphore>) -> Result<()> {
+    for n in 0..nodes {
+        double.put("pods", objects::pod(&daemon_set, n));
+        if n % BATCH == BATCH - 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+    let mut pods = JoinSet::new();
+    for n in 0..nodes {
+        let slot = Arc::clone(&slots).acquire_owned().await?;
+        let (double, pod) = (double.clone(), objects::pod(&daemon_set, n));
+        pods.spawn(async move {
+            let _slot = slot;
+            node::live(&double, &pod, &objects::node_name(n)).await
+        });
+        while let Some(lived) = pods.try_join_next() {
+            lived??;
+        }
+    }
+    while let Some(lived) = pods.join_next().await {
+        lived??;
+    }
+    Ok(())
+}

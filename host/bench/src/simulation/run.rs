@@ -1,0 +1,157 @@
+//! The whole: cluster, aggregator and crowd, from the start to the archive, and what it came to.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use plumbline_apidouble::ApiDouble;
+use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use plumbline_core::Status;
+use plumbline_kubernetes::{Cluster, ConnectOptions, names, status};
+use serde_json::{Value, json};
+
+use super::process::{PLUGINS, Process};
+use super::traffic::Traffic;
+use super::{controller, objects};
+use crate::Result;
+use crate::proc::cpu_seconds;
+
+/// Between two looks at the status.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long the status in full may follow the last status.
+const FULL: Duration = Duration::from_secs(30);
+
+/// A run in a cluster that is played.
+#[derive(Debug, Clone)]
+pub struct Simulation {
+    /// The program whose role `aggregator` is played.
+    pub program: PathBuf,
+    /// Nodes of the cluster; two DaemonSets run on each.
+    pub nodes: usize,
+    /// Workers that talk to the aggregator at one moment.
+    pub at_once: usize,
+    /// After this time the run has failed.
+    pub patience: Duration,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Seconds from the start of the process to the status that says the run is complete.
+    pub seconds: f64,
+    /// Seconds of processor time that the aggregator used, user and system.
+    pub cpu_seconds: f64,
+    /// Seconds of processor time that everybody else used: API server, controller, kubelets, workers.
+    pub crowd_cpu_seconds: f64,
+    /// The most memory that the aggregator had, resident, in KiB.
+    pub peak_kib: u64,
+    /// What was asked of the API server.
+    pub traffic: Traffic,
+    /// Results that arrived and passed, by the status in full.
+    pub passed: usize,
+    /// Results that were expected.
+    pub expected: usize,
+    /// Bytes of the archive.
+    pub archive_bytes: u64,
+    /// Objects of plugins that were still there at the end: DaemonSets, pods and Secrets.
+    pub left: usize,
+}
+
+impl Simulation {
+    /// Plays the run, with everything on disk below `dir`.
+    ///
+    /// # Errors
+    /// The run did not complete, within its time or at all; a worker was turned away.
+    pub async fn run(&self, dir: &Path) -> Result<Outcome> {
+        let double = ApiDouble::start().await?;
+        double.put("namespaces", json!({"metadata": {"name": names::DEFAULT_NAMESPACE}, "status": {"phase": "Active"}}));
+        double.put("pods", objects::aggregator_pod(names::DEFAULT_NAMESPACE));
+        for n in 0..self.nodes {
+            double.put("nodes", objects::node(n));
+        }
+        let (start, cpu) = (Instant::now(), cpu_seconds("self")?);
+        let mut process = Process::start(&self.program, &double, dir)?;
+        let last = tokio::select! {
+            last = tokio::time::timeout(self.patience, complete(&double, &mut process)) => match last {
+                Ok(last) => last?,
+                Err(_) => return Err(self.late(&double).into()),
+            },
+            played = controller::play(double.clone(), self.nodes, self.at_once) => {
+                played?;
+                return Err("nobody plays the cluster any more".into());
+            }
+        };
+        let seconds = start.elapsed().as_secs_f64();
+        let entries = entries(&double, dir, last.clone()).await?;
+        let good = |entry: &&PluginStatus| {
+            entry.status == EntryStatus::Complete && entry.result_status == Some(Status::Passed)
+        };
+        Ok(Outcome {
+            seconds,
+            cpu_seconds: process.cpu_seconds()?,
+            crowd_cpu_seconds: cpu_seconds("self")? - cpu,
+            peak_kib: process.peak_kib()?,
+            traffic: Traffic::of(&double.requests()),
+            passed: entries.iter().filter(good).count(),
+            expected: self.nodes * PLUGINS.len(),
+            archive_bytes: process.dir.join(&last.tar_info.name).metadata()?.len(),
+            left: left(&double),
+        })
+    }
+
+    fn late(&self, double: &ApiDouble) -> String {
+        let told = status_of(double).map(|status| serde_json::to_string(&status).unwrap_or_default());
+        let told: String = told.unwrap_or_default().chars().take(2000).collect();
+        format!("the run was not complete after {} s; its status: {told}", self.patience.as_secs())
+    }
+}
+
+/// Waits for the end of the run.
+async fn complete(double: &ApiDouble, process: &mut Process) -> Result<RunStatus> {
+    loop {
+        process.alive()?;
+        if let Some(status) = status_of(double) {
+            match status.status {
+                RunPhase::Complete => return Ok(status),
+                RunPhase::Failed => return Err(process.explain("the run has failed").into()),
+                _ => {}
+            }
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The status on the aggregator's pod.
+fn status_of(double: &ApiDouble) -> Option<RunStatus> {
+    let pod = double.get("pods", names::DEFAULT_NAMESPACE, names::AGGREGATOR_POD)?;
+    let text = pod.pointer("/metadata/annotations")?.get(names::STATUS_ANNOTATION)?.as_str()?;
+    serde_json::from_str(text).ok()
+}
+
+/// Every result's own entry, read as any client reads it.
+async fn entries(double: &ApiDouble, dir: &Path, last: RunStatus) -> Result<Vec<PluginStatus>> {
+    if last.compacted.is_none() {
+        return Ok(last.plugins.unwrap_or_default());
+    }
+    let kubeconfig = dir.join("reader.kubeconfig");
+    std::fs::write(&kubeconfig, double.kubeconfig())?;
+    let cluster = Cluster::connect(&ConnectOptions { kubeconfig: Some(kubeconfig), context: None }).await?;
+    let deadline = Instant::now() + FULL;
+    loop {
+        let full = status::full(&cluster, names::DEFAULT_NAMESPACE).await?;
+        if let Some(full) = full.filter(|full| full.status == RunPhase::Complete) {
+            return Ok(full.plugins.unwrap_or_default());
+        }
+        if Instant::now() > deadline {
+            return Err("the status in full did not follow the last status".into());
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+fn left(double: &ApiDouble) -> usize {
+    let of_plugin = |object: &Value| {
+        let role = object.pointer("/metadata/labels").and_then(|labels| labels.get(names::ROLE_LABEL));
+        role.and_then(Value::as_str) == Some(names::PLUGIN)
+    };
+    ["daemonsets", "pods", "secrets"].iter().flat_map(|resource| double.list(resource)).filter(of_plugin).count()
+}

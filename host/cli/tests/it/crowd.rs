@@ -1,0 +1,28 @@
+//! The role `aggregator` in a cluster of 50 nodes that is played: the same as the benchmark `cluster` with 5,000 of them.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use plumbline_bench::simulation::Simulation;
+
+const NODES: usize = 50;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_daemon_sets_on_every_node_complete_and_leave_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let simulation = Simulation {
+        program: PathBuf::from(env!("CARGO_BIN_EXE_plumbline")),
+        nodes: NODES,
+        at_once: 10,
+        patience: Duration::from_secs(120),
+    };
+    let outcome = simulation.run(dir.path()).await.unwrap();
+    let traffic = &outcome.traffic;
+    assert_eq!((outcome.passed, outcome.expected), (2 * NODES, 2 * NODES));
+    assert_eq!(outcome.left, 0, "DaemonSets, pods and Secrets of plugins go at the end");
+    assert!(outcome.archive_bytes > 0);
+    assert!(traffic.status_writes > 0 && traffic.annotation_bytes <= 200 << 10, "{traffic:#?}");
+    // Each pod's two containers have a log, and each pod may be annotated; everything else does not grow with the nodes.
+    let per_pod = traffic.requests.get("get pods/log").copied().unwrap_or_default() + traffic.verb("patch");
+    assert!(traffic.total() - per_pod < 60, "{traffic:#?}");
+}

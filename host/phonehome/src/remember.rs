@@ -1,0 +1,297 @@
+//! A verifier of client certificates that does not check the same certificate of the same authority again and again.
+//!
+//! All workers of a plugin show one and the same certificate: thousands of handshakes, one certificate. Whether this run's authority has
+//! signed it is the same answer each time, and costs one verification of ECDSA each time.
+//!
+//! # Why this is safe
+//!
+//! * Only *who signed the certificate* is remembered. That the other side has the certificate's key is proved by its signature over this very
+//!   handshake, which is verified every time ([`ClientCertVerifier::verify_tls13_signature`] goes to the verifier inside untouched).
+//! * What is remembered is the whole certificate, byte by byte, and not a digest or a name: anything else that is shown is verified in full.
+//! * A certificate counts only within the validity that is written in it; before and after, the verifier inside decides (and refuses).
+//! * Roots are fixed when the verifier is made, and there are no revocation lists: the answer cannot change while this value lives.
+//! * Only certificates that were verified are remembered, so nobody without one can fill the memory, and it is bounded all the same.
+//! * Chains with intermediate certificates are never remembered: the authority of a run signs directly.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+
+/// Certificates that are remembered: one for each plugin of a run, of which there are a few, and one more for each time a plugin is
+/// launched anew. Beyond it the oldest is forgotten, and verified again.
+const REMEMBERED: usize = 64;
+
+/// Verifies as the verifier inside does, and remembers which certificates it has accepted.
+#[derive(Debug)]
+pub(crate) struct Remembering {
+    inside: Arc<dyn ClientCertVerifier>,
+    accepted: RwLock<VecDeque<Accepted>>,
+}
+
+/// A certificate that was verified, and from when until when it counts, in seconds since 1970.
+#[derive(Debug)]
+struct Accepted {
+    certificate: CertificateDer<'static>,
+    from: i64,
+    until: i64,
+}
+
+impl Accepted {
+    /// `None`, if its validity cannot be read: then it is verified each time.
+    fn new(certificate: &CertificateDer<'_>) -> Option<Self> {
+        let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+        let validity = parsed.validity();
+        let (from, until) = (validity.not_before.timestamp(), validity.not_after.timestamp());
+        Some(Self { certificate: certificate.clone().into_owned(), from, until })
+    }
+
+    fn covers(&self, certificate: &CertificateDer<'_>, now: UnixTime) -> bool {
+        let Ok(now) = i64::try_from(now.as_secs()) else { return false };
+        self.from <= now && now <= self.until && self.certificate == *certificate
+    }
+}
+
+impl Remembering {
+    pub(crate) fn new(inside: Arc<dyn ClientCertVerifier>) -> Self {
+        Self { inside, accepted: RwLock::default() }
+    }
+
+    fn knows(&self, certificate: &CertificateDer<'_>, now: UnixTime) -> bool {
+        let accepted = self.accepted.read().unwrap_or_else(PoisonError::into_inner);
+        accepted.iter().any(|accepted| accepted.covers(certificate, now))
+    }
+
+    fn remember(&self, certificate: &CertificateDer<'_>) {
+        let Some(new) = Accepted::new(certificate) else { return };
+        let mut accepted = self.accepted.write().unwrap_or_else(PoisonError::into_inner);
+        // Two handshakes with a new certificate at once.
+        if accepted.iter().any(|known| known.certificate == new.certificate) {
+            return;
+        }
+        if accepted.len() >= REMEMBERED {
+            accepted.pop_front();
+        }
+        accepted.push_back(new);
+    }
+}
+
+impl ClientCertVerifier for Remembering {
+    fn offer_client_auth(&self) -> bool {
+        self.inside.offer_client_auth()
+    }
+
+    fn client_auth_mandatory(&self) -> bool {
+        self.inside.client_auth_mandatory()
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.inside.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        if intermediates.is_empty() && self.knows(end_entity, now) {
+            return Ok(ClientCertVerified::assertion());
+        }
+        let verified = self.inside.verify_client_cert(end_entity, intermediates, now)?;
+        if intermediates.is_empty() {
+            self.remember(end_entity);
+        }
+        Ok(verified)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inside.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inside.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inside.supported_verify_schemes()
+    }
+
+    fn requires_raw_public_keys(&self) -> bool {
+        self.inside.requires_raw_public_keys()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use jiff::Timestamp;
+    use plumbline_core::RunId;
+    use rustls::RootCertStore;
+    use rustls::crypto::ring;
+    use rustls::pki_types::pem::PemObject as _;
+    use rustls::server::WebPkiClientVerifier;
+
+    use super::*;
+    use crate::ca::RunCa;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// Counts what the verifier inside is asked.
+    #[derive(Debug)]
+    struct Counting(Arc<dyn ClientCertVerifier>, AtomicUsize);
+
+    impl ClientCertVerifier for Counting {
+        fn root_hint_subjects(&self) -> &[DistinguishedName] {
+            self.0.root_hint_subjects()
+        }
+
+        fn verify_client_cert(
+            &self,
+            end_entity: &CertificateDer<'_>,
+            intermediates: &[CertificateDer<'_>],
+            now: UnixTime,
+        ) -> Result<ClientCertVerified, Error> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.verify_client_cert(end_entity, intermediates, now)
+        }
+
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.0.verify_tls12_signature(message, cert, dss)
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            cert: &CertificateDer<'_>,
+            dss: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.0.verify_tls13_signature(message, cert, dss)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.0.supported_verify_schemes()
+        }
+    }
+
+    struct Bed {
+        verifier: Remembering,
+        counting: Arc<Counting>,
+        ca: RunCa,
+        now: Timestamp,
+    }
+
+    fn authority(now: Timestamp) -> RunCa {
+        RunCa::generate(&RunId::random(), HOUR, now).unwrap()
+    }
+
+    fn client(ca: &RunCa, plugin: &str) -> CertificateDer<'static> {
+        let issued = ca.issue_client(&plugin.parse().unwrap()).unwrap();
+        CertificateDer::from_pem_slice(issued.certificate_pem.as_bytes()).unwrap()
+    }
+
+    impl Bed {
+        fn new() -> Self {
+            let now = Timestamp::now();
+            let ca = authority(now);
+            let mut roots = RootCertStore::empty();
+            roots.add(ca.certificate().clone()).unwrap();
+            let provider = Arc::new(ring::default_provider());
+            let inside = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+            let counting = Arc::new(Counting(inside, AtomicUsize::new(0)));
+            Self { verifier: Remembering::new(Arc::clone(&counting) as _), counting, ca, now }
+        }
+
+        fn verify(&self, certificate: &CertificateDer<'_>, intermediates: &[CertificateDer<'_>], later: i64) -> bool {
+            let seconds = u64::try_from(self.now.as_second() + later).unwrap();
+            let at = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+            self.verifier.verify_client_cert(certificate, intermediates, at).is_ok()
+        }
+
+        fn asked(&self) -> usize {
+            self.counting.1.load(Ordering::Relaxed)
+        }
+    }
+
+    #[test]
+    fn a_certificate_is_verified_once_however_many_workers_show_it() {
+        let bed = Bed::new();
+        let (first, second) = (client(&bed.ca, "first"), client(&bed.ca, "second"));
+        for _ in 0..5 {
+            assert!(bed.verify(&first, &[], 0) && bed.verify(&second, &[], 0));
+        }
+        assert_eq!(bed.asked(), 2);
+    }
+
+    #[test]
+    fn a_certificate_that_was_remembered_is_refused_once_it_is_over_and_before_it_begins() {
+        let bed = Bed::new();
+        let certificate = client(&bed.ca, "first");
+        assert!(bed.verify(&certificate, &[], 0));
+        let day = 24 * 3600;
+        assert!(!bed.verify(&certificate, &[], 30 * day) && !bed.verify(&certificate, &[], -30 * day));
+        assert!(bed.verify(&certificate, &[], 0));
+    }
+
+    #[test]
+    fn what_another_authority_signed_is_refused_each_time_and_never_remembered() {
+        let bed = Bed::new();
+        assert!(bed.verify(&client(&bed.ca, "first"), &[], 0));
+        let stranger = client(&authority(bed.now), "first");
+        for _ in 0..3 {
+            assert!(!bed.verify(&stranger, &[], 0));
+        }
+        assert_eq!(bed.asked(), 4);
+    }
+
+    #[test]
+    fn one_changed_byte_makes_another_certificate() {
+        let bed = Bed::new();
+        let certificate = client(&bed.ca, "first");
+        assert!(bed.verify(&certificate, &[], 0));
+        for at in [certificate.len() / 2, certificate.len() - 1] {
+            let mut bytes = certificate.to_vec();
+            bytes[at] ^= 1;
+            assert!(!bed.verify(&CertificateDer::from(bytes), &[], 0), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn chains_are_verified_each_time() {
+        let bed = Bed::new();
+        let (certificate, more) = (client(&bed.ca, "first"), [client(&bed.ca, "second")]);
+        for _ in 0..3 {
+            assert!(bed.verify(&certificate, &more, 0));
+        }
+        assert_eq!(bed.asked(), 3);
+    }
+
+    #[test]
+    fn the_memory_is_bounded() {
+        let bed = Bed::new();
+        for n in 0..=REMEMBERED {
+            assert!(bed.verify(&client(&bed.ca, &format!("p{n}")), &[], 0));
+        }
+        assert_eq!(bed.verifier.accepted.read().unwrap().len(), REMEMBERED);
+    }
+}
