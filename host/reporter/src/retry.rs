@@ -1,0 +1,116 @@
+//! Trying again: as long as it may help, until a deadline.
+
+use std::time::Duration;
+
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+use plumbline_kubernetes::ClusterError;
+use tokio::time::Instant;
+
+/// The first pause.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// The longest pause: an API server that is back is noticed within this time.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The longest pause that the API server is granted when it names one.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
+/// For how long a missing permission is believed to come: role bindings are created beside the Job, and take a moment to be known.
+const FORBIDDEN: Duration = Duration::from_secs(10);
+
+/// An answer that is an error, and when the API server wants to be asked again.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) error: ClusterError,
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    pub(crate) fn of(error: ClusterError) -> Self {
+        Self { error, retry_after: None }
+    }
+
+    /// Too many requests, failures of the server, no answer at all; somebody else wrote first; a token that is being replaced.
+    fn may_pass(&self, tried: Duration) -> bool {
+        match self.error.code {
+            Some(401 | 409 | 408) => true,
+            Some(403) => tried < FORBIDDEN,
+            _ => self.error.is_transient(),
+        }
+    }
+}
+
+/// Tries until it works, will not work, or `patience` is over; then the last error is the answer.
+pub(crate) async fn insist<T>(
+    patience: Duration,
+    mut attempt: impl AsyncFnMut() -> Result<T, Refusal>,
+) -> Result<T, ClusterError> {
+    let begin = Instant::now();
+    let mut pauses = ExponentialBuilder::new()
+        .with_min_delay(FIRST_PAUSE)
+        .with_max_delay(LONGEST_PAUSE)
+        .with_jitter()
+        .without_max_times()
+        .build();
+    loop {
+        let refusal = match attempt().await {
+            Ok(done) => return Ok(done),
+            Err(refusal) => refusal,
+        };
+        let pause = pauses.next().unwrap_or(LONGEST_PAUSE);
+        let pause = pause.max(refusal.retry_after.unwrap_or_default().min(MAX_RETRY_AFTER));
+        let tried = begin.elapsed();
+        if !refusal.may_pass(tried) || tried + pause >= patience {
+            return Err(refusal.error);
+        }
+        tracing::warn!("{}; trying again in {} ms", refusal.error, pause.as_millis());
+        tokio::time::sleep(pause).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(code: Option<u16>, retry_after: Option<u64>) -> Refusal {
+        let mut error = ClusterError::new("write", "no");
+        error.code = code;
+        Refusal { error, retry_after: retry_after.map(Duration::from_secs) }
+    }
+
+    /// How often something is tried that never works, and how long that takes.
+    async fn tries(code: Option<u16>, retry_after: Option<u64>, patience: u64) -> (usize, Duration) {
+        let (mut count, begin) = (0, Instant::now());
+        let attempt = async || {
+            count += 1;
+            Err::<(), _>(refused(code, retry_after))
+        };
+        let failed = insist(Duration::from_secs(patience), attempt).await;
+        assert_eq!(failed.unwrap_err().code, code);
+        (count, begin.elapsed())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_may_pass_is_tried_until_the_patience_ends() {
+        for code in [None, Some(401), Some(408), Some(409), Some(429), Some(500), Some(503), Some(504)] {
+            let (count, took) = tries(code, None, 60).await;
+            assert!(count > 5 && took < Duration::from_secs(60), "{code:?}: {count} in {took:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_will_not_work_is_tried_once() {
+        for code in [400, 404, 413, 422] {
+            assert_eq!(tries(Some(code), None, 60).await.0, 1, "{code}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_permission_is_waited_for_but_not_for_long() {
+        let (count, took) = tries(Some(403), None, 600).await;
+        assert!(count > 2 && took < Duration::from_secs(20), "{count} in {took:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_server_says_when_within_bounds() {
+        assert_eq!(tries(Some(429), Some(20), 50).await.0, 3);
+        assert_eq!(tries(Some(429), Some(1 << 40), 50).await.0, 2);
+    }
+}

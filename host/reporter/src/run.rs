@@ -1,0 +1,270 @@
+//! The edge: looks, waits, and writes, as the state machine says.
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plumbline_kubernetes::ClusterError;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use crate::access::Access;
+use crate::config::Config;
+use crate::file_watch::FileWatch;
+use crate::machine::{Event, FileLook, Machine, Next, Outcome, Rules};
+use crate::pod::{Naming, PodNews};
+use crate::pod_watch::{Subject, follow};
+use crate::result::{AdapterResult, Mark, Read, parse, read};
+use crate::write;
+
+/// Finds out what a file of another format says: its name and bytes in; a result out, or why it is none. Blocking.
+pub type Processor = dyn Fn(&Path, &[u8]) -> Result<AdapterResult, String> + Send + Sync;
+
+/// How long a look at the file may take: a volume that hangs must not hold up the end.
+const LOOK: Duration = Duration::from_secs(10);
+/// The least time between looks at a file that changes all the time.
+const BREATH: Duration = Duration::from_millis(100);
+/// News of the pod on their way.
+const QUEUE: usize = 16;
+
+/// How often, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Between looks at the pod, where it may not be watched.
+    pub pod: Duration,
+    /// The same once the reporter is told to end.
+    pub hurry: Duration,
+    /// Until a watch that has ended is begun anew.
+    pub again: Duration,
+    /// How long the last look at the pod may take.
+    pub last_look: Duration,
+    /// How long the condition is tried to be written.
+    pub patience: Duration,
+    /// The same once the reporter is told to end: less than the 30 seconds that a pod has by default, with the wait before it.
+    pub last_patience: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            pod: Duration::from_secs(5),
+            hurry: Duration::from_millis(500),
+            again: Duration::from_secs(1),
+            last_look: Duration::from_secs(3),
+            // An API server that is restarted or moved is back within this time, and so is a token that was rotated.
+            patience: Duration::from_secs(120),
+            last_patience: Duration::from_secs(15),
+        }
+    }
+}
+
+/// What was reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reported {
+    /// What the condition says.
+    pub outcome: Outcome,
+    /// It said so already: nothing was written.
+    pub unchanged: bool,
+}
+
+/// Waits for a result, or for what ends the wait, and writes the condition. `processor` reads results of another format than the contract's;
+/// `terminate` completes when the reporter is told to end.
+///
+/// # Errors
+/// When the condition could not be written. Everything else is a condition.
+pub async fn run(
+    config: &Config,
+    access: Arc<Access>,
+    processor: Option<Arc<Processor>>,
+    pace: Pace,
+    terminate: impl Future<Output = ()>,
+) -> Result<Reported, ClusterError> {
+    let mut terminate = pin!(terminate);
+    let (outcome, owner, terminated) = watched(config, &access, processor, pace, terminate.as_mut()).await;
+    let words = if outcome.success { "success" } else { "failure" };
+    tracing::info!("{words}: {}: {}", outcome.reason, outcome.message);
+    let patience = if terminated { pace.last_patience } else { pace.patience };
+    let report = async {
+        let written = write::condition(&access, config, &outcome, owner.as_deref(), patience).await?;
+        tracing::info!(
+            "condition `{}` of job `{}` is {}",
+            config.condition_type,
+            config.job,
+            if written.unchanged { "as it should be" } else { "written" }
+        );
+        write::beside(&access, config, &outcome, &written).await;
+        Ok(Reported { unchanged: written.unchanged, outcome: outcome.clone() })
+    };
+    let mut report = pin!(report);
+    tokio::select! {
+        biased;
+        reported = &mut report => reported,
+        () = &mut terminate, if !terminated => {
+            tracing::info!("told to end while the condition is being written");
+            match timeout(pace.last_patience, report).await {
+                Ok(reported) => reported,
+                Err(_) => Err(ClusterError::new(
+                    format!("write condition `{}` of job `{}`", config.condition_type, config.job),
+                    format!("told to end, and {} s were not enough; the log tells what was tried", pace.last_patience.as_secs()),
+                )),
+            }
+        }
+    }
+}
+
+/// The outcome, the uid of the Job that the pod belongs to, and whether the reporter was told to end.
+async fn watched(
+    config: &Config,
+    access: &Arc<Access>,
+    processor: Option<Arc<Processor>>,
+    pace: Pace,
+    mut terminate: std::pin::Pin<&mut impl Future<Output = ()>>,
+) -> (Outcome, Option<String>, bool) {
+    let begin = Instant::now();
+    let subject = Subject {
+        namespace: config.namespace.clone(),
+        pod: config.pod.clone(),
+        job: config.job.clone(),
+        naming: Naming { adapter: config.adapter_container.clone(), reporter: config.reporter_container.clone() },
+    };
+    let (hurry, hurried) = watch::channel(false);
+    let (sender, mut news) = mpsc::channel(QUEUE);
+    let follower = tokio::spawn(follow(Arc::clone(access), subject.clone(), pace, hurried, sender));
+
+    let file = File { path: config.results_path.clone(), processor };
+    let mut files = FileWatch::new(config.results_path.parent().map(PathBuf::from).unwrap_or_default());
+    let mut machine = Machine::new(Rules { max_wait: config.max_wait, settle: config.settle });
+    let mut terminated = false;
+    let mut followed = true;
+    let mut heard = Heard::default();
+    let mut next = machine.on(begin.elapsed(), Event::File(file.look().await));
+    let outcome = loop {
+        let poll = Instant::now() + config.poll_interval;
+        next = match next {
+            Next::Done(outcome) => break outcome,
+            Next::Process => {
+                let result = file.process().await;
+                machine.on(begin.elapsed(), Event::Processed(result))
+            }
+            Next::Confirm { pod } => {
+                if pod && let Ok(Ok((seen, _))) = timeout(pace.last_look, subject.ask(access)).await {
+                    machine.on(begin.elapsed(), Event::Pod(seen));
+                }
+                let look = file.look().await;
+                machine.on(begin.elapsed(), Event::File(look))
+            }
+            Next::Wait(until) => {
+                // A time that no clock reaches is as good as the next poll.
+                let until = begin.checked_add(until).unwrap_or(poll).min(poll);
+                tokio::select! {
+                    biased;
+                    () = &mut terminate, if !terminated => {
+                        terminated = true;
+                        tracing::info!("told to end");
+                        hurry.send_replace(true);
+                        machine.on(begin.elapsed(), Event::Terminate)
+                    }
+                    seen = news.recv(), if followed => match seen {
+                        Some(seen) => {
+                            heard.tell(&seen);
+                            machine.on(begin.elapsed(), Event::Pod(seen))
+                        }
+                        None => {
+                            followed = false;
+                            machine.on(begin.elapsed(), Event::Tick)
+                        }
+                    },
+                    changed = async { tokio::select! { () = files.changed() => true, () = sleep_until(until) => false } } => {
+                        if changed {
+                            // Many writes, one look.
+                            sleep(BREATH).await;
+                        }
+                        files.rearm();
+                        let look = file.look().await;
+                        machine.on(begin.elapsed(), Event::File(look))
+                    }
+                }
+            }
+        };
+    };
+    follower.abort();
+    // Cancelled, as it was told to.
+    let _ = follower.await;
+    let owner = machine.pod().and_then(|pod| pod.job_uid.clone());
+    (outcome, owner, terminated)
+}
+
+/// The file, and how it is read.
+struct File {
+    path: PathBuf,
+    processor: Option<Arc<Processor>>,
+}
+
+impl File {
+    async fn read(&self) -> Read {
+        let path = self.path.clone();
+        let unusable = |why: String| {
+            let mark = Mark::of(&why);
+            Read::Unusable { why, mark }
+        };
+        match timeout(LOOK, tokio::task::spawn_blocking(move || read(&path))).await {
+            Ok(Ok(read)) => read,
+            Ok(Err(error)) => unusable(format!("it could not be read: {error}")),
+            Err(_) => unusable(format!("it could not be read within {} s", LOOK.as_secs())),
+        }
+    }
+
+    async fn look(&self) -> FileLook {
+        match self.read().await {
+            Read::Absent => FileLook::Absent,
+            Read::Unusable { why, mark } => FileLook::Invalid { why, mark },
+            Read::Bytes { mark, .. } if self.processor.is_some() => FileLook::Pending { mark },
+            Read::Bytes { bytes, mark } => match parse(&bytes) {
+                Ok(result) => FileLook::Valid(Box::new(result)),
+                Err(error) => {
+                    tracing::debug!("the result file is no result, or not yet: {error}");
+                    FileLook::Invalid { why: error.to_string(), mark }
+                }
+            },
+        }
+    }
+
+    async fn process(&self) -> Result<Box<AdapterResult>, String> {
+        let Some(processor) = self.processor.clone() else { return Err("there is nothing to read it with".to_owned()) };
+        let bytes = match self.read().await {
+            Read::Bytes { bytes, .. } => bytes,
+            Read::Unusable { why, .. } => return Err(why),
+            Read::Absent => return Err("the file is gone again".to_owned()),
+        };
+        let name = self.path.file_name().map(PathBuf::from).unwrap_or_default();
+        match tokio::task::spawn_blocking(move || processor(&name, &bytes)).await {
+            Ok(result) => result.map(Box::new),
+            Err(error) => Err(format!("it could not be read: {error}")),
+        }
+    }
+}
+
+/// What the log was told of the pod.
+#[derive(Default)]
+struct Heard(String);
+
+impl Heard {
+    fn tell(&mut self, news: &PodNews) {
+        let text = match news {
+            PodNews::Look(look) => {
+                let name = look.adapter.as_deref().unwrap_or("(none)");
+                let fate = look.fate.as_ref().map(|fate| format!("; pod: {fate:?}")).unwrap_or_default();
+                format!("adapter container `{name}`: {:?}{fate}", look.state)
+            }
+            PodNews::Gone => "the pod is gone".to_owned(),
+            // Whoever looked has told it.
+            PodNews::Unknown(_) => return,
+        };
+        if self.0 != text {
+            tracing::info!("{text}");
+            self.0 = text;
+        }
+    }
+}
