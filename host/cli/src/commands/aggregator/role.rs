@@ -48,8 +48,11 @@ pub(crate) fn aggregator(args: &AggregatorArgs, global: &Global) -> Result<ExitC
 }
 
 async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliError> {
-    let cancel = CancellationToken::new();
-    let signals = tokio::spawn(cancel_on_signal(cancel.clone()));
+    // Two things may end the run before its time: somebody who wants this process to end, and the run itself, if it is to fail fast. After
+    // the second one the archive is there to be fetched, as at any other end.
+    let told = CancellationToken::new();
+    let cancel = told.child_token();
+    let signals = tokio::spawn(cancel_on_signal(told.clone()));
     std::fs::create_dir_all(&args.dir).map_err(|error| {
         CliError::system(format!("the directory `{}` cannot be made", args.dir.display())).because(&error)
     })?;
@@ -79,7 +82,7 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
         let ended = tokio::select! {
             ended = run => ended,
             // The volume outlives this pod, and the run goes on in the next one: its end must not be written down as an interruption.
-            () = left(&config, &cancel) => return Ok(ExitCode::from(TERMINATED)),
+            () = left(&config, &told) => return Ok(ExitCode::from(TERMINATED)),
         };
         match ended {
             Ok(code) => code,
@@ -97,7 +100,7 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
     };
     if args.no_exit {
         tracing::info!("the run is over; this pod stays for its archive to be fetched");
-        cancel.cancelled().await;
+        told.cancelled().await;
     }
     signals.abort();
     Ok(code)
@@ -180,9 +183,9 @@ async fn tell_end(publishing: &PublishOptions, status: &RunStatus) {
 }
 
 /// Over when this process is told to end and the run is to go on elsewhere.
-async fn left(config: &Config, cancel: &CancellationToken) {
+async fn left(config: &Config, told: &CancellationToken) {
     match config.plumbline.storage {
-        Storage::Claim { .. } => cancel.cancelled().await,
+        Storage::Claim { .. } => told.cancelled().await,
         Storage::Pod => std::future::pending().await,
     }
 }

@@ -1,0 +1,110 @@
+//! The role `aggregator` at its end, over an API server in memory: what happens in a container that stays, or is started again.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::thread;
+
+use plumbline_apidouble::ApiDouble;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use crate::bed::{Bed, Running, wait_for};
+
+const ARGS: [&str; 6] = ["aggregator", "--no-exit", "--dir", "out", "--kubeconfig", "kubeconfig"];
+const FINISHED: &str = "out/.plumbline-finished.json";
+
+/// A cluster with the aggregator's pod in it, and what the aggregator finds in its container.
+struct Pod {
+    bed: Bed,
+    _double: ApiDouble,
+    _runtime: Runtime,
+}
+
+impl Pod {
+    fn new(own: &Value) -> Self {
+        let (runtime, bed) = (Runtime::new().unwrap(), Bed::new());
+        let double = runtime.block_on(ApiDouble::start()).unwrap();
+        bed.write("kubeconfig", &double.kubeconfig());
+        double.put("namespaces", json!({"metadata": {"name": "checks"}}));
+        double.put("nodes", json!({"metadata": {"name": "n1"}}));
+        double.put(
+            "pods",
+            json!({"metadata": {"name": "sonobuoy", "namespace": "checks"}, "status": {"phase": "Running"}}),
+        );
+        // A port that was free a moment ago.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let config = json!({
+            "Namespace": "checks",
+            "WorkerImage": "r/plumbline:1",
+            "PluginSearchPath": ["plugins.d"],
+            "Server": {"bindaddress": "127.0.0.1", "bindport": port, "advertiseaddress": "127.0.0.1:1"},
+            "Plumbline": own,
+        });
+        bed.write("config.json", &config.to_string());
+        bed.write(
+            "plugins.d/smoke.yaml",
+            "sonobuoy-config: {driver: Job, plugin-name: smoke, result-format: raw}\nspec: {name: plugin, image: r/i:1}\n",
+        );
+        fs::create_dir(bed.path("out")).unwrap();
+        Self { bed, _double: double, _runtime: runtime }
+    }
+
+    /// Starts it, and waits until nothing is left to do but to stay.
+    fn stays(&self) -> Running {
+        let running = self.bed.start("aggregator", &ARGS);
+        wait_for("the end of the run", || running.err().contains("this pod stays for its archive to be fetched"));
+        running
+    }
+}
+
+/// It goes on until it is told to end, and then ends well.
+fn ends_when_told(running: Running) {
+    assert!(fs::exists(format!("/proc/{}/exe", running.id())).unwrap());
+    running.signal("TERM");
+    running.wait().expect(0);
+}
+
+#[test]
+fn a_run_that_fails_fast_leaves_an_archive_that_can_be_fetched() {
+    let pod = Pod::new(&json!({"FailFast": true}));
+    // Nobody listens where workers would be sent.
+    let running = pod.stays();
+    assert!(running.err().contains("cannot be reached at `https://127.0.0.1:1`"), "{}", running.err());
+    let status: Value = serde_json::from_slice(&fs::read(pod.bed.path(FINISHED)).unwrap()).unwrap();
+    assert_eq!((&status["status"], &status["interrupted"]), (&json!("complete"), &json!(true)));
+    pod.bed.plumbline(&["results", &pod.bed.archive()]);
+    ends_when_told(running);
+}
+
+#[test]
+fn an_archive_that_was_not_sent_away_is_sent_by_the_next_container() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/nightly/", listener.local_addr().unwrap());
+    let taking = thread::spawn(move || {
+        let (stream, _) = listener.accept().unwrap();
+        let mut reader = BufReader::new(&stream);
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            reader.read_line(&mut head).unwrap();
+        }
+        let mut body = [0; 7];
+        reader.read_exact(&mut body).unwrap();
+        (&stream).write_all(b"HTTP/1.1 201 Created\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").unwrap();
+        (head, body)
+    });
+    let pod = Pod::new(&json!({"UploadURL": url}));
+    // The container before this one was killed after the run had ended, and before the archive was away.
+    let tar = json!({"name": "x.tar.gz", "created": "2026-11-20T13:00:00Z", "sha256": "ab".repeat(32), "size": 7});
+    pod.bed.write(FINISHED, &json!({"status": "complete", "plugins": [], "tar-info": tar}).to_string());
+    pod.bed.write("out/x.tar.gz", "archive");
+    let running = pod.stays();
+    let (head, body) = taking.join().unwrap();
+    assert!(head.starts_with("PUT /nightly/x.tar.gz HTTP/1.1\r\n"), "{head}");
+    assert_eq!(&body, b"archive");
+    let status: Value = serde_json::from_slice(&fs::read(pod.bed.path(FINISHED)).unwrap()).unwrap();
+    assert_eq!(status["delivery"], format!("{url}x.tar.gz"));
+    ends_when_told(running);
+    // Once is enough: nobody listens there any more.
+    ends_when_told(pod.stays());
+}
