@@ -4,12 +4,16 @@ use serde_json::Value;
 
 use crate::json;
 use crate::resources::{Resource, Resources};
-use crate::validate;
+use crate::validate::{self, is_label};
 
 /// The rules of the double for an object of a kind that it serves; for others nothing is known.
 pub(super) fn check(object: &Value) -> Result<(), String> {
+    let namespace = object.pointer("/metadata/namespace");
+    if namespace.is_some_and(|namespace| !namespace.as_str().is_some_and(is_label)) {
+        return Err("`.metadata.namespace` is not a DNS label".to_owned());
+    }
     let Some(resource) = resource(object) else { return Ok(()) };
-    if !resource.namespaced && object.pointer("/metadata/namespace").is_some() {
+    if !resource.namespaced && namespace.is_some() {
         return Err("`.metadata.namespace` is set, and the kind has no namespaces".to_owned());
     }
     validate::check(&resource, object).map_err(|failure| failure.message().to_owned())

@@ -103,6 +103,8 @@ mod tests {
         assert!(told.contains("`.spec.containers[0].ports[0].containerPort` is required"), "{told}");
         let told = with("/metadata", "name", json!("Two Words"));
         assert!(told.contains("must be a valid DNS name"), "{told}");
+        let told = with("/metadata", "namespace", json!("a.b"));
+        assert!(told.contains("`.metadata.namespace` is not a DNS label"), "{told}");
         let told = with("/metadata", "labels", json!({"a": "two words"}));
         assert!(told.contains("not a valid label value"), "{told}");
         let told = with("/spec", "volumes", json!([]));
