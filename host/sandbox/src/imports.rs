@@ -31,7 +31,7 @@ const WASI: &[&str] = &[
 const WASI_VERSION: &str = "0.2.";
 
 /// Interfaces of `plumbline:plugin` that the host offers.
-const OFFERED: &[&str] = &["input", "log", "output", "types"];
+const OFFERED: &[&str] = &["input", "log", "output", "results", "types"];
 
 /// The imports that are refused, in the component's order.
 pub(crate) fn refused(component: &Inspected) -> Vec<String> {
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn only_what_is_listed_is_allowed() {
-        for good in ["wasi:cli/environment@0.2.0", "wasi:io/streams@0.2.12", "plumbline:plugin/log@0.1.0"] {
+        for good in ["wasi:cli/environment@0.2.0", "wasi:io/streams@0.2.12", "plumbline:plugin/results@0.1.0"] {
             assert!(allowed(good), "{good}");
         }
         for bad in [

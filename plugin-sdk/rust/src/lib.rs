@@ -1,8 +1,9 @@
 //! Write a module for Plumbline in Rust.
 //!
 //! A module is a WebAssembly component that says what the results of a plugin *mean*: a **post-processor** turns files into a tree of
-//! items, an **expectation** says who must answer before a plugin is complete, a **summarizer** says what all results of a plugin come to. The host runs it in a sandbox, where it sees nothing but
-//! its arguments. An author writes one function, names it in one macro, and tests it natively like any other code.
+//! items, an **expectation** says who must answer before a plugin is complete, a **summarizer** says what all results come to. The
+//! host runs it in a sandbox, where it sees nothing but its arguments. An author writes one function, names it in one macro, and tests
+//! it natively like any other code.
 //!
 //! # A post-processor, step by step
 //!

@@ -103,7 +103,7 @@ macro_rules! __module_role {
         const _: () = {
             struct Component;
             $crate::$guest!(Component, $type);
-            $crate::guest::$bindings::export!(Component with_types_in $crate::guest::$bindings);
+    $crate::guest::$bindings::export!(Component with_types_in $crate::guest::$bindings);
         };
     };
 }

@@ -213,9 +213,13 @@ fn a_summarizer_reads_what_post_processors_made() {
     let case = Case::new().results("n1", node("1\n2\n")).results("n2", node("")).results("n1", [Item::new(0, "error")]);
     let run = case.summarize::<Count>();
     assert_eq!((run.outcome.clone(), run.outline()), (Ok(()), "n1: passed\nn2: passed\n".to_owned()));
-    let counts: Vec<_> = run.to_json().as_array().unwrap().iter().map(|item| item["details"]["items"].clone()).collect();
+    let counts: Vec<_> =
+        run.to_json().as_array().unwrap().iter().map(|item| item["details"]["items"].clone()).collect();
     assert_eq!(counts, ["4", "1"]);
     let many = Case::new().results("n", (0..3000).map(|_| Item::new(0, "x"))).summarize::<Count>();
     assert_eq!(many.to_json()[0]["details"]["items"], "3000", "more than one batch");
-    assert_eq!(case.broken_results("the disk is gone").summarize::<Count>().outcome, Err("the disk is gone".to_owned()));
+    assert_eq!(
+        case.broken_results("the disk is gone").summarize::<Count>().outcome,
+        Err("the disk is gone".to_owned())
+    );
 }

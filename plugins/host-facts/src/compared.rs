@@ -61,7 +61,8 @@ pub(crate) fn compared(item: &Item, options: &Options, mut tell: impl FnMut(Stri
                 if let Some(offset) = number(&value) {
                     let limit = options.clock_offset_seconds;
                     // What is within bounds is the same: offsets are never equal.
-                    let shown = if offset.abs() <= limit { format!("within {limit} s") } else { format!("{offset:.1} s") };
+                    let shown =
+                        if offset.abs() <= limit { format!("within {limit} s") } else { format!("{offset:.1} s") };
                     tell("time offset".to_owned(), shown);
                 }
             }

@@ -59,14 +59,16 @@ fn item(tally: &Tally, fact: &str, values: &Values, options: &Options) -> Item {
         if differ == 1 { "differs" } else { "differ" },
         if shown.is_empty() { "(empty)" } else { &shown }
     );
-    let others: Vec<Value> = ranked.iter().skip(1).take(MAX_LISTED).map(|(value, nodes)| entry(tally, value, nodes)).collect();
+    let others: Vec<Value> =
+        ranked.iter().skip(1).take(MAX_LISTED).map(|(value, nodes)| entry(tally, value, nodes)).collect();
     let mut item = Item::new(1, name(&title))
         .status(options.drift.status())
         .meta("fact", name(fact))
         .text(options.drift.key(), sentence(tally, &ranked, values, differ))
         .json("majority", &json!({"value": majority, "nodes": with_it.len()}))
         .json("differing", &Value::Array(others));
-    let unlisted = ranked.iter().skip(1 + MAX_LISTED).map(|(_, nodes)| nodes.len()).sum::<usize>() + values.beyond().len();
+    let unlisted =
+        ranked.iter().skip(1 + MAX_LISTED).map(|(_, nodes)| nodes.len()).sum::<usize>() + values.beyond().len();
     if unlisted > 0 {
         item = item.text("cut", format!("{unlisted} nodes with further values are not listed"));
     }

@@ -51,13 +51,7 @@ fn time(document: &Document, options: &Options) -> Option<Item> {
 }
 
 /// An item for the list, and one below it for each of its entries.
-fn list(
-    document: &Document,
-    key: &'static str,
-    named: &str,
-    judge: impl Fn(&Value) -> Judged,
-    out: &mut Output,
-) {
+fn list(document: &Document, key: &'static str, named: &str, judge: impl Fn(&Value) -> Judged, out: &mut Output) {
     let Some(Value::Array(entries)) = document.own(key) else { return };
     if entries.is_empty() {
         return;
@@ -114,9 +108,7 @@ fn with_details(item: Item, value: &Value, (status, reason): Judged) -> Item {
 }
 
 fn errors(document: &Document) -> Option<Item> {
-    let text = |error: &Value, key: &str| {
-        cut(error.get(key).and_then(Value::as_str).unwrap_or_default(), MAX_REASON)
-    };
+    let text = |error: &Value, key: &str| cut(error.get(key).and_then(Value::as_str).unwrap_or_default(), MAX_REASON);
     let listed: Vec<Value> = document
         .errors
         .iter()

@@ -122,7 +122,8 @@ pub fn post_process(
         spools = summarised.0;
         summary = Some(summarised.1).filter(|summary| !summary.is_empty());
     }
-    write_tree(subject, tree, spools, summary).map_err(io_error(format!("failed to write the result tree of plugin `{name}`")))
+    write_tree(subject, tree, spools, summary)
+        .map_err(io_error(format!("failed to write the result tree of plugin `{name}`")))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -71,7 +71,14 @@ fn subject(files: &[String]) -> Subject<'_> {
         expected_results: 1,
         options: Value::Null,
     };
-    Subject { plugin, per_node: false, result_files: files, limits: ModuleLimits::default(), summarizer: None, warnings: Vec::new() }
+    Subject {
+        plugin,
+        per_node: false,
+        result_files: files,
+        limits: ModuleLimits::default(),
+        summarizer: None,
+        warnings: Vec::new(),
+    }
 }
 
 /// The tree by way of the disk. Items at depth 0 begin a new spool wherever their number is a multiple of `every`.

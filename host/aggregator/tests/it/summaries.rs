@@ -162,7 +162,9 @@ async fn in_a_run_a_summary_is_no_node() {
     let launch = live.launch().await;
     for (node, kernel) in [("n1", "a"), ("n2", "a"), ("n3", "b")] {
         let document = facts(node, kernel).to_string();
-        send(&launch.access, &format!("facts/{node}"), &crate::harness::file("host-facts.json", &document)).await.unwrap();
+        send(&launch.access, &format!("facts/{node}"), &crate::harness::file("host-facts.json", &document))
+            .await
+            .unwrap();
     }
     let finished = live.finished().await;
     assert_eq!(finished.verdict, Verdict::Passed, "a warning is seen, and fails nothing");

@@ -4,8 +4,8 @@ use plumbline_core::{ModuleLimits, Status};
 use plumbline_guest_misbehave::Behaviour;
 use plumbline_sandbox::{LogLevel, ModuleFailure};
 
-use crate::{expectations, summarizer};
 use crate::support::{Called, endless_file, file, one_second, run};
+use crate::{expectations, summarizer};
 
 /// A test for each behaviour; one without a test does not compile.
 macro_rules! tests {

@@ -90,11 +90,10 @@ fn nearly() -> impl Strategy<Value = Value> {
 
 fn any_item() -> impl Strategy<Value = Item> {
     let name = prop::sample::select(vec!["kernel", "kubelet", "cgroup", "sysctls", "time", "swap", "system", "x"]);
-    let key = prop::sample::select(vec!["kernel", "version", "config", "controllers", "offset_seconds", "total_mb", "name"]);
-    let detail = prop_oneof![
-        "\\PC{0,8}".prop_map(Detail::Text),
-        any_json().prop_map(|value| Detail::Json(value.to_string())),
-    ];
+    let key =
+        prop::sample::select(vec!["kernel", "version", "config", "controllers", "offset_seconds", "total_mb", "name"]);
+    let detail =
+        prop_oneof!["\\PC{0,8}".prop_map(Detail::Text), any_json().prop_map(|value| Detail::Json(value.to_string())),];
     (0..3_u32, name, any::<bool>(), prop::collection::vec((key.prop_map(str::to_owned), detail), 0..4)).prop_map(
         |(depth, name, file, details)| {
             let item = Item { details, ..Item::new(depth, name) };

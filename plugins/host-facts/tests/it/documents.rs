@@ -43,7 +43,10 @@ fn certificates_are_judged_by_the_machines_own_clock() {
     let judge = |until: &str, why: &str| judged(&certificate(json!(until)), &[], "c", why);
     let expired = "it expired 1.0 days before the facts were gathered";
     assert_eq!(judge("2026-11-20T16:56:00Z", "failure"), ("failed".into(), json!(expired)));
-    assert_eq!(judge("2026-12-01T16:56:00Z", "warning"), ("warning".into(), json!("it expires in 10.0 days (within 30)")));
+    assert_eq!(
+        judge("2026-12-01T16:56:00Z", "warning"),
+        ("warning".into(), json!("it expires in 10.0 days (within 30)"))
+    );
     assert_eq!(judge("2027-12-01T16:56:00Z", "warning"), ("passed".into(), Value::Null));
     assert_eq!(judge("some day", "error"), ("unknown".into(), json!("it does not say when it expires")));
     let later = certificate(json!("2026-12-01T16:56:00Z"));
@@ -56,7 +59,10 @@ fn certificates_are_judged_by_the_machines_own_clock() {
 fn disks_and_clocks_are_warned_of() {
     let disk = |fields: Value| [("/plumbline_facts/disks", json!([fields]))];
     let full = disk(json!({"mount": "/var", "used_percent": 91}));
-    assert_eq!(judged(&full, &[], "/var", "warning"), ("warning".into(), json!("91.0 % of its room are used (at least 85)")));
+    assert_eq!(
+        judged(&full, &[], "/var", "warning"),
+        ("warning".into(), json!("91.0 % of its room are used (at least 85)"))
+    );
     assert_eq!(judged(&full, &[("disk-percent", json!(95))], "/var", "warning").0, "passed");
     let inodes = disk(json!({"mount": "/var", "used_percent": 1, "inodes_used_percent": "99"}));
     assert_eq!(judged(&inodes, &[], "/var", "warning").1, "99.0 % of its inodes are used (at least 85)");
