@@ -78,6 +78,11 @@ impl Bed {
         &self.namespace
     }
 
+    /// The image under test.
+    pub(crate) fn image(&self) -> &str {
+        &self.settings.image
+    }
+
     /// A path in the directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)

@@ -11,5 +11,6 @@ mod faults;
 mod image;
 mod nodes;
 mod plugin;
+mod reporter;
 mod run;
 mod settings;
