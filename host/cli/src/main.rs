@@ -64,6 +64,7 @@ fn main() -> ExitCode {
             WorkerCommand::SingleNode(args) => commands::worker::single_node(&args, &cli.global),
             WorkerCommand::Facts(args) => commands::facts::facts(&args),
         },
+        Command::Report(args) => commands::report::report(&args, &cli.global),
         Command::TestPlugin(args) => commands::test_plugin::test_plugin(&args),
     };
     result.unwrap_or_else(|error| name.error(error.report()))

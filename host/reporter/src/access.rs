@@ -128,10 +128,9 @@ fn request(what: &str, verb: Verb<'_>, path: &str) -> Result<Request<Body>, Refu
         Verb::Create(object) => {
             (Request::post(path).header(CONTENT_TYPE, "application/json"), object.to_string().into_bytes())
         }
-        Verb::Merge(patch) => (
-            Request::patch(path).header(CONTENT_TYPE, "application/merge-patch+json"),
-            patch.to_string().into_bytes(),
-        ),
+        Verb::Merge(patch) => {
+            (Request::patch(path).header(CONTENT_TYPE, "application/merge-patch+json"), patch.to_string().into_bytes())
+        }
     };
     request.body(Body::from(body)).map_err(|error| Refusal::of(ClusterError::new(what, error.to_string())))
 }

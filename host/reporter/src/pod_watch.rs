@@ -126,14 +126,18 @@ impl Follower {
     }
 
     async fn watch(&mut self, access: &Access, version: &str) -> Result<bool, Unheard> {
-        let params = WatchParams::default().fields(&format!("metadata.name={}", self.subject.pod)).timeout(WATCH_SECONDS);
+        let params =
+            WatchParams::default().fields(&format!("metadata.name={}", self.subject.pod)).timeout(WATCH_SECONDS);
         let Ok(request) = kube::core::Request::new(self.subject.pods()).watch(&params, version) else {
             return Ok(false);
         };
         let stream = match access.watch(request).await {
             Ok(stream) => stream,
             Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 405) => {
-                tracing::debug!("pods may not be watched here, so the pod is looked at again and again: {}", status.message);
+                tracing::debug!(
+                    "pods may not be watched here, so the pod is looked at again and again: {}",
+                    status.message
+                );
                 self.may_watch = false;
                 return Ok(false);
             }
@@ -151,7 +155,9 @@ impl Follower {
                 () = &mut limit => return Ok(true),
             };
             match event {
-                Ok(Some(WatchEvent::Added(pod) | WatchEvent::Modified(pod))) => self.tell(self.subject.news(&pod)).await?,
+                Ok(Some(WatchEvent::Added(pod) | WatchEvent::Modified(pod))) => {
+                    self.tell(self.subject.news(&pod)).await?
+                }
                 Ok(Some(WatchEvent::Deleted(pod))) => {
                     self.tell(self.subject.news(&pod)).await?;
                     self.send(PodNews::Gone).await?;

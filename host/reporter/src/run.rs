@@ -26,6 +26,10 @@ pub type Processor = dyn Fn(&Path, &[u8]) -> Result<AdapterResult, String> + Sen
 const LOOK: Duration = Duration::from_secs(10);
 /// The least time between looks at a file that changes all the time.
 const BREATH: Duration = Duration::from_millis(100);
+/// How long a reporter that is told to end tries to write what stands beside the condition.
+const BESIDE: Duration = Duration::from_secs(2);
+/// A time beyond every wait.
+const BEYOND: Duration = Duration::from_secs(365 * 24 * 3600);
 /// News of the pod on their way.
 const QUEUE: usize = 16;
 
@@ -82,35 +86,58 @@ pub async fn run(
     terminate: impl Future<Output = ()>,
 ) -> Result<Reported, ClusterError> {
     let mut terminate = pin!(terminate);
-    let (outcome, owner, terminated) = watched(config, &access, processor, pace, terminate.as_mut()).await;
+    let (outcome, owner, mut terminated) = watched(config, &access, processor, pace, terminate.as_mut()).await;
     let words = if outcome.success { "success" } else { "failure" };
     tracing::info!("{words}: {}: {}", outcome.reason, outcome.message);
+
     let patience = if terminated { pace.last_patience } else { pace.patience };
-    let report = async {
-        let written = write::condition(&access, config, &outcome, owner.as_deref(), patience).await?;
-        tracing::info!(
-            "condition `{}` of job `{}` is {}",
-            config.condition_type,
-            config.job,
-            if written.unchanged { "as it should be" } else { "written" }
-        );
-        write::beside(&access, config, &outcome, &written).await;
-        Ok(Reported { unchanged: written.unchanged, outcome: outcome.clone() })
-    };
-    let mut report = pin!(report);
-    tokio::select! {
-        biased;
-        reported = &mut report => reported,
-        () = &mut terminate, if !terminated => {
-            tracing::info!("told to end while the condition is being written");
-            match timeout(pace.last_patience, report).await {
-                Ok(reported) => reported,
-                Err(_) => Err(ClusterError::new(
-                    format!("write condition `{}` of job `{}`", config.condition_type, config.job),
-                    format!("told to end, and {} s were not enough; the log tells what was tried", pace.last_patience.as_secs()),
-                )),
+    let mut write = pin!(write::condition(&access, config, &outcome, owner.as_deref(), patience));
+    let written = if terminated {
+        last_try(config, pace, write).await
+    } else {
+        tokio::select! {
+            biased;
+            written = &mut write => written,
+            () = &mut terminate => {
+                tracing::info!("told to end while the condition is being written");
+                terminated = true;
+                last_try(config, pace, write).await
             }
         }
+    }?;
+    let state = if written.unchanged { "as it should be" } else { "written" };
+    tracing::info!("condition `{}` of job `{}` is {state}", config.condition_type, config.job);
+
+    let beside = write::beside(&access, config, &outcome, &written);
+    // What stands beside the condition is not worth being killed for.
+    let enough = async {
+        if !terminated {
+            terminate.await;
+        }
+        sleep(BESIDE).await;
+    };
+    tokio::select! {
+        () = beside => {}
+        () = enough => tracing::warn!("told to end: details or the event may be missing, the condition is written"),
+    }
+    Ok(Reported { unchanged: written.unchanged, outcome: outcome.clone() })
+}
+
+/// Goes on writing for as long as a reporter has that is told to end.
+async fn last_try<T>(
+    config: &Config,
+    pace: Pace,
+    write: impl Future<Output = Result<T, ClusterError>>,
+) -> Result<T, ClusterError> {
+    match timeout(pace.last_patience, write).await {
+        Ok(written) => written,
+        Err(_) => Err(ClusterError::new(
+            format!("write condition `{}` of job `{}`", config.condition_type, config.job),
+            format!(
+                "told to end, and {} s were not enough; the log tells what was tried",
+                pace.last_patience.as_secs()
+            ),
+        )),
     }
 }
 
@@ -139,9 +166,9 @@ async fn watched(
     let mut terminated = false;
     let mut followed = true;
     let mut heard = Heard::default();
+    let mut looked = Instant::now();
     let mut next = machine.on(begin.elapsed(), Event::File(file.look().await));
     let outcome = loop {
-        let poll = Instant::now() + config.poll_interval;
         next = match next {
             Next::Done(outcome) => break outcome,
             Next::Process => {
@@ -149,15 +176,22 @@ async fn watched(
                 machine.on(begin.elapsed(), Event::Processed(result))
             }
             Next::Confirm { pod } => {
-                if pod && let Ok(Ok((seen, _))) = timeout(pace.last_look, subject.ask(access)).await {
+                if pod && let Ok(asked) = timeout(pace.last_look, subject.ask(access)).await {
+                    let seen = match asked {
+                        Ok((seen, _)) => seen,
+                        Err(error) if error.is_not_found() && machine.pod().is_some() => PodNews::Gone,
+                        Err(error) => PodNews::Unknown(error.cause),
+                    };
                     machine.on(begin.elapsed(), Event::Pod(seen));
                 }
                 let look = file.look().await;
                 machine.on(begin.elapsed(), Event::File(look))
             }
             Next::Wait(until) => {
-                // A time that no clock reaches is as good as the next poll.
-                let until = begin.checked_add(until).unwrap_or(poll).min(poll);
+                // Times that no clock reaches are as good as none.
+                let far = Instant::now() + BEYOND;
+                let poll = looked.checked_add(config.poll_interval).unwrap_or(far);
+                let until = begin.checked_add(until).unwrap_or(far).min(poll);
                 tokio::select! {
                     biased;
                     () = &mut terminate, if !terminated => {
@@ -182,6 +216,7 @@ async fn watched(
                             sleep(BREATH).await;
                         }
                         files.rearm();
+                        looked = Instant::now();
                         let look = file.look().await;
                         machine.on(begin.elapsed(), Event::File(look))
                     }

@@ -10,6 +10,7 @@ mod logs;
 mod minutes;
 mod plugin;
 mod query;
+mod report;
 mod results;
 mod retrieve;
 mod run;
@@ -29,11 +30,12 @@ pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use query::QueryArgs;
+pub(crate) use report::ReportArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
 pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
 pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
-pub(crate) use test_plugin::{Ending, ResultFormat, TestPluginArgs};
+pub(crate) use test_plugin::{AdapterResult, Ending, ResultFormat, TestPluginArgs};
 pub(crate) use time::Time;
 pub(crate) use worker::{DoneArgs, FactsArgs, RoleArgs, SleepArgs, WorkerArgs, WorkerCommand};
 
@@ -153,6 +155,8 @@ pub(crate) enum Command {
     /// Run beside a plugin: wait for its results and send them home
     #[command(hide = true)]
     Worker(WorkerArgs),
+    /// Run beside a container of a Job, and report its result as a condition of the Job's status
+    Report(ReportArgs),
     /// Be a plugin that does what it is told: for tests, and for trying things out
     #[command(hide = true)]
     TestPlugin(TestPluginArgs),

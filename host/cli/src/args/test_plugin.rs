@@ -52,6 +52,12 @@ pub(crate) struct TestPluginArgs {
     /// Where worker and plugin meet
     #[arg(long, env = "SONOBUOY_RESULTS_DIR", default_value = names::RESULTS_DIR, value_name = "DIR")]
     pub(crate) results_dir: PathBuf,
+    /// Write a result for `plumbline report` in place of those for a worker
+    #[arg(long, value_enum, value_name = "WHAT", conflicts_with_all = ["archive", "file", "bytes"])]
+    pub(crate) adapter_result: Option<AdapterResult>,
+    /// Where `plumbline report` looks for it
+    #[arg(long, env = "RESULTS_PATH", default_value = "/results/adapter-result.json", value_name = "FILE")]
+    pub(crate) results_path: PathBuf,
     /// The worker's port for progress updates
     #[arg(long, env = "SONOBUOY_PROGRESS_PORT", default_value_t = 8099, value_name = "PORT")]
     pub(crate) progress_port: u16,
@@ -72,6 +78,19 @@ pub(crate) enum Ending {
     None,
     /// It takes memory until it is killed, or 2 GiB are taken
     Oom,
+}
+
+/// What a test plugin writes for `plumbline report`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AdapterResult {
+    /// A result that says `success`
+    Success,
+    /// A result that says `failure`, with details
+    Failure,
+    /// A file that is no result
+    Invalid,
+    /// The beginning of a result
+    Half,
 }
 
 /// What a test plugin writes.

@@ -17,6 +17,8 @@ pub(crate) mod piece;
 pub(crate) mod process;
 pub(crate) mod query;
 mod remote;
+pub(crate) mod report;
+mod report_format;
 pub(crate) mod results;
 pub(crate) mod retrieve;
 pub(crate) mod run;

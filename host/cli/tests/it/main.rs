@@ -15,6 +15,7 @@ mod in_cluster;
 mod outcome;
 mod plugins;
 mod process;
+mod report;
 mod reprocess;
 mod results;
 mod run_in_cluster;

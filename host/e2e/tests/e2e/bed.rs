@@ -103,6 +103,11 @@ impl Bed {
         Api::all(self.client.clone())
     }
 
+    /// The image under test.
+    pub(crate) fn image(&self) -> &str {
+        &self.settings.image
+    }
+
     /// A path in the directory.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)

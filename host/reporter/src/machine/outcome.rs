@@ -87,9 +87,10 @@ impl Outcome {
             Fate::NodeShutdown { why } => {
                 (reasons::NODE_SHUTDOWN, with("Node was shut down before the adapter produced results", why))
             }
-            Fate::InitFailed { container, exit } => {
-                (reasons::INIT_FAILED, format!("Adapter was not started: init container `{container}` {}", exited(exit)))
-            }
+            Fate::InitFailed { container, exit } => (
+                reasons::INIT_FAILED,
+                format!("Adapter was not started: init container `{container}` {}", exited(exit)),
+            ),
             Fate::Deleted => (reasons::DELETED, "Pod was deleted before the adapter produced results".to_owned()),
             Fate::Failed { why } => {
                 (reasons::POD_FAILED, format!("Pod failed before the adapter produced results: {why}"))

@@ -61,9 +61,8 @@ fn by_status(pod: &Value) -> Option<Fate> {
 
 /// What whoever disrupts a pod writes into its conditions (`DisruptionTarget`, Kubernetes 1.26).
 fn by_condition(pod: &Value) -> Option<Fate> {
-    let is_it = |condition: &&Value| {
-        text(condition, "/type") == "DisruptionTarget" && text(condition, "/status") == "True"
-    };
+    let is_it =
+        |condition: &&Value| text(condition, "/type") == "DisruptionTarget" && text(condition, "/status") == "True";
     let condition = list(pod, "/status/conditions").iter().find(is_it)?;
     let why = told(condition, "/message");
     match text(condition, "/reason") {

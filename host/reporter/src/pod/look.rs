@@ -45,9 +45,7 @@ impl PodLook {
     /// Nothing in this pod will produce a result any more.
     #[must_use]
     pub fn is_final(&self) -> bool {
-        self.over
-            || matches!(self.state, AdapterState::Ended(_))
-            || matches!(self.fate, Some(Fate::InitFailed { .. }))
+        self.over || matches!(self.state, AdapterState::Ended(_)) || matches!(self.fate, Some(Fate::InitFailed { .. }))
     }
 }
 

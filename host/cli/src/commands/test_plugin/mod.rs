@@ -1,5 +1,6 @@
 //! `plumbline test-plugin`: a plugin that does what it is told.
 
+mod adapter;
 mod deliver;
 mod memory;
 mod progress;

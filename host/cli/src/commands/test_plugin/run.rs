@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{deliver, memory, progress};
+use super::{adapter, deliver, memory, progress};
 use crate::args::{Ending, TestPluginArgs};
 use crate::error::CliError;
 use crate::ui::say;
@@ -72,6 +72,11 @@ async fn perform(args: &TestPluginArgs) -> Result<Done, CliError> {
         }
     }
     let owned = args.clone();
+    if let Some(what) = args.adapter_result {
+        blocking(move || adapter::result(what, &owned.results_path)).await?;
+        say(&format!("test-plugin: `{}` is written", args.results_path.display()));
+        return Ok(Done::Written);
+    }
     let sent = blocking(move || {
         let sent = deliver::results(&owned)?;
         if !owned.no_done {

@@ -1,0 +1,82 @@
+//! `plumbline report`
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use plumbline_reporter::{Access, Config, LogLevel, Pace, Processor, run};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{remote, report_format};
+use crate::args::{Global, Level, ReportArgs};
+use crate::error::CliError;
+use crate::logging;
+
+/// Waits beside an adapter, and reports what comes of it.
+pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, CliError> {
+    let env: BTreeMap<String, String> = std::env::vars_os()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+        .collect();
+    let config = Config::from_env(&env).map_err(|error| {
+        CliError::usage("the reporter's configuration cannot be used")
+            .because(&error)
+            .hint("the variables are listed by `plumbline report --help`")
+    })?;
+    // An option that somebody typed wins over the variable.
+    let level = if global.level == Level::Warn { level(config.log_level) } else { global.level };
+    logging::init(&Global { level, ..global.clone() });
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
+    let processor: Option<Arc<Processor>> = match &config.result_format {
+        Some(format) => Some(report_format::processor(format, &args.limits)?),
+        None => None,
+    };
+    // One thread beside every adapter; what blocks has others.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::system("the reporter cannot be started").because(&error))?;
+    let reported = runtime.block_on(Box::pin(async {
+        let terminate = told_to_end()?;
+        tracing::info!(
+            "waiting up to {} s for `{}`, for condition `{}` of job `{}` in namespace `{}`",
+            config.max_wait.as_secs(),
+            config.results_path.display(),
+            config.condition_type,
+            config.job,
+            config.namespace
+        );
+        let access = Access::connect(args.connect_options()).await.map_err(|error| remote::explain(&error))?;
+        run(&config, Arc::new(access), processor, Pace::default(), terminate)
+            .await
+            .map_err(|error| remote::explain(&error))
+    }));
+    // A look at a volume that hangs need not be waited for.
+    runtime.shutdown_background();
+    // A failed adapter is a result like another: what had to be done was done.
+    reported.map(|_| ExitCode::SUCCESS)
+}
+
+/// Completes with SIGTERM or SIGINT. From now on, they do not end this process by themselves.
+fn told_to_end() -> Result<impl Future<Output = ()>, CliError> {
+    let catch = |kind| signal(kind).map_err(|error| CliError::system("signals cannot be caught").because(&error));
+    let (mut terminate, mut interrupt) = (catch(SignalKind::terminate())?, catch(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+fn level(level: LogLevel) -> Level {
+    match level {
+        LogLevel::Error => Level::Error,
+        LogLevel::Warn => Level::Warn,
+        LogLevel::Info => Level::Info,
+        LogLevel::Debug => Level::Debug,
+        LogLevel::Trace => Level::Trace,
+    }
+}

@@ -1,0 +1,156 @@
+//! Results of other formats for the reporter: one file through a post-processor, and what its tree says in one sentence.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use plumbline_aggregator::{Failure, Outcome, PlannedPlugin, Source, TREE_FILE, post_process, prepare};
+use plumbline_core::GLOBAL;
+use plumbline_core::Verdict;
+use plumbline_core::definition::Definition;
+use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use plumbline_reporter::{AdapterResult, Processor};
+use serde_json::json;
+
+use crate::args::LimitsArg;
+use crate::error::CliError;
+use crate::limits::Limits;
+use crate::stock;
+
+/// How the plugin is called that a module is told of.
+const NAME: &str = "adapter";
+/// Failed items that a message names: the rest is counted.
+const NAMED: usize = 5;
+
+/// What reads files of `format`: the name of a stock format, or the path of a module.
+pub(crate) fn processor(format: &str, limits: &LimitsArg) -> Result<Arc<Processor>, CliError> {
+    let limits = Limits::load(limits)?;
+    let modules = stock::modules(&limits)?;
+    let wrong = |error: &dyn std::error::Error| CliError::usage("RESULT_FORMAT cannot be used").because(error);
+    let path = Path::new(format);
+    let is_path = path.is_absolute();
+    let definition = json!({
+        // One file is all there is: whatever it is called, the module sees it.
+        "sonobuoy-config": {"plugin-name": NAME, "driver": "Job", "result-files": ["**"],
+            "result-format": if is_path { "raw" } else { format }},
+        "spec": {},
+    });
+    let parsed = Definition::from_json(definition).map_err(|error| wrong(&error))?;
+    let source = Source { definition: Arc::new(parsed.definition), bundle: None };
+    let mut plugin = prepare(&modules, &limits.modules, source).map_err(|error| wrong(&error))?;
+    if is_path {
+        plugin.post_processor = modules.post_processor_in(path).map_err(|error| wrong(&error))?;
+    }
+    if let Some(warning) = &plugin.post_processor.warning {
+        // Read as another format, everything would be well.
+        return Err(CliError::usage(format!("RESULT_FORMAT cannot be used: {warning}"))
+            .hint("`plumbline plugin list` names the formats; the absolute path of a module works, too"));
+    }
+    let format = format.to_owned();
+    Ok(Arc::new(move |name: &Path, bytes: &[u8]| process(&plugin, &format, name, bytes)))
+}
+
+fn process(plugin: &PlannedPlugin, format: &str, name: &Path, bytes: &[u8]) -> Result<AdapterResult, String> {
+    let scratch = tempfile::tempdir().map_err(|error| {
+        format!("a directory for temporary files cannot be made (a pod without one needs a volume at /tmp): {error}")
+    })?;
+    let failed = |error: &dyn std::error::Error| error.to_string();
+    let results = scratch.path().join("plugin/results/global");
+    fs::create_dir_all(&results).map_err(|error| failed(&error))?;
+    fs::write(results.join(name), bytes).map_err(|error| failed(&error))?;
+    let tree = scratch.path().join(TREE_FILE);
+    let (dir, module) = (scratch.path().join("plugin"), &plugin.post_processor.module);
+    let outcome =
+        post_process(&plugin.subject(), &dir, module, scratch.path(), &tree).map_err(|error| failed(&error))?;
+    summary(&outcome, format)
+}
+
+/// The verdict as a result.
+fn summary(outcome: &Outcome, format: &str) -> Result<AdapterResult, String> {
+    let entry = PluginStatus {
+        plugin: NAME.to_owned(),
+        node: GLOBAL.to_owned(),
+        status: EntryStatus::Complete,
+        result_status: Some(outcome.total.status.clone()),
+        result_counts: Some(outcome.total.counts.clone()),
+        ..PluginStatus::default()
+    };
+    let status = RunStatus { plugins: Some(vec![entry]), status: RunPhase::Complete, ..RunStatus::default() };
+    let (success, reason) = match Verdict::from_run(&status) {
+        Verdict::Passed => (true, "ChecksPassed"),
+        Verdict::Failed => (false, "ChecksFailed"),
+        Verdict::Incomplete => (false, "ChecksIncomplete"),
+        _ => return Err(format!("nothing in it can be judged as format `{format}`{}", why(&outcome.failures))),
+    };
+    let message = format!("{}{}", counted(&outcome.total.counts), why(&outcome.failures));
+    let failures: Vec<_> = outcome.failures.iter().map(|one| json!({"name": one.name, "reason": one.reason})).collect();
+    let details = json!({"format": format, "counts": outcome.total.counts, "failures": failures}).to_string();
+    Ok(AdapterResult::new(success, reason, &message, Some(details.into())))
+}
+
+/// `3 passed, 1 failed`: what failed last, so that names can follow it.
+fn counted(counts: &BTreeMap<String, u64>) -> String {
+    let failed = |status: &str| status == "failed";
+    let (last, first): (Vec<_>, Vec<_>) = counts.iter().filter(|(_, count)| **count > 0).partition(|(s, _)| failed(s));
+    let words: Vec<String> = first.into_iter().chain(last).map(|(status, count)| format!("{count} {status}")).collect();
+    words.join(", ")
+}
+
+/// `: first, second and 3 more`
+fn why(failures: &[Failure]) -> String {
+    if failures.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = failures
+        .iter()
+        .take(NAMED)
+        .map(|one| match &one.reason {
+            Some(reason) => format!("{} ({reason})", one.name),
+            None => one.name.clone(),
+        })
+        .collect();
+    let more = failures.len().saturating_sub(NAMED);
+    let more = if more > 0 { " and more".to_owned() } else { String::new() };
+    format!(": {}{more}", names.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(format: &str, name: &str, bytes: &str) -> Result<AdapterResult, String> {
+        let processor = processor(format, &LimitsArg::default()).unwrap();
+        processor(Path::new(name), bytes.as_bytes())
+    }
+
+    #[test]
+    fn a_junit_report_becomes_success_or_failure_with_its_counts() {
+        let report = |second: &str| {
+            format!(
+                "<testsuites><testsuite name='s'><testcase name='a'/><testcase name='b'>{second}</testcase></testsuite></testsuites>"
+            )
+        };
+        let good = read("junit", "adapter-result.json", &report("")).unwrap();
+        assert_eq!((good.success, good.reason.as_str(), good.message.as_str()), (true, "ChecksPassed", "2 passed"));
+        let bad = read("junit", "report.xml", &report("<failure message='broken'/>")).unwrap();
+        assert!(!bad.success);
+        assert_eq!(bad.reason, "ChecksFailed");
+        assert!(bad.message.starts_with("1 passed, 1 failed: b"), "{}", bad.message);
+        assert!(bad.details.unwrap().contains(r#""failed":1"#));
+    }
+
+    #[test]
+    fn rubbish_is_never_a_success() {
+        for text in ["", "<testsuites/>", "not xml at all", "<testsuites><testsuite>"] {
+            assert!(!read("junit", "r.xml", text).is_ok_and(|result| result.success), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_format_that_nobody_knows_is_no_fallback() {
+        for format in ["jnuit", "/no/such/module.wasm", "../x"] {
+            assert!(processor(format, &LimitsArg::default()).is_err(), "{format}");
+        }
+    }
+}

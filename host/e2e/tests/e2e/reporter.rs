@@ -1,0 +1,178 @@
+//! The Job status reporter: `deploy/job-reporter` as it is, with an adapter that does what it is told.
+
+use std::fs;
+use std::path::Path;
+
+use k8s_openapi::api::batch::v1::{Job, JobCondition};
+use k8s_openapi::api::core::v1::{Event, Pod, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+use k8s_openapi::{NamespaceResourceScope, serde::Serialize, serde::de::DeserializeOwned};
+use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::runtime::wait::await_condition;
+use serde_json::{Value, json};
+
+use crate::bed::{Bed, phase};
+
+/// The documents of a file that is applied as it is.
+fn documents(bed: &Bed, name: &str) -> Vec<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/job-reporter").join(name);
+    let text = fs::read_to_string(path).unwrap();
+    let text = text.replace("<namespace>", bed.namespace()).replace("<status-reporter-image>", bed.image());
+    let read = |document: &str| serde_saphyr::from_str::<Value>(document).unwrap();
+    text.split("\n---\n").map(read).filter(|document| !document.is_null()).collect()
+}
+
+fn create<K>(bed: &Bed, object: Value)
+where
+    K: kube::Resource<Scope = NamespaceResourceScope, DynamicType = ()> + DeserializeOwned + Serialize + Clone,
+    K: std::fmt::Debug,
+{
+    let object: K = serde_json::from_value(object).unwrap();
+    bed.ask(bed.api::<K>().create(&PostParams::default(), &object));
+}
+
+fn apply(bed: &Bed, file: &str) {
+    for object in documents(bed, file) {
+        match object["kind"].as_str() {
+            Some("ServiceAccount") => create::<ServiceAccount>(bed, object),
+            Some("Role") => create::<Role>(bed, object),
+            Some("RoleBinding") => create::<RoleBinding>(bed, object),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Starts the Job of `job.yaml`: only name, adapter and some variables are others.
+fn start(bed: &Bed, name: &str, adapter: &[&str], variables: &[(&str, &str)]) {
+    let mut job = documents(bed, "job.yaml").remove(0);
+    job["metadata"]["name"] = json!(name);
+    let containers = &mut job["spec"]["template"]["spec"]["containers"];
+    containers[0]["image"] = json!(bed.image());
+    containers[0]["command"] = json!(["/plumbline", "test-plugin", "--results-dir=/results"]);
+    containers[0]["args"] = json!(adapter);
+    if adapter.contains(&"--outcome=oom") {
+        containers[0]["resources"] = json!({"limits": {"memory": "64Mi"}});
+    }
+    let env = containers[1]["env"].as_array_mut().unwrap();
+    for (name, value) in [&[("JOB_NAME", name), ("LOG_LEVEL", "debug")], variables].concat() {
+        env.retain(|variable| variable["name"] != name);
+        env.push(json!({"name": name, "value": value}));
+    }
+    create::<Job>(bed, job);
+}
+
+fn available(job: &Job) -> Option<JobCondition> {
+    let conditions = job.status.as_ref()?.conditions.clone()?;
+    conditions.into_iter().find(|condition| condition.type_ == "Available")
+}
+
+/// Waits for the condition: status, reason, message.
+#[track_caller]
+fn condition(bed: &Bed, name: &str) -> (String, String, String) {
+    let there = |job: Option<&Job>| job.is_some_and(|job| available(job).is_some());
+    let job = bed.ask(await_condition(bed.api::<Job>(), name, there)).unwrap();
+    let condition = available(&job).unwrap();
+    assert!(condition.last_transition_time.is_some() && condition.last_probe_time.is_some(), "{condition:?}");
+    (condition.status, condition.reason.unwrap(), condition.message.unwrap())
+}
+
+fn pods(bed: &Bed, job: &str) -> Vec<Pod> {
+    bed.ask(bed.api::<Pod>().list(&ListParams::default().labels(&format!("job-name={job}")))).items
+}
+
+#[test]
+fn six_ways_to_end_become_six_conditions() {
+    let Some(bed) = Bed::new("reporter") else { return };
+    bed.create_namespace();
+    apply(&bed, "rbac.yaml");
+    let short: &[(&str, &str)] = &[("MAX_WAIT_TIME_SECONDS", "8")];
+    let ways: [(&str, &[&str], &[(&str, &str)], (&str, &str, &str)); 6] = [
+        (
+            "success",
+            &["--adapter-result=success", "--after=1s"],
+            &[],
+            ("True", "ToldToSucceed", "test-plugin was told to succeed"),
+        ),
+        ("failure", &["--adapter-result=failure"], &[], ("False", "ToldToFail", "test-plugin was told to fail")),
+        (
+            "timeout",
+            &["--outcome=hang"],
+            short,
+            ("False", "AdapterTimeout", "Adapter did not produce results within 8s"),
+        ),
+        (
+            "crash",
+            &["--outcome=crash", "--exit=3"],
+            &[],
+            ("False", "AdapterExitedWithError", "Adapter container exited with code 3: Error"),
+        ),
+        (
+            "oom",
+            &["--outcome=oom"],
+            &[],
+            ("False", "AdapterOOMKilled", "Adapter container was killed due to out of memory (OOMKilled)"),
+        ),
+        (
+            "invalid",
+            &["--adapter-result=invalid", "--stay"],
+            &[],
+            (
+                "False",
+                "InvalidResultFormat",
+                "Failed to parse adapter result: status: must be either 'success' or 'failure'",
+            ),
+        ),
+    ];
+    for (name, adapter, variables, _) in &ways {
+        start(&bed, name, adapter, variables);
+    }
+    for (name, _, _, (status, reason, message)) in ways {
+        assert_eq!(condition(&bed, name), (status.to_owned(), reason.to_owned(), message.to_owned()), "{name}");
+    }
+    // Reported is reported: a Job whose adapter ended well is complete, whatever the result says.
+    for name in ["success", "failure"] {
+        let pod = pods(&bed, name).remove(0).metadata.name.unwrap();
+        let pod = bed.wait_for_pod(&pod, |pod| ["Succeeded", "Failed"].contains(&phase(pod)));
+        assert_eq!(phase(&pod), "Succeeded", "{name}");
+    }
+}
+
+#[test]
+fn a_pod_that_is_deleted_is_reported_on_its_way_out() {
+    let Some(bed) = Bed::new("reporter-deleted") else { return };
+    bed.create_namespace();
+    apply(&bed, "rbac.yaml");
+    start(&bed, "deleted", &["--outcome=hang"], &[]);
+    let some = |job: Option<&Job>| job.is_some_and(|job| job.status.as_ref().is_some_and(|s| s.active == Some(1)));
+    bed.ask(await_condition(bed.api::<Job>(), "deleted", some));
+    let name = pods(&bed, "deleted").remove(0).metadata.name.unwrap();
+    let both = |pod: &Pod| {
+        let status = pod.status.as_ref().and_then(|status| status.container_statuses.clone()).unwrap_or_default();
+        status.len() == 2 && status.iter().all(|one| one.state.as_ref().is_some_and(|state| state.running.is_some()))
+    };
+    bed.wait_for_pod(&name, both);
+    bed.ask(bed.api::<Pod>().delete(&name, &DeleteParams::default()));
+    let (status, reason, message) = condition(&bed, "deleted");
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "PodDeleted"), "{message}");
+}
+
+#[test]
+fn with_more_permissions_there_are_details_and_an_event() {
+    let Some(bed) = Bed::new("reporter-more") else { return };
+    bed.create_namespace();
+    apply(&bed, "rbac.yaml");
+    apply(&bed, "rbac-optional.yaml");
+    start(&bed, "more", &["--adapter-result=failure"], &[("DETAILS_TO", "annotation")]);
+    assert_eq!(condition(&bed, "more").1, "ToldToFail");
+    // It is in the same write as the condition, for which no permission on Jobs themselves is needed.
+    let job = bed.ask(bed.api::<Job>().get("more"));
+    let annotations = job.metadata.annotations.unwrap_or_default();
+    assert_eq!(annotations["plumbline.dev/adapter-details"], r#"{"checks_run": 5}"#);
+    let about = "involvedObject.kind=Job,involvedObject.name=more,reason=ToldToFail";
+    // After the condition, a moment later: the pod has ended when it is there.
+    let pod = pods(&bed, "more").remove(0).metadata.name.unwrap();
+    bed.wait_for_pod(&pod, |pod| phase(pod) == "Succeeded");
+    let events = bed.ask(bed.api::<Event>().list(&ListParams::default().fields(about))).items;
+    assert_eq!(events.len(), 1);
+    assert_eq!(events[0].type_.as_deref(), Some("Warning"));
+}
