@@ -42,7 +42,9 @@ async fn a_module_that_breaks_a_limit_costs_its_own_plugin_only() {
     assert_eq!(finished.verdict, Verdict::Incomplete);
 
     let failure = |plugin: &str| -> (Item, Item) {
-        let tree = archive.tree(plugin);
+        let mut tree = archive.tree(plugin);
+        // The guest summarises as badly as it reads: that is another test's business.
+        tree.items.retain(|item| item.meta.get("type").is_none_or(|kind| kind != "summary"));
         let last = tree.items.last().unwrap().clone();
         assert_eq!((&last.status, &last.meta["error"]), (&Status::Unknown, &last.name), "{plugin}");
         assert_eq!(tree.status, Status::Unknown, "{plugin}");

@@ -9,7 +9,7 @@ use plumbline_aggregator::{LimitPolicy, Outcome, Source, TREE_FILE, post_process
 use plumbline_core::{Item, Status, Verdict};
 use serde_json::{Value, json};
 
-use crate::harness::{Archive, Bed, modules, send, source, with_bundle};
+use crate::harness::{Bed, file, modules, send, source, with_bundle};
 use crate::modules_fail::bundle;
 
 /// A machine's facts.
@@ -40,7 +40,9 @@ fn processed(source: Source, dir: &Path) -> (Item, Outcome) {
     let outcome = post_process(&planned.subject(), dir, &planned.post_processor.module, dir, &tree).unwrap();
     let tree: Item = serde_saphyr::from_str(&fs::read_to_string(tree).unwrap()).unwrap();
     assert_eq!(outcome.total.status, tree.status);
-    assert_eq!(outcome.total.counts, plumbline_core::rollup::counts(&tree));
+    if !tree.items.is_empty() {
+        assert_eq!(outcome.total.counts, plumbline_core::rollup::counts(&tree));
+    }
     (tree, outcome)
 }
 
@@ -162,9 +164,7 @@ async fn in_a_run_a_summary_is_no_node() {
     let launch = live.launch().await;
     for (node, kernel) in [("n1", "a"), ("n2", "a"), ("n3", "b")] {
         let document = facts(node, kernel).to_string();
-        send(&launch.access, &format!("facts/{node}"), &crate::harness::file("host-facts.json", &document))
-            .await
-            .unwrap();
+        send(&launch.access, &format!("facts/{node}"), &file("host-facts.json", document)).await.unwrap();
     }
     let finished = live.finished().await;
     assert_eq!(finished.verdict, Verdict::Passed, "a warning is seen, and fails nothing");
