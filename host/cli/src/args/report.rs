@@ -9,21 +9,25 @@ use super::LimitsArg;
 /// The variables, for `--help`.
 const VARIABLES: &str = "\
 Environment:
-  JOB_NAME                The Job whose status is written; required
-  JOB_NAMESPACE           Its namespace; required
-  POD_NAME                The pod that the adapter runs in; required
-  RESULTS_PATH            The result file, absolute [default: /results/adapter-result.json]
-  POLL_INTERVAL_SECONDS   Seconds between looks at the file [default: 2]
-  MAX_WAIT_TIME_SECONDS   Seconds until there must be a result [default: 300]
-  CONDITION_TYPE          The type of the condition [default: Available]
-  LOG_LEVEL               trace, debug, info, warn or error [default: info]
-  ADAPTER_CONTAINER_NAME  The adapter's container [default: the first that is not the reporter]
-  REPORTER_CONTAINER_NAME The reporter's own container [default: found by what it is]
-  DETAILS_TO              Where details of the result are kept: none, annotation, configmap or event [default: none]
-  RESULT_FORMAT           Format of the file: json, junit, gojson, manual, ..., or the path of a module [default: json]
-  RESULT_SETTLE_SECONDS   Seconds without a change before a file is judged while the adapter runs [default: 5; 30 with RESULT_FORMAT]
+  JOB_NAME                 The Job whose status is written; required
+  JOB_NAMESPACE            Its namespace; required
+  POD_NAME                 The pod that the adapter runs in; required
+  RESULTS_PATH             The file, absolute [default: /results/adapter-result.json]
+  POLL_INTERVAL_SECONDS    Between looks at the file [default: 2]
+  MAX_WAIT_TIME_SECONDS    Until there must be a result [default: 300]
+  CONDITION_TYPE           The type of the condition [default: Available]
+  LOG_LEVEL                trace, debug, info, warn or error [default: info]
+  ADAPTER_CONTAINER_NAME   The adapter's container [default: the first that is not ours]
+  REPORTER_CONTAINER_NAME  Our container [default: found by what it is]
+  DETAILS_TO               none, annotation, configmap or event [default: none]
+  RESULT_FORMAT            json, junit, gojson, ..., or a module's path [default: json]
+  RESULT_SETTLE_SECONDS    Without a change, until a file is judged while the adapter runs
+                           [default: 5, or 30 with RESULT_FORMAT]
 
-Exit codes: 0 the outcome was reported, whatever it is; 2 a variable is missing or wrong; 4 it could not be reported.";
+Exit codes:
+  0  the outcome was reported, whatever it is
+  2  a variable is missing or wrong
+  4  it could not be reported";
 
 /// Run beside a container of a Job (the adapter): wait for its result or its end, and write it as one condition into the Job's status.
 #[derive(Debug, Clone, clap::Args)]

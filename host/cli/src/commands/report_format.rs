@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use plumbline_aggregator::{Failure, Outcome, PlannedPlugin, Source, TREE_FILE, post_process, prepare};
+use plumbline_aggregator::{Failure, Outcome, PlannedPlugin, Source, Subject, TREE_FILE, post_process, prepare};
 use plumbline_core::GLOBAL;
 use plumbline_core::Verdict;
 use plumbline_core::definition::Definition;
@@ -31,9 +31,7 @@ pub(crate) fn processor(format: &str, limits: &LimitsArg) -> Result<Arc<Processo
     let path = Path::new(format);
     let is_path = path.is_absolute();
     let definition = json!({
-        // One file is all there is: whatever it is called, the module sees it.
-        "sonobuoy-config": {"plugin-name": NAME, "driver": "Job", "result-files": ["**"],
-            "result-format": if is_path { "raw" } else { format }},
+        "sonobuoy-config": {"plugin-name": NAME, "driver": "Job", "result-format": if is_path { "raw" } else { format }},
         "spec": {},
     });
     let parsed = Definition::from_json(definition).map_err(|error| wrong(&error))?;
@@ -61,8 +59,10 @@ fn process(plugin: &PlannedPlugin, format: &str, name: &Path, bytes: &[u8]) -> R
     fs::write(results.join(name), bytes).map_err(|error| failed(&error))?;
     let tree = scratch.path().join(TREE_FILE);
     let (dir, module) = (scratch.path().join("plugin"), &plugin.post_processor.module);
-    let outcome =
-        post_process(&plugin.subject(), &dir, module, scratch.path(), &tree).map_err(|error| failed(&error))?;
+    // One file is all there is: whatever it is called, the module sees it.
+    let names = [name.to_string_lossy().into_owned()];
+    let subject = Subject { result_files: &names, ..plugin.subject() };
+    let outcome = post_process(&subject, &dir, module, scratch.path(), &tree).map_err(|error| failed(&error))?;
     summary(&outcome, format)
 }
 

@@ -49,6 +49,7 @@ fn help() {
         "plugin list",
         "version",
         "completion",
+        "report",
     ] {
         let mut args: Vec<&str> = command.split_ascii_whitespace().collect();
         args.push("--help");
