@@ -33,9 +33,14 @@ impl Pod {
         bed.write("kubeconfig", &double.kubeconfig());
         double.put("namespaces", json!({"metadata": {"name": "checks"}}));
         double.put("nodes", json!({"metadata": {"name": "n1"}}));
+        let container = json!({"name": "kube-sonobuoy", "image": "r/plumbline:1"});
         double.put(
             "pods",
-            json!({"metadata": {"name": "sonobuoy", "namespace": "checks"}, "status": {"phase": "Running"}}),
+            json!({
+                "metadata": {"name": "sonobuoy", "namespace": "checks"},
+                "spec": {"containers": [container]},
+                "status": {"phase": "Running"},
+            }),
         );
         // A port that was free a moment ago.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
