@@ -17,20 +17,30 @@ const FINISHED: &str = "out/.plumbline-finished.json";
 /// A cluster with the aggregator's pod in it, and what the aggregator finds in its container.
 struct Pod {
     bed: Bed,
-    _double: ApiDouble,
+    double: ApiDouble,
     _runtime: Runtime,
 }
 
 impl Pod {
+    /// One whose workers would be sent to port 1, where nobody listens.
     fn new(own: &Value) -> Self {
+        Self::advertising("127.0.0.1:1", own)
+    }
+
+    fn advertising(advertised: &str, own: &Value) -> Self {
         let (runtime, bed) = (Runtime::new().unwrap(), Bed::new());
         let double = runtime.block_on(ApiDouble::start()).unwrap();
         bed.write("kubeconfig", &double.kubeconfig());
         double.put("namespaces", json!({"metadata": {"name": "checks"}}));
         double.put("nodes", json!({"metadata": {"name": "n1"}}));
+        let container = json!({"name": "kube-sonobuoy", "image": "r/plumbline:1"});
         double.put(
             "pods",
-            json!({"metadata": {"name": "sonobuoy", "namespace": "checks"}, "status": {"phase": "Running"}}),
+            json!({
+                "metadata": {"name": "sonobuoy", "namespace": "checks"},
+                "spec": {"containers": [container]},
+                "status": {"phase": "Running"},
+            }),
         );
         // A port that was free a moment ago.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -38,7 +48,7 @@ impl Pod {
             "Namespace": "checks",
             "WorkerImage": "r/plumbline:1",
             "PluginSearchPath": ["plugins.d"],
-            "Server": {"bindaddress": "127.0.0.1", "bindport": port, "advertiseaddress": "127.0.0.1:1"},
+            "Server": {"bindaddress": "127.0.0.1", "bindport": port, "advertiseaddress": advertised},
             "Plumbline": own,
         });
         bed.write("config.json", &config.to_string());
@@ -47,7 +57,7 @@ impl Pod {
             "sonobuoy-config: {driver: Job, plugin-name: smoke, result-format: raw}\nspec: {name: plugin, image: r/i:1}\n",
         );
         fs::create_dir(bed.path("out")).unwrap();
-        Self { bed, _double: double, _runtime: runtime }
+        Self { bed, double, _runtime: runtime }
     }
 
     /// Starts it, and waits until nothing is left to do but to stay.
@@ -75,6 +85,40 @@ fn a_run_that_fails_fast_leaves_an_archive_that_can_be_fetched() {
     assert_eq!((&status["status"], &status["interrupted"]), (&json!("complete"), &json!(true)));
     pod.bed.plumbline(&["results", &pod.bed.archive()]);
     ends_when_told(running);
+}
+
+#[test]
+fn a_worker_is_a_native_sidecar_where_the_server_has_them() {
+    for (version, is_native) in [("v1.20.2", false), ("v1.28.15", false), ("v1.29.0", true), ("v1.34.1+k3s1", true)] {
+        let pod = Pod::advertising("", &json!({}));
+        pod.double.set_version(version);
+        let running = pod.bed.start("aggregator", &ARGS);
+        let made = || {
+            let pods = pod.double.list("pods");
+            pods.into_iter().find(|pod| pod["metadata"]["name"].as_str().unwrap().starts_with("sonobuoy-smoke-job-"))
+        };
+        wait_for("the plugin's pod", || made().is_some());
+        let spec = &made().unwrap()["spec"];
+        let named = |set: &str| {
+            let containers = spec[set].as_array().into_iter().flatten();
+            containers.map(|container| container["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        if is_native {
+            assert_eq!(
+                (named("initContainers"), named("containers")),
+                (vec!["sonobuoy-worker".to_owned()], vec!["plugin".to_owned()]),
+                "{version}"
+            );
+            assert_eq!(spec["initContainers"][0]["restartPolicy"], "Always");
+        } else {
+            assert_eq!(
+                (named("initContainers").len(), named("containers")),
+                (0, vec!["plugin".to_owned(), "sonobuoy-worker".to_owned()]),
+                "{version}"
+            );
+        }
+        drop(running);
+    }
 }
 
 #[test]

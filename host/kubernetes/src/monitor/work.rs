@@ -197,6 +197,13 @@ impl Work {
         self.index.forget(&watched.plugin);
         self.reports.remove(&watched.plugin);
         let capture = self.capture.clone();
+        // Every log of a node that does not answer would hold up the end of the run for as long as its silence is borne.
+        let is_away = |pod: &PodFacts| pod.node.as_deref().is_some_and(|node| self.index.is_away(node));
+        let (away, pods): (Vec<_>, Vec<_>) = pods.into_iter().partition(is_away);
+        for PodFacts { name, node, .. } in away {
+            let node = node.unwrap_or_default();
+            tracing::warn!(pod = %name, "its logs are not in the archive: node `{node}` is not ready");
+        }
         self.beside.spawn(async move {
             let mut logs = JoinSet::new();
             for pod in pods {
@@ -277,7 +284,7 @@ impl Case {
         }
         // At once: whoever cleans up the node next may take the log with it.
         if let Some(pod) = &verdict.pod
-            && !matches!(kind, Kind::NodeRemoved | Kind::PodGone)
+            && !matches!(kind, Kind::NodeRemoved | Kind::NodeNotReady | Kind::PodGone)
         {
             self.capture.pod(pod).await;
         }

@@ -185,6 +185,11 @@ impl Index {
         self.pods.values().filter(|pod| pod.session.as_deref() == Some(session)).cloned().collect()
     }
 
+    /// Whether a node is gone or not ready: its agent, which logs come from, would be waited for in vain.
+    pub(in super::super) fn is_away(&self, node: &str) -> bool {
+        self.nodes.is_complete() && self.nodes.get(node).is_none_or(|node| !node.ready)
+    }
+
     /// How a plugin is watched.
     pub(in super::super) fn watched(&self, plugin: &PluginName) -> Option<&Watched> {
         self.plugins.get(plugin).map(|plugin| &plugin.watched)

@@ -70,6 +70,26 @@ async fn a_log_that_cannot_be_read_is_left_out_and_the_others_are_kept() {
 }
 
 #[tokio::test]
+async fn logs_of_a_node_that_is_away_hold_nobody_up() {
+    let double = double(&["w1", "w2"]).await;
+    for (name, node) in [("scan-1", "w1"), ("scan-2", "w2")] {
+        double.put("pods", pod(name, node, running()));
+        double.set_log("ns", name, "main", "said\n");
+    }
+    double.update("nodes", "", "w2", |node| node["status"]["conditions"][0]["status"] = json!("Unknown"));
+    let stall = FaultKind::Stall(std::time::Duration::from_secs(3600));
+    double.fault(Fault { method: None, path_contains: "/pods/scan-2/log".into(), kind: stall, times: u32::MAX });
+    let bed = Bed::new(double, graces(60_000)).await;
+    bed.watch(watched(&["w1", "w2"])).await;
+    bed.asked(&["/pods", "watch=true"]).await;
+    bed.asked(&["/nodes", "watch=true"]).await;
+    assert!(bed.monitor.settle(&plugin()).await.is_empty());
+    assert_eq!(std::fs::read_to_string(bed.log("scan-1", "main.txt")).unwrap(), "said\n");
+    let asked = bed.double.requests().into_iter().any(|request| request.path.contains("/pods/scan-2/log"));
+    assert!(!asked);
+}
+
+#[tokio::test]
 async fn a_plugin_that_is_not_watched_has_nothing_to_tell() {
     let bed = Bed::new(double(&[]).await, graces(60_000)).await;
     assert!(bed.monitor.settle(&plugin()).await.is_empty());
