@@ -12,11 +12,12 @@ use crate::report::say;
 use crate::wasm_std::{TARGET, WasmStd};
 
 /// The modules that are part of the product, by package.
-const STOCK: [&str; 6] = [
+const STOCK: [&str; 7] = [
     "plumbline-module-junit",
     "plumbline-module-gojson",
     "plumbline-module-raw",
     "plumbline-module-manual",
+    "plumbline-module-systemd-logs",
     "plumbline-module-job",
     "plumbline-module-daemonset",
 ];
@@ -147,7 +148,7 @@ mod tests {
     #[test]
     fn names_are_those_that_definitions_use() {
         let names: Vec<String> = packages().map(component_name).collect();
-        assert_eq!(names, ["junit", "gojson", "raw", "manual", "job", "daemonset", "misbehave"]);
+        assert_eq!(names, ["junit", "gojson", "raw", "manual", "systemd-logs", "job", "daemonset", "misbehave"]);
         assert_eq!(core_file("plumbline-module-junit"), "plumbline_module_junit.wasm");
     }
 

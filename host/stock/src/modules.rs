@@ -71,6 +71,7 @@ mod tests {
                 ("gojson", true, false),
                 ("raw", true, false),
                 ("manual", true, false),
+                ("systemd-logs", true, false),
                 ("job", false, true),
                 ("daemonset", false, true)
             ]

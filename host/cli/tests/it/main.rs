@@ -9,6 +9,7 @@ mod compat;
 mod filter;
 mod generate;
 mod in_cluster;
+mod node_logs;
 mod outcome;
 mod plugins;
 mod process;

@@ -13,3 +13,4 @@ mod nodes;
 mod plugin;
 mod run;
 mod settings;
+mod stock;
