@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 /// The stock, in the order in which help texts list it.
-const MODULES: [&str; 7] = ["junit", "gojson", "raw", "manual", "job", "daemonset", "host-facts"];
+const MODULES: [&str; 8] = ["junit", "gojson", "raw", "manual", "host-facts", "systemd-logs", "job", "daemonset"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);

@@ -14,14 +14,15 @@ use crate::report::say;
 use crate::wasm_std::{TARGET, WasmStd};
 
 /// The modules that are part of the product, by package.
-const STOCK: [&str; 7] = [
+const STOCK: [&str; 8] = [
     "plumbline-module-junit",
     "plumbline-module-gojson",
     "plumbline-module-raw",
     "plumbline-module-manual",
+    "plumbline-module-host-facts",
+    "plumbline-module-systemd-logs",
     "plumbline-module-job",
     "plumbline-module-daemonset",
-    "plumbline-module-host-facts",
 ];
 /// Modules for tests only.
 const GUESTS: [&str; 1] = ["plumbline-guest-misbehave"];
@@ -153,7 +154,10 @@ mod tests {
     #[test]
     fn names_are_those_that_definitions_use() {
         let names: Vec<String> = packages().map(component_name).collect();
-        assert_eq!(names, ["junit", "gojson", "raw", "manual", "job", "daemonset", "host-facts", "misbehave"]);
+        assert_eq!(
+            names,
+            ["junit", "gojson", "raw", "manual", "host-facts", "systemd-logs", "job", "daemonset", "misbehave"]
+        );
         assert_eq!(core_file("plumbline-module-junit"), "plumbline_module_junit.wasm");
     }
 

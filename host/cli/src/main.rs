@@ -63,6 +63,8 @@ fn main() -> ExitCode {
             WorkerCommand::Global(role) => commands::worker::global(&role, &cli.global),
             WorkerCommand::SingleNode(args) => commands::worker::single_node(&args, &cli.global),
             WorkerCommand::Facts(args) => commands::facts::facts(&args),
+            WorkerCommand::NodeLogs(args) => commands::node_logs::node_logs(&args, &cli.global),
+            WorkerCommand::InRoot(args) => Ok(commands::in_root::in_root(&args)),
         },
         Command::Report(args) => commands::report::report(&args, &cli.global),
         Command::TestPlugin(args) => commands::test_plugin::test_plugin(&args),

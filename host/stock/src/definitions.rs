@@ -36,11 +36,18 @@ impl StockDefinition {
     }
 }
 
-static DEFINITIONS: &[StockDefinition] = &[StockDefinition {
-    name: "host-facts",
-    local: Some(include_str!("../../../plugins/definitions/host-facts.yaml")),
-    cluster: Some(include_str!("../../../plugins/definitions/host-facts-daemonset.yaml")),
-}];
+static DEFINITIONS: &[StockDefinition] = &[
+    StockDefinition {
+        name: "host-facts",
+        local: Some(include_str!("../../../plugins/definitions/host-facts.yaml")),
+        cluster: Some(include_str!("../../../plugins/definitions/host-facts-daemonset.yaml")),
+    },
+    StockDefinition {
+        name: "systemd-logs",
+        local: Some(include_str!("../../../plugins/definitions/systemd-logs.yaml")),
+        cluster: Some(include_str!("../../../plugins/definitions/systemd-logs-daemonset.yaml")),
+    },
+];
 
 /// All of them.
 #[must_use]

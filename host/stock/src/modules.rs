@@ -74,9 +74,10 @@ mod tests {
                 ("gojson", true, false, false),
                 ("raw", true, false, false),
                 ("manual", true, false, false),
+                ("host-facts", true, false, true),
+                ("systemd-logs", true, false, false),
                 ("job", false, true, false),
-                ("daemonset", false, true, false),
-                ("host-facts", true, false, true)
+                ("daemonset", false, true, false)
             ]
         );
         for module in &modules {

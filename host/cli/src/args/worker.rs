@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
+use plumbline_core::size::parse_size;
 
 /// Run beside a plugin: wait for its results and send them home.
 #[derive(Debug, clap::Args)]
@@ -20,6 +21,11 @@ pub(crate) enum WorkerCommand {
     SingleNode(SleepArgs),
     /// Gather facts of this machine and print them as JSON
     Facts(FactsArgs),
+    /// Gather the logs of this machine's journal and print them as lines of JSON
+    NodeLogs(NodeLogsArgs),
+    /// Become a program in another root
+    #[command(hide = true)]
+    InRoot(InRootArgs),
 }
 
 /// Options of both kinds of worker.
@@ -71,4 +77,47 @@ pub(crate) struct FactsArgs {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) done: DoneArgs,
+}
+
+/// `plumbline worker node-logs`
+#[derive(Debug, clap::Args)]
+pub(crate) struct NodeLogsArgs {
+    /// Where the machine's file system is mounted
+    #[arg(long, env = "CHROOT_DIR", default_value = "/", value_name = "DIR")]
+    pub(crate) root: PathBuf,
+    /// How far back; 0 for everything that the journal has
+    #[arg(long, env = "LOG_MINUTES", default_value_t = plumbline_nodelogs::DEFAULT_MINUTES, value_name = "MINUTES")]
+    pub(crate) minutes: u64,
+    /// How much is kept at most; of more, the newest, and the first line says what is missing
+    #[arg(long, default_value = "256MiB", value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) max_bytes: u64,
+    /// Who reads the journal; `auto`: the machine's `journalctl`, or, where that cannot be, this program
+    #[arg(long, value_enum, default_value_t = LogsVia::Auto, value_name = "WHO")]
+    pub(crate) via: LogsVia,
+    /// Write into this file instead of standard output; with `--done`, a name in the directory for results, `systemd_logs` unless another
+    /// is given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) done: DoneArgs,
+}
+
+/// Who reads the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogsVia {
+    Auto,
+    Journalctl,
+    Files,
+}
+
+/// `plumbline worker in-root`
+#[derive(Debug, clap::Args)]
+pub(crate) struct InRootArgs {
+    /// The root
+    pub(crate) root: PathBuf,
+    /// The program, looked for in that root
+    pub(crate) program: String,
+    /// Its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
 }

@@ -12,6 +12,7 @@ mod crowd;
 mod filter;
 mod generate;
 mod in_cluster;
+mod node_logs;
 mod outcome;
 mod plugins;
 mod process;

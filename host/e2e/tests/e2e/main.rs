@@ -25,3 +25,4 @@ mod turns;
 mod unreachable;
 mod upload;
 mod volume;
+mod stock;

@@ -1,0 +1,65 @@
+//! `plumbline worker node-logs`
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use plumbline_nodelogs::{CollectError, Options, Summary, Via, WriteError, write_logs};
+
+use crate::args::{Global, LogsVia, NodeLogsArgs};
+use crate::error::CliError;
+use crate::logging;
+use crate::ui::say;
+
+/// The file's name, by which the incumbent's readers know it.
+const FILE: &str = "systemd_logs";
+
+/// Gathers the logs of this machine's journal. What is missing is said in them, too: as a plugin, whoever reads the results learns of it.
+pub(crate) fn node_logs(args: &NodeLogsArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let output = args.output.as_deref().or(args.done.done.then_some(Path::new(FILE)));
+    let output = output.map(|path| args.done.place(path));
+    let summary = write_logs(&options(args), output.as_deref()).map_err(|error| match error {
+        WriteError::Print(error) => CliError::printing("the logs cannot be printed", &error),
+        error => CliError::system("the logs of this machine cannot be gathered").because(&error),
+    })?;
+    let failed = told(&summary, args.done.done);
+    if let Some(error) = &failed {
+        error.report();
+    }
+    args.done.finish(output.as_deref())?;
+    // Told already: staying may take hours.
+    Ok(if failed.is_some() { ExitCode::from(crate::error::SYSTEM) } else { ExitCode::SUCCESS })
+}
+
+fn options(args: &NodeLogsArgs) -> Options {
+    let words = ["worker", "in-root", "--"].map(str::to_owned).to_vec();
+    Options {
+        root: args.root.clone(),
+        since: Duration::from_secs(args.minutes.saturating_mul(60)),
+        max_bytes: args.max_bytes,
+        via: match args.via {
+            LogsVia::Auto => Via::Auto,
+            LogsVia::Journalctl => Via::Journalctl,
+            LogsVia::Files => Via::Files,
+        },
+        helper: std::env::current_exe().ok().map(|program| (program, words)),
+        ..Options::default()
+    }
+}
+
+/// Says what a person should know; the error, if it is one. For a plugin a machine without a journal is none: its result says so.
+fn told(summary: &Summary, plugin: bool) -> Option<CliError> {
+    for note in &summary.notes {
+        say(&format!("warning: {note}"));
+    }
+    if summary.missing_lines > 0 {
+        say(&format!("warning: the oldest {} lines are left out: raise `--max-bytes`", summary.missing_lines));
+    }
+    let error = summary.failure.as_ref()?;
+    if plugin && matches!(error, CollectError::NoJournal { .. }) {
+        say(&format!("warning: {error}"));
+        return None;
+    }
+    Some(CliError::system("the logs of this machine are missing, or not complete").because(error))
+}

@@ -1,0 +1,36 @@
+//! The stock plugins, which bring no image of their own.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::bed::Bed;
+
+#[test]
+fn stock_plugins_give_a_result_for_each_node() {
+    let Some(bed) = Bed::new("stock") else { return };
+    let nodes = bed.nodes();
+    let done = bed
+        .run(&[], &["-p", "host-facts", "-p", "systemd-logs", "--wait", "--plugin-env", "systemd-logs.LOG_MINUTES=5"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    fs::create_dir(bed.path("out")).unwrap();
+    let retrieved = bed.command("retrieve", &["out"]).expect(0);
+    let archive = retrieved.out.trim().to_owned();
+    let trees = bed.plumbline(&["results", &archive, "-o", "json"]).expect(0).json();
+    for (plugin, file) in [("host-facts", "host-facts.json"), ("systemd-logs", "systemd_logs")] {
+        let tree = trees.as_array().unwrap().iter().find(|tree| tree["name"] == plugin);
+        let tree = tree.unwrap_or_else(|| panic!("{plugin}: {trees}"));
+        let names = |items: &Value| -> Vec<String> {
+            let items = items.as_array().unwrap_or_else(|| panic!("{plugin}: {tree}"));
+            let mut names: Vec<_> = items.iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(names(&tree["items"]), nodes, "{tree}");
+        for node in tree["items"].as_array().unwrap() {
+            // Whether a node has a journal is the node's business; that it says so is not.
+            assert!(names(&node["items"]).contains(&file.to_owned()), "{node}");
+            assert!(["passed", "skipped"].contains(&node["status"].as_str().unwrap()), "{node}");
+        }
+    }
+}

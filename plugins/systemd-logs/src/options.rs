@@ -1,0 +1,118 @@
+//! What a definition may ask of this module.
+
+use serde::Deserialize;
+
+use crate::priority;
+
+/// Patterns in `units` at most: each one is compared with every unit.
+const MAX_PATTERNS: usize = 256;
+
+/// What can be shown at most.
+const MAX_UNITS: usize = 1000;
+const MAX_MESSAGES: usize = 100;
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Options {
+    fail_on: Option<String>,
+    units: Vec<String>,
+    pub(crate) max_units: usize,
+    pub(crate) max_messages: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { fail_on: None, units: Vec::new(), max_units: 50, max_messages: 5 }
+    }
+}
+
+/// The options within their bounds.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// An entry of this priority or worse fails its unit.
+    fail_on: Option<usize>,
+    units: Vec<String>,
+    pub(crate) max_units: usize,
+    pub(crate) max_messages: usize,
+}
+
+impl Options {
+    pub(crate) fn checked(self) -> Result<Checked, String> {
+        let too_many = |option: &str, has: usize, most: usize| {
+            Err(format!("the module's option `{option}` is {has}: at most {most} are possible"))
+        };
+        if self.units.len() > MAX_PATTERNS {
+            return too_many("units", self.units.len(), MAX_PATTERNS);
+        }
+        if self.max_units > MAX_UNITS {
+            return too_many("max-units", self.max_units, MAX_UNITS);
+        }
+        if self.max_messages > MAX_MESSAGES {
+            return too_many("max-messages", self.max_messages, MAX_MESSAGES);
+        }
+        let fail_on = match self.fail_on.as_deref() {
+            None | Some("never") => None,
+            Some(name) => Some(priority::number(name).ok_or_else(|| {
+                format!(
+                    "the module's option `fail-on` is `{name}`, which is no priority: write one of `never`, `{}`",
+                    priority::NAMES.join("`, `")
+                )
+            })?),
+        };
+        Ok(Checked { fail_on, units: self.units, max_units: self.max_units, max_messages: self.max_messages })
+    }
+}
+
+impl Checked {
+    /// The weakest priority of which units are shown.
+    pub(crate) fn shown(&self) -> usize {
+        self.fail_on.map_or(priority::ERR, |priority| priority.max(priority::ERR))
+    }
+
+    /// The weakest priority that fails this unit.
+    pub(crate) fn fails(&self, unit: &str) -> Option<usize> {
+        let chosen = self.units.is_empty() || self.units.iter().any(|pattern| matches(pattern, unit));
+        self.fail_on.filter(|_| chosen)
+    }
+}
+
+/// Whether `text` is what `pattern` says, in which `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = text.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let mut last = None;
+    for part in parts {
+        if let Some(before) = last.replace(part) {
+            match rest.find(before) {
+                Some(at) => rest = rest.get(at + before.len()..).unwrap_or_default(),
+                None => return false,
+            }
+        }
+    }
+    last.map_or(rest.is_empty(), |end| rest.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        for (pattern, text, expected) in [
+            ("kubelet.service", "kubelet.service", true),
+            ("kubelet", "kubelet.service", false),
+            ("kubelet*", "kubelet.service", true),
+            ("*.service", "kubelet.service", true),
+            ("*.service", "kubelet.timer", false),
+            ("a*b*c", "a--b--c", true),
+            ("a*b*c", "ac", false),
+            ("ab*ba", "aba", false),
+            ("*", "", true),
+            ("", "", true),
+            ("", "a", false),
+            ("a**b", "ab", true),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! From entries to items.
+
+use plumbline_sdk::{Item, Output, Status};
+
+use crate::entry::{Entry, Kind};
+use crate::options::Checked;
+use crate::priority::{Counts, NAMES, NONE};
+use crate::time::rfc3339;
+use crate::units::{Unit, Units};
+
+/// Bytes of a message that is shown.
+const MAX_MESSAGE: usize = 1 << 10;
+
+/// Bytes of the text of all warnings, and of each other sentence.
+const MAX_TEXT: usize = 4 << 10;
+
+/// One file on its way to items. Counts stand above what they count, so items go out at the end.
+#[derive(Debug)]
+pub(crate) struct Report<'a> {
+    options: &'a Checked,
+    entries: Counts,
+    units: Units,
+    unparsed: u64,
+    first_unparsed: Option<String>,
+    warning: String,
+    failures: String,
+    no_journal: Option<String>,
+}
+
+impl<'a> Report<'a> {
+    pub(crate) fn new(options: &'a Checked) -> Self {
+        Self {
+            options,
+            entries: Counts::default(),
+            units: Units::default(),
+            unparsed: 0,
+            first_unparsed: None,
+            warning: String::new(),
+            failures: String::new(),
+            no_journal: None,
+        }
+    }
+
+    /// Takes a line.
+    pub(crate) fn take(&mut self, entry: &Entry) {
+        match entry.kind() {
+            Kind::Entry => self.entry(entry),
+            Kind::Warning => join(&mut self.warning, entry.message()),
+            Kind::Failed => join(&mut self.failures, entry.message()),
+            Kind::NoJournal => self.no_journal = Some(cut(entry.message(), MAX_TEXT)),
+        }
+    }
+
+    /// Takes a line that is no entry, and why.
+    pub(crate) fn unparsed(&mut self, number: u64, why: &str) {
+        self.unparsed += 1;
+        self.first_unparsed.get_or_insert_with(|| format!("line {number}: {}", cut(why, MAX_MESSAGE)));
+    }
+
+    /// Emits it all. `problem` says why the file could not be read to its end.
+    pub(crate) fn finish(self, name: &str, path: &str, problem: Option<String>, out: &mut Output) {
+        let Self { options, entries, units, unparsed, first_unparsed, warning, failures, no_journal } = self;
+        let mut file = Item::new(0, name).meta("file", path).meta("type", "file");
+        if let Some(reason) = no_journal {
+            out.emit(file.status(Status::Skipped).meta("reason", reason));
+            return;
+        }
+        file = counted(file.meta("entries", entries.total().to_string()), &entries);
+        if unparsed > 0 {
+            file = file.meta("unparsed", unparsed.to_string());
+        }
+        if let Some(first) = &first_unparsed {
+            file = file.meta("unparsed-first", first.as_str());
+        }
+        if !warning.is_empty() {
+            file = file.meta("warning", warning);
+        }
+        let nothing = entries.total() == 0 && unparsed > 0;
+        let problem = problem.or_else(|| nothing.then(|| "no line of it is an entry of a journal".to_owned()));
+        let below = below(options, units, failures, problem);
+        // Without anything below there is nothing to roll a status up from.
+        out.emit(if below.is_empty() { file.status(Status::Passed) } else { file });
+        for item in below {
+            out.emit(item);
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        let priority = entry.priority();
+        self.entries.add(priority);
+        let Some(unit) = self.units.count(entry.unit(), priority) else { return };
+        if unit.messages.len() < self.options.max_messages
+            && let Some(priority) = priority.filter(|&priority| priority <= self.options.shown())
+        {
+            let time = entry.time().map_or_else(|| "-".to_owned(), rfc3339);
+            let name = NAMES.get(priority).unwrap_or(&NONE);
+            unit.messages.push(format!("{time} {name}: {}", cut(entry.message(), MAX_MESSAGE)));
+        }
+    }
+}
+
+/// What stands below a file.
+fn below(options: &Checked, units: Units, failures: String, problem: Option<String>) -> Vec<Item> {
+    let mut items = Vec::new();
+    if !failures.is_empty() {
+        items.push(Item::new(1, "incomplete").status(Status::Failed).meta("error", failures));
+    }
+    if let Some(problem) = problem {
+        items.push(Item::new(1, "unreadable").status(Status::Unknown).meta("error", cut(&problem, MAX_TEXT)));
+    }
+    let (units, unknown) = units.into_sorted(options.shown());
+    let mut further = unknown;
+    let mut count = 0_usize;
+    let mut failed = false;
+    for (at, (name, unit)) in units.into_iter().enumerate() {
+        let fails = options.fails(&name).is_some_and(|priority| unit.counts.at_least(priority) > 0);
+        if at < options.max_units {
+            items.push(shown(&name, unit, fails));
+        } else {
+            count += 1;
+            failed |= fails;
+            further.merge(&unit.counts);
+        }
+    }
+    // Whoever is not told apart cannot be chosen either: such entries never fail.
+    let several = unknown.total() > 0;
+    if count > 0 || several {
+        let name = if several { format!("more than {count} further units") } else { format!("{count} further units") };
+        let status = if failed { Status::Failed } else { Status::Passed };
+        items.push(counted(Item::new(1, name).meta("type", "units"), &further).status(status));
+    }
+    items
+}
+
+fn shown(name: &str, unit: Unit, fails: bool) -> Item {
+    let status = if fails { Status::Failed } else { Status::Passed };
+    let item = counted(Item::new(1, name).meta("type", "unit"), &unit.counts).status(status);
+    if unit.messages.is_empty() { item } else { item.text("messages", unit.messages.join("\n")) }
+}
+
+fn counted(item: Item, counts: &Counts) -> Item {
+    counts.named().fold(item, |item, (name, count)| item.meta(name, count.to_string()))
+}
+
+fn join(text: &mut String, more: &str) {
+    if text.len() >= MAX_TEXT {
+        return;
+    }
+    if !text.is_empty() {
+        text.push_str("; ");
+    }
+    text.push_str(&cut(more, MAX_TEXT - text.len().min(MAX_TEXT)));
+}
+
+/// The first `max` bytes of `text`, or less, so that no character is cut.
+fn cut(text: &str, max: usize) -> String {
+    match text.get(..text.floor_char_boundary(max)) {
+        Some(kept) if kept.len() < text.len() => format!("{kept}…"),
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,65 @@
+//! Nothing grows with the file.
+
+use plumbline_module_systemd_logs::{MAX_UNITS_KNOWN, SystemdLogs};
+use plumbline_sdk::testing::Case;
+use proptest::prelude::*;
+use serde_json::json;
+
+const PATH: &str = "results/node-1/systemd_logs";
+
+fn line(unit: &str, message: &str) -> String {
+    format!("{}\n", json!({"PRIORITY": "3", "_SYSTEMD_UNIT": unit, "MESSAGE": message}))
+}
+
+#[test]
+fn units_and_messages_beyond_what_is_shown_are_summed_up() {
+    let mut text = String::new();
+    for unit in 0..60 {
+        for message in 0..=unit {
+            text += &line(&format!("u{unit:02}.service"), &format!("m{message}"));
+        }
+    }
+    let run = Case::new().file(PATH, text).option("max-messages", 3).run::<SystemdLogs>();
+    assert_eq!(run.items.len(), 1 + 50 + 1);
+    assert_eq!(run.items[1].name, "u59.service", "most errors first");
+    let first = run.to_json()[1].clone();
+    assert_eq!(first["meta"]["err"], "60");
+    assert_eq!(first["details"]["messages"], "- err: m0\n- err: m1\n- err: m2");
+    let last = run.to_json()[51].clone();
+    assert_eq!((&last["name"], &last["meta"]["err"]), (&json!("10 further units"), &json!("55")));
+}
+
+#[test]
+fn endless_units_do_not_gather() {
+    let units = MAX_UNITS_KNOWN + 500;
+    let text: String = (0..units).map(|unit| line(&format!("{unit}.service"), "x")).collect();
+    let run = Case::new().file(PATH, text).run::<SystemdLogs>();
+    let last = run.to_json()[51].clone();
+    assert_eq!(last["name"], format!("more than {} further units", MAX_UNITS_KNOWN - 50));
+    assert_eq!(last["meta"]["err"], (units - 50).to_string());
+}
+
+#[test]
+fn long_messages_and_names_are_cut() {
+    let run = Case::new().file(PATH, line(&"ü".repeat(1000), &"ä".repeat(10_000))).run::<SystemdLogs>();
+    assert_eq!(run.items[1].name, "ü".repeat(128));
+    let message = run.to_json()[1]["details"]["messages"].as_str().unwrap().to_owned();
+    assert!(message.ends_with("ä…") && message.len() < 1100, "{}", message.len());
+}
+
+proptest! {
+    /// Whatever the lines are, items come out that the host takes, and every line is accounted for.
+    #[test]
+    fn any_lines(lines in proptest::collection::vec(prop_oneof![
+        "[ -~]{0,40}",
+        "[A-Z_]{1,8}".prop_map(|key| json!({key: "3", "PRIORITY": 3}).to_string()),
+        Just(r#"{"MESSAGE":[1,"a",[2]],"PRIORITY":["3"]}"#.to_owned()),
+    ], 0..30), chunk in 1_u32..50) {
+        let run = Case::new().file(PATH, lines.join("\n")).chunk(chunk).run::<SystemdLogs>();
+        prop_assert_eq!(&run.outcome, &Ok(()));
+        let meta = run.to_json()[0]["meta"].clone();
+        let number = |key: &str| meta[key].as_str().map_or(0, |text| text.parse::<usize>().unwrap());
+        let full = lines.iter().filter(|line| !line.trim().is_empty()).count();
+        prop_assert_eq!(number("entries") + number("unparsed"), full);
+    }
+}
