@@ -47,7 +47,7 @@ impl GoTool {
                 let said = error.to_string();
                 let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
                 let first = lines.next().unwrap_or_default();
-                let reason = lines.last().map_or_else(|| first.to_owned(), |last| format!("{first}: {last}"));
+                let reason = lines.next_back().map_or_else(|| first.to_owned(), |last| format!("{first}: {last}"));
                 say(format_args!("no {}, so tests with it are skipped: {reason}", self.name));
                 None
             }
