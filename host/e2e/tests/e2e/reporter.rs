@@ -80,54 +80,67 @@ fn pods(bed: &Bed, job: &str) -> Vec<Pod> {
     bed.ask(bed.api::<Pod>().list(&ListParams::default().labels(&format!("job-name={job}")))).items
 }
 
+/// A way to end.
+struct Way {
+    name: &'static str,
+    adapter: &'static [&'static str],
+    variables: &'static [(&'static str, &'static str)],
+    /// Status, reason, message.
+    expected: [&'static str; 3],
+}
+
 #[test]
 fn six_ways_to_end_become_six_conditions() {
     let Some(bed) = Bed::new("reporter") else { return };
     bed.create_namespace();
     apply(&bed, "rbac.yaml");
-    let short: &[(&str, &str)] = &[("MAX_WAIT_TIME_SECONDS", "8")];
-    let ways: [(&str, &[&str], &[(&str, &str)], (&str, &str, &str)); 6] = [
-        (
+    let way = |name: &'static str, adapter: &'static [&'static str], expected: [&'static str; 3]| Way {
+        name,
+        adapter,
+        variables: &[],
+        expected,
+    };
+    let ways = [
+        way(
             "success",
             &["--adapter-result=success", "--after=1s"],
-            &[],
-            ("True", "ToldToSucceed", "test-plugin was told to succeed"),
+            ["True", "ToldToSucceed", "test-plugin was told to succeed"],
         ),
-        ("failure", &["--adapter-result=failure"], &[], ("False", "ToldToFail", "test-plugin was told to fail")),
-        (
-            "timeout",
-            &["--outcome=hang"],
-            short,
-            ("False", "AdapterTimeout", "Adapter did not produce results within 8s"),
-        ),
-        (
+        way("failure", &["--adapter-result=failure"], ["False", "ToldToFail", "test-plugin was told to fail"]),
+        Way {
+            variables: &[("MAX_WAIT_TIME_SECONDS", "8")],
+            ..way(
+                "timeout",
+                &["--outcome=hang"],
+                ["False", "AdapterTimeout", "Adapter did not produce results within 8s"],
+            )
+        },
+        way(
             "crash",
             &["--outcome=crash", "--exit=3"],
-            &[],
-            ("False", "AdapterExitedWithError", "Adapter container exited with code 3: Error"),
+            ["False", "AdapterExitedWithError", "Adapter container exited with code 3: Error"],
         ),
-        (
+        way(
             "oom",
             &["--outcome=oom"],
-            &[],
-            ("False", "AdapterOOMKilled", "Adapter container was killed due to out of memory (OOMKilled)"),
+            ["False", "AdapterOOMKilled", "Adapter container was killed due to out of memory (OOMKilled)"],
         ),
-        (
+        way(
             "invalid",
             &["--adapter-result=invalid", "--stay"],
-            &[],
-            (
+            [
                 "False",
                 "InvalidResultFormat",
                 "Failed to parse adapter result: status: must be either 'success' or 'failure'",
-            ),
+            ],
         ),
     ];
-    for (name, adapter, variables, _) in &ways {
-        start(&bed, name, adapter, variables);
+    for way in &ways {
+        start(&bed, way.name, way.adapter, way.variables);
     }
-    for (name, _, _, (status, reason, message)) in ways {
-        assert_eq!(condition(&bed, name), (status.to_owned(), reason.to_owned(), message.to_owned()), "{name}");
+    for way in &ways {
+        let (status, reason, message) = condition(&bed, way.name);
+        assert_eq!([status.as_str(), &reason, &message], way.expected, "{}", way.name);
     }
     // Reported is reported: a Job whose adapter ended well is complete, whatever the result says.
     for name in ["success", "failure"] {
