@@ -4,5 +4,6 @@ mod ground;
 mod last;
 mod plugins;
 mod role;
+mod send;
 
 pub(crate) use role::aggregator;

@@ -11,7 +11,6 @@ use plumbline_aggregator::{Run, Settings, WorkDir};
 use plumbline_core::RunId;
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::run_status::{RunPhase, RunStatus};
-use plumbline_deliver::{Archive, Destination};
 use plumbline_kubernetes::manifest::unpack_modules;
 use plumbline_kubernetes::monitor::Graces;
 use plumbline_kubernetes::query::{self, QueryOptions};
@@ -22,6 +21,7 @@ use plumbline_kubernetes::{
 use tokio_util::sync::CancellationToken;
 
 use super::ground::{self, Place};
+use super::send::sent;
 use super::{last, plugins};
 use crate::args::{AggregatorArgs, Global, Level};
 use crate::error::CliError;
@@ -196,39 +196,6 @@ async fn connect(args: &AggregatorArgs) -> Result<Cluster, CliError> {
         None => Cluster::in_pod(),
     };
     cluster.map_err(|error| CliError::cluster(&error))
-}
-
-/// The status with what came of sending the archive away, if that is wanted and was not done before.
-async fn sent(config: &Config, dir: &Path, mut status: RunStatus) -> RunStatus {
-    let url = &config.plumbline.upload_url;
-    if url.is_empty() || status.delivery.is_some() || status.tar_info.name.is_empty() {
-        return status;
-    }
-    let tar = &status.tar_info;
-    let archive =
-        Archive { path: dir.join(&tar.name), name: tar.name.clone(), bytes: tar.size, sha256: tar.sha256.clone() };
-    status.delivery = Some(deliver(url, &archive).await);
-    last::keep(dir, &status);
-    status
-}
-
-/// The address of the archive, or why it is not there; either is told in the status.
-async fn deliver(url: &str, archive: &Archive) -> String {
-    let settings: BTreeMap<String, String> = std::env::vars().collect();
-    let sent = match Destination::parse(url, &settings) {
-        Ok(destination) => destination.deliver(archive).await,
-        Err(error) => Err(error),
-    };
-    match sent {
-        Ok(address) => {
-            tracing::info!(%address, "the archive was sent");
-            address
-        }
-        Err(error) => {
-            tracing::error!("{error}");
-            format!("{}{error}", names::NOT_DELIVERED)
-        }
-    }
 }
 
 /// Before anything long starts: do names resolve, can workers reach this pod.
