@@ -31,7 +31,7 @@ pub(crate) enum Asked {
         bytes: u64,
         /// Why it has not given everything; `None`: it has.
         failure: Option<String>,
-        /// What it complained of, without surrounding white space.
+        /// What it complained of, in one line.
         complaint: String,
     },
 }
@@ -132,7 +132,8 @@ fn complaint(mut from: impl Read) -> String {
     // What cannot be read is no complaint.
     let _ = from.by_ref().take(MAX_COMPLAINT).read_to_end(&mut kept);
     let _ = io::copy(&mut from, &mut io::sink());
-    String::from_utf8_lossy(&kept).trim().to_owned()
+    let text = String::from_utf8_lossy(&kept);
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 /// Ends the child when its time is up, unless the sender is dropped before. The thread's answer: whether it came to that.
