@@ -1,5 +1,6 @@
 //! 5,000 nodes with two plugins in a cluster that is played: see [`plumbline_bench::simulation`].
 
+use std::path::Path;
 use std::time::Duration;
 
 use plumbline_bench::simulation::{Outcome, Simulation};
@@ -12,7 +13,7 @@ const AT_ONCE: usize = 200;
 /// How long it may take: many times what it takes.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
-pub(crate) fn measure(nodes: usize) -> Result<()> {
+pub(crate) fn measure(nodes: usize, keep: Option<&Path>) -> Result<()> {
     let program = std::env::current_exe()?.with_file_name("plumbline");
     if !program.is_file() {
         println!("\nskipped: a cluster that is played: there is no `{}`; build it first", program.display());
@@ -20,7 +21,7 @@ pub(crate) fn measure(nodes: usize) -> Result<()> {
     }
     let dir = tempfile::tempdir()?;
     let simulation = Simulation { program, nodes, at_once: AT_ONCE, patience: PATIENCE };
-    let outcome = Runtime::new()?.block_on(simulation.run(dir.path()))?;
+    let outcome = Runtime::new()?.block_on(simulation.run(keep.unwrap_or(dir.path())))?;
     print(nodes, &outcome);
     if outcome.passed != outcome.expected {
         return Err(format!("{} of {} results are in and passed", outcome.passed, outcome.expected).into());
