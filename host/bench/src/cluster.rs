@@ -42,6 +42,7 @@ fn print(nodes: usize, outcome: &Outcome) {
         row("processor time of the aggregator", format!("{:.1} s", outcome.cpu_seconds)),
         row("processor time of everybody else", format!("{:.1} s", outcome.crowd_cpu_seconds)),
         row("peak memory of the aggregator", format!("{:.0} MiB", outcome.peak_kib as f64 / 1024.0)),
+        row("signs of life that were sent again", outcome.repeated.to_string()),
         row("largest status, under each of two keys", kib(traffic.status_bytes)),
         row("all annotations of the aggregator's pod, at most", kib(traffic.annotation_bytes)),
         row("writes of the status", traffic.status_writes.to_string()),
@@ -51,7 +52,6 @@ fn print(nodes: usize, outcome: &Outcome) {
         row("requests that were answered with an error", traffic.refused.to_string()),
     ];
     table::print(&format!("{nodes} nodes × 2 plugins, against an API server that is played"), ["what", "value"], &rows);
-    let rows: Vec<_> =
-        traffic.requests.iter().map(|(request, count)| [request.clone(), count.to_string()]).collect();
+    let rows: Vec<_> = traffic.requests.iter().map(|(request, count)| [request.clone(), count.to_string()]).collect();
     table::print("Requests to the API server", ["request", "how often"], &rows);
 }

@@ -176,10 +176,8 @@ fn verifications(issued: &Issued) -> Result<f64> {
     let point = public.len().checked_sub(65).and_then(|at| public.get(at..)).ok_or("no point")?;
     let provider = provider();
     let algorithms = provider.signature_verification_algorithms.mapping;
-    let (_, algorithms) = algorithms
-        .iter()
-        .find(|(scheme, _)| *scheme == SignatureScheme::ECDSA_NISTP256_SHA256)
-        .ok_or("no ECDSA")?;
+    let (_, algorithms) =
+        algorithms.iter().find(|(scheme, _)| *scheme == SignatureScheme::ECDSA_NISTP256_SHA256).ok_or("no ECDSA")?;
     let algorithm = algorithms.first().ok_or("no ECDSA")?;
     each(|| algorithm.verify_signature(point, &SIGNED, &signature).map_err(|_| "a good signature was refused".into()))
 }

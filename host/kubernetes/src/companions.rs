@@ -100,9 +100,7 @@ impl Companions {
             watcher::Error::InitialListFailed(error)
             | watcher::Error::WatchStartFailed(error)
             | watcher::Error::WatchFailed(error) => ClusterError::api(self.what(), error),
-            watcher::Error::WatchError(status) => {
-                ClusterError::api(self.what(), &kube::Error::Api(status.clone()))
-            }
+            watcher::Error::WatchError(status) => ClusterError::api(self.what(), &kube::Error::Api(status.clone())),
             watcher::Error::NoResourceVersion => {
                 ClusterError::new(self.what(), "the API server's answer has no `resourceVersion`")
             }
@@ -268,7 +266,9 @@ mod tests {
         double.put("pods", with_container(json!({"terminated": {"exitCode": 0}})));
         ended.await.unwrap();
         let requests = double.requests();
-        assert!(requests.iter().all(|request| request.path == "/api/v1/namespaces/ns/pods/p" || request.query.contains("metadata.name%3Dp")));
+        assert!(requests.iter().all(
+            |request| request.path == "/api/v1/namespaces/ns/pods/p" || request.query.contains("metadata.name%3Dp")
+        ));
         assert_eq!((requests.len(), watches(&requests)), (3, 1), "a list, a watch, and another look: {requests:?}");
     }
 

@@ -66,8 +66,14 @@ async fn remove(
     for kind in [Kind::DaemonSet, Kind::Pod] {
         let what = format!("list {}s of plugins in namespace `{namespace}`", kind.word());
         let path = kind.path(namespace);
-        let listing =
-            Listing { what: &what, path: &path, labels: Some(selector), page: PAGE, metadata_only: true, patience: PATIENCE };
+        let listing = Listing {
+            what: &what,
+            path: &path,
+            labels: Some(selector),
+            page: PAGE,
+            metadata_only: true,
+            patience: PATIENCE,
+        };
         // Of thousands of pods that go with their DaemonSet nothing is kept.
         let to_go = |object| Some(Value::Object(object)).filter(|object| is_to_go(object, launched, owner));
         let objects = match list(cluster, &listing, to_go).await {
