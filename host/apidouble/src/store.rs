@@ -31,12 +31,7 @@ pub(crate) struct Store {
 
 impl Store {
     pub(crate) fn new() -> Self {
-        Self {
-            version: FIRST_VERSION,
-            objects: HashMap::new(),
-            owners: HashSet::new(),
-            changes: Changes::default(),
-        }
+        Self { version: FIRST_VERSION, objects: HashMap::new(), owners: HashSet::new(), changes: Changes::default() }
     }
 
     /// The version of the last change.

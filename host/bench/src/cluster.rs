@@ -1,5 +1,6 @@
 //! 5,000 nodes with two plugins in a cluster that is played: see [`plumbline_bench::simulation`].
 
+use std::path::Path;
 use std::time::Duration;
 
 use plumbline_bench::simulation::{Outcome, Simulation};
@@ -12,7 +13,7 @@ const AT_ONCE: usize = 200;
 /// How long it may take: many times what it takes.
 const PATIENCE: Duration = Duration::from_secs(1800);
 
-pub(crate) fn measure(nodes: usize) -> Result<()> {
+pub(crate) fn measure(nodes: usize, keep: Option<&Path>) -> Result<()> {
     let program = std::env::current_exe()?.with_file_name("plumbline");
     if !program.is_file() {
         println!("\nskipped: a cluster that is played: there is no `{}`; build it first", program.display());
@@ -20,7 +21,7 @@ pub(crate) fn measure(nodes: usize) -> Result<()> {
     }
     let dir = tempfile::tempdir()?;
     let simulation = Simulation { program, nodes, at_once: AT_ONCE, patience: PATIENCE };
-    let outcome = Runtime::new()?.block_on(simulation.run(dir.path()))?;
+    let outcome = Runtime::new()?.block_on(simulation.run(keep.unwrap_or(dir.path())))?;
     print(nodes, &outcome);
     if outcome.passed != outcome.expected {
         return Err(format!("{} of {} results are in and passed", outcome.passed, outcome.expected).into());
@@ -41,6 +42,7 @@ fn print(nodes: usize, outcome: &Outcome) {
         row("processor time of the aggregator", format!("{:.1} s", outcome.cpu_seconds)),
         row("processor time of everybody else", format!("{:.1} s", outcome.crowd_cpu_seconds)),
         row("peak memory of the aggregator", format!("{:.0} MiB", outcome.peak_kib as f64 / 1024.0)),
+        row("signs of life that were sent again", outcome.repeated.to_string()),
         row("largest status, under each of two keys", kib(traffic.status_bytes)),
         row("all annotations of the aggregator's pod, at most", kib(traffic.annotation_bytes)),
         row("writes of the status", traffic.status_writes.to_string()),
@@ -50,7 +52,6 @@ fn print(nodes: usize, outcome: &Outcome) {
         row("requests that were answered with an error", traffic.refused.to_string()),
     ];
     table::print(&format!("{nodes} nodes × 2 plugins, against an API server that is played"), ["what", "value"], &rows);
-    let rows: Vec<_> =
-        traffic.requests.iter().map(|(request, count)| [request.clone(), count.to_string()]).collect();
+    let rows: Vec<_> = traffic.requests.iter().map(|(request, count)| [request.clone(), count.to_string()]).collect();
     table::print("Requests to the API server", ["request", "how often"], &rows);
 }

@@ -19,6 +19,7 @@ mod table;
 mod tls_front;
 mod worker;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
@@ -39,6 +40,9 @@ struct Args {
     /// Nodes of the cluster that is played (`cluster`)
     #[arg(long, default_value_t = 5_000)]
     nodes: usize,
+    /// Where the cluster that is played leaves its files, the aggregator's log among them (`cluster`)
+    #[arg(long, value_name = "DIR", hide = true)]
+    keep: Option<PathBuf>,
     /// A component to measure in place of the stock module `junit`
     #[arg(long, value_name = "FILE.wasm")]
     module: Option<String>,
@@ -93,7 +97,7 @@ fn all(args: &Args) -> Result<()> {
             Part::Worker => worker::measure()?,
             Part::Handshakes => handshake::measure(args.runs)?,
             Part::Nodes => nodes::measure()?,
-            Part::Cluster => cluster::measure(args.nodes)?,
+            Part::Cluster => cluster::measure(args.nodes, args.keep.as_deref())?,
         }
     }
     Ok(())

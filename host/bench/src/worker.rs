@@ -138,8 +138,7 @@ async fn waiting(program: &Path, in_pod: bool) -> Result<Memory> {
 
 /// The pod of the worker: its plugin runs.
 fn pod() -> serde_json::Value {
-    let running =
-        |name: &str| json!({"name": name, "image": "x", "imageID": "", "ready": true, "restartCount": 0, "state": {"running": {}}});
+    let running = |name: &str| json!({"name": name, "image": "x", "imageID": "", "ready": true, "restartCount": 0, "state": {"running": {}}});
     json!({
         "metadata": {"name": POD, "namespace": names::DEFAULT_NAMESPACE},
         "spec": {"nodeName": NODE, "containers": [{"name": "plugin", "image": "x"}, {"name": names::WORKER_CONTAINER, "image": "x"}]},

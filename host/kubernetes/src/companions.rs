@@ -4,10 +4,12 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::Pod as WholePod;
 use kube::Api;
+use kube::core::{ApiResource, Object};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
+use serde::Deserialize;
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
@@ -24,7 +26,7 @@ const LOOK: Duration = Duration::from_secs(30);
 ///
 /// The pod is watched: thousands of workers that wait for hours ask the API server for something every five minutes.
 pub async fn companions_ended(cluster: Cluster, namespace: String, pod: String, worker: String) {
-    let api = Api::namespaced(cluster.client(), &namespace);
+    let api = Api::namespaced_with(cluster.client(), &namespace, &ApiResource::erase::<WholePod>(&()));
     Companions { api, pod, worker, pause: PAUSE, look: LOOK, told: false }.ended().await;
 }
 
@@ -98,9 +100,7 @@ impl Companions {
             watcher::Error::InitialListFailed(error)
             | watcher::Error::WatchStartFailed(error)
             | watcher::Error::WatchFailed(error) => ClusterError::api(self.what(), error),
-            watcher::Error::WatchError(status) => {
-                ClusterError::api(self.what(), &kube::Error::Api(status.clone()))
-            }
+            watcher::Error::WatchError(status) => ClusterError::api(self.what(), &kube::Error::Api(status.clone())),
             watcher::Error::NoResourceVersion => {
                 ClusterError::new(self.what(), "the API server's answer has no `resourceVersion`")
             }
@@ -116,10 +116,50 @@ impl Companions {
     }
 }
 
+/// As much of a pod as counts here. Reading a whole one takes more code than everything else that a worker does while it waits, and a
+/// worker is small.
+type Pod = Object<Spec, Status>;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+struct Spec {
+    #[serde(default)]
+    containers: Vec<Named>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Named {
+    name: String,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    container_statuses: Option<Vec<ContainerStatus>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ContainerStatus {
+    name: String,
+    state: Option<ContainerState>,
+    last_state: Option<ContainerState>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct ContainerState {
+    terminated: Option<Terminated>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Terminated {
+    exit_code: Option<i64>,
+}
+
 fn all_ended_well(pod: &Pod, worker: &str) -> bool {
     let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_deref()).unwrap_or_default();
     let others: Vec<&ContainerStatus> = statuses.iter().filter(|status| status.name != worker).collect();
-    let expected = pod.spec.as_ref().map_or(0, |spec| spec.containers.iter().filter(|c| c.name != worker).count());
+    let expected = pod.spec.containers.iter().filter(|container| container.name != worker).count();
     !others.is_empty() && others.len() == expected && others.into_iter().all(ended_well)
 }
 
@@ -129,7 +169,7 @@ fn ended_well(status: &ContainerStatus) -> bool {
 }
 
 fn is_success(state: &ContainerState) -> bool {
-    state.terminated.as_ref().is_some_and(|ended| ended.exit_code == 0)
+    state.terminated.as_ref().is_some_and(|ended| ended.exit_code == Some(0))
 }
 
 #[cfg(test)]
@@ -141,12 +181,16 @@ mod tests {
     use super::*;
     use crate::cluster::ConnectOptions;
 
-    fn pod(statuses: &serde_json::Value) -> Pod {
+    fn object(statuses: &serde_json::Value) -> serde_json::Value {
         let containers: Vec<_> = statuses.as_array().unwrap().iter().map(|s| json!({"name": s["name"]})).collect();
-        serde_json::from_value(json!({
-            "metadata": {"name": "p"}, "spec": {"containers": containers}, "status": {"containerStatuses": statuses},
-        }))
-        .unwrap()
+        json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "ns"},
+            "spec": {"containers": containers}, "status": {"containerStatuses": statuses},
+        })
+    }
+
+    fn pod(statuses: &serde_json::Value) -> Pod {
+        serde_json::from_value(object(statuses)).unwrap()
     }
 
     fn status(name: &str, state: serde_json::Value) -> serde_json::Value {
@@ -180,7 +224,7 @@ mod tests {
     #[test]
     fn a_status_that_is_not_there_yet_is_no_end() {
         let mut pod = pod(&json!([status("a", json!({"terminated": {"exitCode": 0}}))]));
-        pod.spec.as_mut().unwrap().containers.push(serde_json::from_value(json!({"name": "late"})).unwrap());
+        pod.spec.containers.push(Named { name: "late".to_owned() });
         assert!(!all_ended_well(&pod, "w"));
     }
 
@@ -192,9 +236,7 @@ mod tests {
     }
 
     fn with_container(state: serde_json::Value) -> serde_json::Value {
-        let mut pod = serde_json::to_value(pod(&json!([status("a", state), status("w", json!({"running": {}}))]))).unwrap();
-        pod["metadata"]["namespace"] = json!("ns");
-        pod
+        object(&json!([status("a", state), status("w", json!({"running": {}}))]))
     }
 
     async fn wait(double: &ApiDouble) -> JoinHandle<()> {
@@ -203,7 +245,7 @@ mod tests {
         std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
         let cluster = Cluster::connect(&ConnectOptions { kubeconfig: Some(kubeconfig), context: None }).await.unwrap();
         let short = Duration::from_millis(1);
-        let api = Api::namespaced(cluster.client(), "ns");
+        let api = Api::namespaced_with(cluster.client(), "ns", &ApiResource::erase::<WholePod>(&()));
         let companions =
             Companions { api, pod: "p".into(), worker: "w".into(), pause: short, look: short, told: false };
         tokio::spawn(companions.ended())
@@ -224,7 +266,9 @@ mod tests {
         double.put("pods", with_container(json!({"terminated": {"exitCode": 0}})));
         ended.await.unwrap();
         let requests = double.requests();
-        assert!(requests.iter().all(|request| request.path == "/api/v1/namespaces/ns/pods/p" || request.query.contains("metadata.name%3Dp")));
+        assert!(requests.iter().all(
+            |request| request.path == "/api/v1/namespaces/ns/pods/p" || request.query.contains("metadata.name%3Dp")
+        ));
         assert_eq!((requests.len(), watches(&requests)), (3, 1), "a list, a watch, and another look: {requests:?}");
     }
 

@@ -25,10 +25,7 @@ const ATTEMPT: Duration = Duration::from_secs(30);
 /// The longest wait that the API server is granted when it names one. It asks for seconds; more would be a mistake or malice.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
 
-/// Objects per page of a list: the size that the project's own clients use.
-const PAGE: u32 = 500;
-
-/// Pages of one list: 500,000 objects, a hundred times the largest supported cluster. A server whose list never ends is broken.
+/// Pages of one list: 100,000 nodes, twenty times the largest supported cluster. A server whose list never ends is broken.
 const MAX_PAGES: usize = 1000;
 
 /// How often a list is begun anew because its next page has expired.
@@ -121,19 +118,26 @@ pub(crate) struct Listing<'a> {
     pub(crate) path: &'a str,
     /// Labels that the objects have.
     pub(crate) labels: Option<&'a str>,
+    /// Objects for each page; all of a page are in memory at once.
+    pub(crate) page: u32,
     /// Only the metadata: a pod is much larger than what is needed to delete it.
     pub(crate) metadata_only: bool,
     /// How long each page is asked for.
     pub(crate) patience: Duration,
 }
 
-/// All objects of a listing, page by page. A page that has expired (the list took longer than the server remembers) begins the list anew.
-pub(crate) async fn list(cluster: &Cluster, listing: &Listing<'_>) -> Result<Vec<Map<String, Value>>, ClusterError> {
+/// What `read` makes of each object of a listing, page by page: as JSON, thousands of objects are hundreds of megabytes. A page that has
+/// expired (the list took longer than the server remembers) begins the list anew.
+pub(crate) async fn list<T>(
+    cluster: &Cluster,
+    listing: &Listing<'_>,
+    read: impl Fn(Map<String, Value>) -> T,
+) -> Result<Vec<T>, ClusterError> {
     let mut restarts = 0;
     let mut objects = Vec::new();
     let mut next: Option<String> = None;
     for _ in 0..MAX_PAGES {
-        let mut params = ListParams::default().limit(PAGE);
+        let mut params = ListParams::default().limit(listing.page);
         params.label_selector = listing.labels.map(str::to_owned);
         params.continue_token = next.take();
         let begun = params.continue_token.is_some();
@@ -153,7 +157,7 @@ pub(crate) async fn list(cluster: &Cluster, listing: &Listing<'_>) -> Result<Vec
         };
         if let Some(Value::Array(items)) = page.remove("items") {
             objects.extend(items.into_iter().filter_map(|item| match item {
-                Value::Object(item) => Some(item),
+                Value::Object(item) => Some(read(item)),
                 _ => None,
             }));
         }

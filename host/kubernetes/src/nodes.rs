@@ -9,6 +9,9 @@ use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::insist::{Listing, PATIENCE, list};
 
+/// Nodes per page of a list: one has 10 to 20 KiB, most of it names of images, and five times that while it is JSON in memory.
+pub(crate) const NODES_PAGE: u32 = 100;
+
 /// The nodes of a cluster, and what a person should know about the list.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NodeList {
@@ -23,10 +26,16 @@ pub struct NodeList {
 /// # Errors
 /// When the API server does not answer, or refuses for another reason.
 pub async fn list_nodes(cluster: &Cluster) -> Result<NodeList, ClusterError> {
-    let listing =
-        Listing { what: "list nodes", path: "/api/v1/nodes", labels: None, metadata_only: false, patience: PATIENCE };
-    match list(cluster, &listing).await {
-        Ok(objects) => Ok(read(&objects)),
+    let listing = Listing {
+        what: "list nodes",
+        path: "/api/v1/nodes",
+        labels: None,
+        page: NODES_PAGE,
+        metadata_only: false,
+        patience: PATIENCE,
+    };
+    match list(cluster, &listing, |object| node(&object)).await {
+        Ok(nodes) => Ok(collect(nodes)),
         Err(error) if error.is_forbidden() => Ok(NodeList {
             nodes: Vec::new(),
             warnings: vec![format!(
@@ -38,10 +47,10 @@ pub async fn list_nodes(cluster: &Cluster) -> Result<NodeList, ClusterError> {
     }
 }
 
-fn read(objects: &[Map<String, Value>]) -> NodeList {
+fn collect(nodes: Vec<Result<Node, String>>) -> NodeList {
     let mut list = NodeList::default();
-    for object in objects {
-        match node(object) {
+    for node in nodes {
+        match node {
             Ok(node) => list.nodes.push(node),
             Err(reason) => list.warnings.push(reason),
         }
@@ -93,13 +102,13 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn objects(items: Value) -> Vec<Map<String, Value>> {
-        items.as_array().unwrap().iter().map(|item| item.as_object().unwrap().clone()).collect()
+    fn read(items: Value) -> NodeList {
+        collect(items.as_array().unwrap().iter().map(|item| node(item.as_object().unwrap())).collect())
     }
 
     #[test]
     fn a_node_is_read_with_all_that_expectations_look_at() {
-        let list = read(&objects(json!([{
+        let list = read(json!([{
             "metadata": {"name": "worker-1", "labels": {"disk": "ssd", "kubernetes.io/arch": "arm64"}},
             "spec": {"unschedulable": true, "taints": [
                 {"key": "dedicated", "value": "db", "effect": "NoSchedule"},
@@ -109,7 +118,7 @@ mod tests {
                 "conditions": [{"type": "MemoryPressure", "status": "True"}, {"type": "Ready", "status": "True"}],
                 "nodeInfo": {"operatingSystem": "linux"},
             },
-        }])));
+        }]));
         let node = &list.nodes[0];
         assert_eq!(node.name.as_str(), "worker-1");
         assert!(node.ready && node.unschedulable);
@@ -121,13 +130,13 @@ mod tests {
 
     #[test]
     fn whatever_is_missing_or_odd_is_unknown_and_a_node_without_a_good_name_is_told() {
-        let list = read(&objects(json!([
+        let list = read(json!([
             {"metadata": {"name": "b", "labels": null}, "spec": [], "status": {"conditions": "none"}},
             {"metadata": {"name": "a", "labels": {"x": 1}}, "spec": {"taints": [{"key": "k"}, null]},
              "status": {"conditions": [{"type": "Ready", "status": "Unknown"}]}},
             {"metadata": {"name": "Bad_Name"}},
             {},
-        ])));
+        ]));
         assert_eq!(list.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         assert!(list.nodes.iter().all(|node| !node.ready && node.taints.is_empty() && node.labels.is_empty()));
         assert_eq!(list.warnings.len(), 2);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use plumbline_apidouble::ApiDouble;
@@ -20,7 +21,9 @@ const BATCH: usize = 50;
 const NODE_BEAT: Duration = Duration::from_secs(300);
 
 /// Plays until dropped. Ends early only with an error: a worker that could not get rid of its result.
-pub(super) async fn play(double: ApiDouble, nodes: usize, at_once: usize) -> Result<()> {
+///
+/// `repeated` counts the signs of life that had to be sent again.
+pub(super) async fn play(double: ApiDouble, nodes: usize, at_once: usize, repeated: Arc<AtomicU64>) -> Result<()> {
     let slots = Arc::new(Semaphore::new(at_once.max(1)));
     let mut seen = BTreeSet::new();
     let mut lives = JoinSet::new();
@@ -33,7 +36,7 @@ pub(super) async fn play(double: ApiDouble, nodes: usize, at_once: usize) -> Res
                 for daemon_set in double.list("daemonsets") {
                     let uid = daemon_set.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default();
                     if seen.insert(uid.to_owned()) {
-                        lives.spawn(daemon(double.clone(), daemon_set, nodes, Arc::clone(&slots)));
+                        lives.spawn(daemon(double.clone(), daemon_set, nodes, Arc::clone(&slots), Arc::clone(&repeated)));
                     }
                 }
             }
@@ -47,7 +50,13 @@ pub(super) async fn play(double: ApiDouble, nodes: usize, at_once: usize) -> Res
 }
 
 /// One DaemonSet: first all its pods, then what becomes of each.
-async fn daemon(double: ApiDouble, daemon_set: Value, nodes: usize, slots: Arc<Semaphore>) -> Result<()> {
+async fn daemon(
+    double: ApiDouble,
+    daemon_set: Value,
+    nodes: usize,
+    slots: Arc<Semaphore>,
+    repeated: Arc<AtomicU64>,
+) -> Result<()> {
     for n in 0..nodes {
         double.put("pods", objects::pod(&daemon_set, n));
         if n % BATCH == BATCH - 1 {
@@ -57,10 +66,10 @@ async fn daemon(double: ApiDouble, daemon_set: Value, nodes: usize, slots: Arc<S
     let mut pods = JoinSet::new();
     for n in 0..nodes {
         let slot = Arc::clone(&slots).acquire_owned().await?;
-        let (double, pod) = (double.clone(), objects::pod(&daemon_set, n));
+        let (double, pod, repeated) = (double.clone(), objects::pod(&daemon_set, n), Arc::clone(&repeated));
         pods.spawn(async move {
             let _slot = slot;
-            node::live(&double, &pod, &objects::node_name(n)).await
+            node::live(&double, &pod, &objects::node_name(n), &repeated).await
         });
         while let Some(lived) = pods.try_join_next() {
             lived??;

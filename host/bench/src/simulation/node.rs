@@ -2,6 +2,8 @@
 
 use std::io::Write as _;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -11,12 +13,17 @@ use plumbline_apidouble::ApiDouble;
 use plumbline_core::ResultKey;
 use plumbline_kubernetes::names;
 use plumbline_phonehome::{
-    CONTENT_TYPE_ARCHIVE, Client, ClientConfig, Heartbeat, Hello, Outcome, Phase, RetryPolicy, Source, Timestamp, Upload,
+    Answer, CONTENT_TYPE_ARCHIVE, Client, ClientConfig, ClientError, Heartbeat, Hello, Outcome, Phase, RetryPolicy,
+    Source, Timestamp, Upload,
 };
 use serde_json::Value;
 
 use super::objects;
 use crate::Result;
+
+/// How often a sign of life is sent, and the pause after the first that was not heard: half a minute in all.
+const TRIES: u32 = 6;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// What each worker sends: one small file, packed as a worker packs a directory.
 static RESULT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(packed().unwrap_or_default()));
@@ -34,7 +41,9 @@ fn packed() -> std::io::Result<Vec<u8>> {
 }
 
 /// From its assignment until the result is home. The pod goes on after that, as those of DaemonSets do: their worker stays.
-pub(super) async fn live(double: &ApiDouble, pod: &Value, node: &str) -> Result<()> {
+///
+/// `repeated` counts the signs of life that had to be sent again.
+pub(super) async fn live(double: &ApiDouble, pod: &Value, node: &str, repeated: &AtomicU64) -> Result<()> {
     let at = |path: &str| pod.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let (namespace, name) = (at("/metadata/namespace"), at("/metadata/name"));
     double.update("pods", namespace, name, |pod| objects::assign(pod, node));
@@ -42,10 +51,21 @@ pub(super) async fn live(double: &ApiDouble, pod: &Value, node: &str) -> Result<
     double.update("pods", namespace, name, objects::create_containers);
     tokio::task::yield_now().await;
     double.update("pods", namespace, name, objects::run_containers);
-    work(&Environment { double, pod, node }).await.map_err(|error| format!("the worker of pod `{name}`: {error}").into())
+    let done = work(&Environment { double, pod, node }, repeated).await;
+    done.map_err(|error| format!("the worker of pod `{name}`: {}", chain(&*error)).into())
 }
 
-async fn work(environment: &Environment<'_>) -> Result<()> {
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        told.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    told
+}
+
+async fn work(environment: &Environment<'_>, repeated: &AtomicU64) -> Result<()> {
     let config = ClientConfig {
         aggregator_url: environment.get("AGGREGATOR_URL")?,
         ca_cert: environment.get("CA_CERT")?,
@@ -57,16 +77,32 @@ async fn work(environment: &Environment<'_>) -> Result<()> {
     let now = Timestamp::now();
     let hello = Hello { version: "simulation".into(), pid: Some(1), started: now, results_dir: "/tmp/results".into() };
     let heartbeat = Heartbeat { phase: Phase::Uploading, since: now };
-    for answer in [client.hello(&key, &hello).await?, client.heartbeat(&key, &heartbeat).await?] {
-        if !answer.status.is_success() {
-            return Err(format!("a sign of life was answered {}", answer.status).into());
-        }
-    }
+    heard(repeated, || client.hello(&key, &hello)).await?;
+    heard(repeated, || client.heartbeat(&key, &heartbeat)).await?;
     let upload = Upload::result(Source::Bytes(RESULT.clone()), CONTENT_TYPE_ARCHIVE, Some("results.tar.gz".into()));
     match client.put_result(&key, &upload, &RetryPolicy::default()).await? {
         Outcome::Stored => Ok(()),
         Outcome::AlreadyReceived => Err("the aggregator had a result or an error already".into()),
     }
+}
+
+/// Sends a sign of life until it is heard, with growing pauses, as a worker does.
+async fn heard<F>(repeated: &AtomicU64, mut send: impl FnMut() -> F) -> Result<()>
+where
+    F: Future<Output = std::result::Result<Answer, ClientError>>,
+{
+    let mut pause = FIRST_PAUSE;
+    for _ in 1..TRIES {
+        match send().await {
+            Ok(answer) if answer.status.is_success() => return Ok(()),
+            Ok(answer) => return Err(format!("a sign of life was answered {}", answer.status).into()),
+            Err(_) => repeated.fetch_add(1, Ordering::Relaxed),
+        };
+        tokio::time::sleep(pause).await;
+        pause *= 2;
+    }
+    send().await?;
+    Ok(())
 }
 
 /// The environment of the worker's container, as a kubelet makes it.

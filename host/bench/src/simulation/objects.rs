@@ -120,8 +120,7 @@ pub(super) fn run_containers(pod: &mut Value) {
 }
 
 fn containers(pod: &mut Value, state: &Value, ready: bool) {
-    for (spec, status) in
-        [("/spec/containers", "containerStatuses"), ("/spec/initContainers", "initContainerStatuses")]
+    for (spec, status) in [("/spec/containers", "containerStatuses"), ("/spec/initContainers", "initContainerStatuses")]
     {
         let specs = pod.pointer(spec).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let told = |spec: &Value| {

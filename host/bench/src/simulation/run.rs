@@ -1,11 +1,13 @@
 //! The whole: cluster, aggregator and crowd, from the start to the archive, and what it came to.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use plumbline_apidouble::ApiDouble;
-use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::Status;
+use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_kubernetes::{Cluster, ConnectOptions, names, status};
 use serde_json::{Value, json};
 
@@ -54,6 +56,8 @@ pub struct Outcome {
     pub archive_bytes: u64,
     /// Objects of plugins that were still there at the end: DaemonSets, pods and Secrets.
     pub left: usize,
+    /// Signs of life that workers had to send again, because there was no answer to the first.
+    pub repeated: u64,
 }
 
 impl Simulation {
@@ -63,11 +67,13 @@ impl Simulation {
     /// The run did not complete, within its time or at all; a worker was turned away.
     pub async fn run(&self, dir: &Path) -> Result<Outcome> {
         let double = ApiDouble::start().await?;
-        double.put("namespaces", json!({"metadata": {"name": names::DEFAULT_NAMESPACE}, "status": {"phase": "Active"}}));
+        double
+            .put("namespaces", json!({"metadata": {"name": names::DEFAULT_NAMESPACE}, "status": {"phase": "Active"}}));
         double.put("pods", objects::aggregator_pod(names::DEFAULT_NAMESPACE));
         for n in 0..self.nodes {
             double.put("nodes", objects::node(n));
         }
+        let repeated = Arc::new(AtomicU64::new(0));
         let (start, cpu) = (Instant::now(), cpu_seconds("self")?);
         let mut process = Process::start(&self.program, &double, dir)?;
         let last = tokio::select! {
@@ -75,7 +81,7 @@ impl Simulation {
                 Ok(last) => last?,
                 Err(_) => return Err(self.late(&double).into()),
             },
-            played = controller::play(double.clone(), self.nodes, self.at_once) => {
+            played = controller::play(double.clone(), self.nodes, self.at_once, Arc::clone(&repeated)) => {
                 played?;
                 return Err("nobody plays the cluster any more".into());
             }
@@ -95,6 +101,7 @@ impl Simulation {
             expected: self.nodes * PLUGINS.len(),
             archive_bytes: process.dir.join(&last.tar_info.name).metadata()?.len(),
             left: left(&double),
+            repeated: repeated.load(Ordering::Relaxed),
         })
     }
 

@@ -144,8 +144,15 @@ mod tests {
             request("GET", "/version", "", ""),
         ]);
         let keys: Vec<_> = traffic.requests.keys().map(String::as_str).collect();
-        let expected =
-            ["delete daemonsets", "get namespaces", "get pods/log", "get version", "list nodes", "patch pods", "watch pods"];
+        let expected = [
+            "delete daemonsets",
+            "get namespaces",
+            "get pods/log",
+            "get version",
+            "list nodes",
+            "patch pods",
+            "watch pods",
+        ];
         assert_eq!(keys, expected);
         assert_eq!((traffic.total(), traffic.verb("get"), traffic.status_writes), (7, 3, 0));
     }
@@ -154,8 +161,7 @@ mod tests {
     fn the_largest_status_counts() {
         let status = |length: usize| {
             let text = "x".repeat(length);
-            let annotations =
-                serde_json::json!({names::STATUS_ANNOTATION: text, names::STATUS_ANNOTATION_ALIAS: text});
+            let annotations = serde_json::json!({names::STATUS_ANNOTATION: text, names::STATUS_ANNOTATION_ALIAS: text});
             let body = serde_json::json!({"metadata": {"annotations": annotations}}).to_string();
             request("PATCH", "/api/v1/namespaces/ns/pods/sonobuoy", "", &body)
         };

@@ -22,6 +22,9 @@ const DAEMON_SET_GRACE: u32 = 1;
 /// How long each request of a cleanup is repeated. A run that is complete is not to wait long for what goes with its namespace anyway.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Objects per page of a list of them, which is of their metadata: the size that the project's own clients use.
+const PAGE: u32 = 500;
+
 /// What is known of a plugin that was launched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Launched {
@@ -63,16 +66,24 @@ async fn remove(
     for kind in [Kind::DaemonSet, Kind::Pod] {
         let what = format!("list {}s of plugins in namespace `{namespace}`", kind.word());
         let path = kind.path(namespace);
-        let listing =
-            Listing { what: &what, path: &path, labels: Some(selector), metadata_only: true, patience: PATIENCE };
-        let objects = match list(cluster, &listing).await {
+        let listing = Listing {
+            what: &what,
+            path: &path,
+            labels: Some(selector),
+            page: PAGE,
+            metadata_only: true,
+            patience: PATIENCE,
+        };
+        // Of thousands of pods that go with their DaemonSet nothing is kept.
+        let to_go = |object| Some(Value::Object(object)).filter(|object| is_to_go(object, launched, owner));
+        let objects = match list(cluster, &listing, to_go).await {
             Ok(objects) => objects,
             Err(error) => {
                 errors.push(error);
                 continue;
             }
         };
-        for object in objects.into_iter().map(Value::Object).filter(|object| is_to_go(object, launched, owner)) {
+        for object in objects.into_iter().flatten() {
             let Some(name) = text(&object, &["metadata", "name"]) else { continue };
             let label = |label| text(&object, &["metadata", "labels", label]);
             if let (Some(session), Some(plugin)) = (label(names::SESSION_LABEL), label(names::PLUGIN_LABEL)) {

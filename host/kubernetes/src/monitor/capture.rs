@@ -20,7 +20,7 @@ use crate::cluster::Cluster;
 use crate::error::{ClusterError, chain};
 
 /// Logs that are read at once: more would slow down the API server, which every log passes through, for the cluster's own users.
-const AT_ONCE: usize = 8;
+pub(super) const AT_ONCE: usize = 8;
 
 /// Bytes of one container's log. A container that says more repeats itself.
 const MAX_BYTES: u64 = 64 << 20;

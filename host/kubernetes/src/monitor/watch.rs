@@ -13,8 +13,9 @@ use super::facts::{NodeFacts, PodFacts};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
+use crate::nodes::NODES_PAGE;
 
-/// Objects per page of a list: the size that the project's own clients use.
+/// Pods per page of a list: the size that the project's own clients use.
 const PAGE: u32 = 500;
 
 /// Seconds after which a watch is begun anew. A connection that broke without a word is noticed after this time, which is why it is less
@@ -48,7 +49,7 @@ pub(super) fn pods(cluster: &Cluster, namespace: &str) -> BoxStream<'static, Sig
         format!("watch the pods of plugins in namespace `{namespace}`"),
         "until then nothing is known of them",
     );
-    events(api, config().labels(&labels), outage, |event| match event {
+    events(api, config(PAGE).labels(&labels), outage, |event| match event {
         Event::Init => Some(Sight::PodsBegin),
         Event::InitDone => Some(Sight::PodsListed),
         Event::InitApply(pod) | Event::Apply(pod) => PodFacts::read(&json(&pod)).map(Sight::Pod),
@@ -65,7 +66,7 @@ pub(super) fn nodes(cluster: &Cluster) -> BoxStream<'static, Sight> {
     let api: Api<DynamicObject> = Api::all_with(cluster.client(), &ApiResource::erase::<Node>(&()));
     let outage =
         Outage::new("watch the nodes".to_owned(), "until then nodes that disappear or are not ready are not noticed");
-    events(api, config(), outage, |event| match event {
+    events(api, config(NODES_PAGE), outage, |event| match event {
         Event::Init => Some(Sight::NodesBegin),
         Event::InitDone => Some(Sight::NodesListed),
         Event::InitApply(node) | Event::Apply(node) => NodeFacts::read(&json(&node)).map(Sight::Node),
@@ -73,9 +74,9 @@ pub(super) fn nodes(cluster: &Cluster) -> BoxStream<'static, Sight> {
     })
 }
 
-fn config() -> watcher::Config {
+fn config(page: u32) -> watcher::Config {
     // Lists are read from the storage, not from a cache: a pod that a stale list does not tell yet would look deleted.
-    watcher::Config::default().page_size(PAGE).timeout(WATCH_SECONDS)
+    watcher::Config::default().page_size(page).timeout(WATCH_SECONDS)
 }
 
 fn events(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
+use futures_util::{StreamExt as _, future, stream};
 use jiff::Timestamp;
 use plumbline_aggregator::{Exit, Heard, Report};
 use plumbline_core::{PluginName, ResultKey};
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::assess::Kind;
-use super::capture::Capture;
+use super::capture::{self, Capture};
 use super::confirm::{Asker, SecondLook};
 use super::evidence::{Evidence, WorkerSays, gather};
 use super::exits::{exits, have_ended};
@@ -205,15 +205,21 @@ impl Work {
             tracing::warn!(pod = %name, "its logs are not in the archive: node `{node}` is not ready");
         }
         self.beside.spawn(async move {
-            let mut logs = JoinSet::new();
-            for pod in pods {
-                let capture = capture.clone();
-                logs.spawn(async move { capture.pod(&pod).await });
-            }
-            let all = async { while logs.join_next().await.is_some() {} };
+            let mut left = pods.len();
+            // Not all at once: what waits for its turn would be 5,000 requests in memory.
+            let all = stream::iter(pods)
+                .map(|pod| {
+                    let capture = capture.clone();
+                    async move { capture.pod(&pod).await }
+                })
+                .buffer_unordered(capture::AT_ONCE)
+                .for_each(|()| {
+                    left -= 1;
+                    future::ready(())
+                });
             if tokio::time::timeout(CAPTURE_TIME, all).await.is_err() {
                 let (plugin, seconds) = (&watched.plugin, CAPTURE_TIME.as_secs());
-                tracing::warn!(%plugin, "logs of {} pods are not in the archive: reading them took longer than {seconds} s", logs.len());
+                tracing::warn!(%plugin, "logs of {left} pods are not in the archive: reading them took longer than {seconds} s");
             }
             // Nobody may be waiting any more.
             let _ = reply.send(told);

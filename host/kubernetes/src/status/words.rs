@@ -5,9 +5,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Pod;
+use kube::core::{NotUsed, Object};
 use plumbline_core::GLOBAL;
 use plumbline_core::ledger::{KeyState, Ledger};
+use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -69,6 +70,16 @@ pub(super) fn index(ledger: &Ledger) -> Index {
     ledger.keys().filter_map(|key| Some(((key.plugin.to_string(), key.node.to_string()), known(key)?))).collect()
 }
 
+/// As much of a pod as counts here: thousands of whole ones are listed and watched by the monitor already.
+pub(super) type Pod = Object<Spec, NotUsed>;
+
+/// Where a pod runs.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Spec {
+    pub(super) node_name: Option<String>,
+}
+
 /// The pods of plugins, and what was written on them.
 #[derive(Debug, Default)]
 pub(super) struct Pods {
@@ -93,7 +104,7 @@ impl Pods {
             self.remove(&name);
             return;
         }
-        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone()).unwrap_or_default();
+        let node = pod.spec.node_name.clone().unwrap_or_default();
         let last = self.pods.get(&name).and_then(|written| written.last);
         let written = Written { plugin: plugin.clone(), node, last };
         self.listing.as_mut().unwrap_or(&mut self.pods).insert(name, written);
@@ -163,7 +174,7 @@ mod tests {
 
     fn pod(name: &str, plugin: &str, node: &str) -> Pod {
         serde_json::from_value(json!({
-            "metadata": {"name": name, "labels": {"sonobuoy-plugin": plugin}},
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"sonobuoy-plugin": plugin}},
             "spec": {"nodeName": node, "containers": []},
         }))
         .unwrap()

@@ -4,9 +4,10 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::Pod as WholePod;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
+use kube::core::ApiResource;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use plumbline_aggregator::State;
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::complaints::{Complaints, within};
 use super::publish::PublishOptions;
-use super::words::{Index, Known, Pods, index};
+use super::words::{Index, Known, Pod, Pods, index};
 use crate::error::ClusterError;
 use crate::names;
 
@@ -30,7 +31,8 @@ pub(super) async fn annotate(options: &PublishOptions, state: &State, stop: &Can
 }
 
 async fn work(options: &PublishOptions, state: &State) {
-    let api: Api<Pod> = Api::namespaced(options.cluster.client(), &options.namespace);
+    let resource = ApiResource::erase::<WholePod>(&());
+    let api: Api<Pod> = Api::namespaced_with(options.cluster.client(), &options.namespace, &resource);
     let config = watcher::Config::default().labels(&format!("{}={}", names::ROLE_LABEL, names::PLUGIN));
     let mut seen = pin!(watcher(api.clone(), config).default_backoff());
     let mut pods = Pods::default();

@@ -26,7 +26,7 @@ async fn nodes_are_read_page_by_page() {
     assert_eq!(nodes.len(), 1_100);
     assert_eq!(nodes[1_099].name.as_str(), "n1099");
     assert!(nodes.iter().all(|node| node.ready));
-    assert_eq!(double.requests().iter().filter(|request| request.path == "/api/v1/nodes").count(), 3);
+    assert_eq!(double.requests().iter().filter(|request| request.path == "/api/v1/nodes").count(), 11);
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn a_list_whose_next_page_has_expired_is_begun_anew() {
     double.fault(Fault { method: Some("GET"), path_contains: "continue=".into(), kind: expired, times: 1 });
     let nodes = list_nodes(&cluster(&double).await).await.unwrap().nodes;
     assert_eq!(nodes.len(), 600, "none is missing and none is there twice");
-    assert_eq!(double.requests().iter().filter(|request| request.path == "/api/v1/nodes").count(), 4);
+    assert_eq!(double.requests().iter().filter(|request| request.path == "/api/v1/nodes").count(), 8);
 }
 
 #[tokio::test]
