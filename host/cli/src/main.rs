@@ -63,6 +63,7 @@ fn main() -> ExitCode {
             WorkerCommand::Global(role) => commands::worker::global(&role, &cli.global),
             WorkerCommand::SingleNode(args) => commands::worker::single_node(&args, &cli.global),
             WorkerCommand::Facts(args) => commands::facts::facts(&args),
+            WorkerCommand::EnterRoot(args) => Err(commands::facts::enter(&args)),
         },
         Command::TestPlugin(args) => commands::test_plugin::test_plugin(&args),
     };

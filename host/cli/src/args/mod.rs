@@ -35,7 +35,7 @@ pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
 pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
 pub(crate) use test_plugin::{Ending, ResultFormat, TestPluginArgs};
 pub(crate) use time::Time;
-pub(crate) use worker::{FactsArgs, RoleArgs, SleepArgs, WorkerArgs, WorkerCommand};
+pub(crate) use worker::{EnterRootArgs, FactsArgs, RoleArgs, SleepArgs, Via, WorkerArgs, WorkerCommand};
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.
 #[derive(Debug, Parser)]
