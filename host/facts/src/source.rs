@@ -185,6 +185,15 @@ impl Source {
         rustix::fs::fstatvfs(descriptor).map_err(|errno| io(errno.into()))
     }
 
+    /// The number of the kind of filesystem that `path` is on.
+    pub(crate) fn filesystem_kind(&self, path: &str) -> Result<u64, Unreadable> {
+        let io = |source| Unreadable::Io { path: path.to_owned(), source };
+        let descriptor = self.open(path, OFlags::PATH).map_err(io)?;
+        let told = rustix::fs::fstatfs(descriptor).map_err(|errno| io(errno.into()))?;
+        // Its type differs between architectures, and may have a sign; the numbers have 32 bits.
+        Ok(u64::try_from(i128::from(told.f_type) & 0xffff_ffff).unwrap_or_default())
+    }
+
     /// Where the link at `path` points.
     pub(crate) fn link(&self, path: &str) -> Result<String, Unreadable> {
         let io = |source| Unreadable::Io { path: path.to_owned(), source };

@@ -6,6 +6,7 @@ mod bed;
 mod broken_off;
 mod cluster_reading;
 mod compat;
+mod facts;
 mod filter;
 mod generate;
 mod in_cluster;

@@ -1,7 +1,7 @@
 //! The kernel, and what it runs on.
 
 use crate::gather::Gathering;
-use crate::source::{SMALL, Source};
+use crate::source::{SMALL, Source, Unreadable};
 
 /// Programs that every machine has at least one of; its word size is that of the machine's programs.
 const PROGRAMS: [&str; 5] =
@@ -33,10 +33,7 @@ pub(super) fn gather(gathering: &mut Gathering<'_>) {
     if let Some(id) = gathering.keep_if_there("machine_id", id) {
         gathering.set("machine_id", id.lines().next().unwrap_or_default());
     }
-    match is_chroot(source) {
-        Some(is_chroot) => gathering.set("is_chroot", is_chroot),
-        None => gathering.miss("is_chroot", "what the first process has as its root may not be looked at".to_owned()),
-    }
+    gathering.keep_as("is_chroot", is_chroot(source));
 }
 
 /// Kernels from 6.1 on tell it in a file; others only by a call, whose answer holds for every root of this machine.
@@ -76,10 +73,23 @@ fn userspace_bits(source: &Source) -> Option<&'static str> {
     })
 }
 
-/// Whether the tree's root is another than that of the first process.
-fn is_chroot(source: &Source) -> Option<bool> {
-    let (own, first) = (source.stat("/").ok()?, source.stat("/proc/1/root/.").ok()?);
-    Some((own.st_ino, own.st_dev) != (first.st_ino, first.st_dev))
+/// Whether the tree's root is another than that of the first process. Where that may not be looked at: whether it is another directory
+/// than the topmost of its filesystem.
+fn is_chroot(source: &Source) -> Result<bool, Unreadable> {
+    let own = source.stat("/")?;
+    match source.stat("/proc/1/root/.") {
+        Ok(first) => Ok((own.st_ino, own.st_dev) != (first.st_ino, first.st_dev)),
+        Err(_) => Ok(own.st_ino != topmost(source.filesystem_kind("/")?)),
+    }
+}
+
+/// The number of the topmost directory, by the number of the kind of filesystem (`statfs(2)`).
+fn topmost(kind: u64) -> u64 {
+    match kind {
+        0x9123_683e => 256, // btrfs
+        0x5846_5342 => 128, // xfs
+        _ => 2,
+    }
 }
 
 #[cfg(test)]

@@ -233,7 +233,6 @@ fn what_is_missing_is_named_and_nothing_else() {
     let document = told(&machine());
     let own_user = if rustix::process::getuid().is_root() { None } else { Some("ansible_user_id") };
     let mut want = vec![
-        "ansible_is_chroot",
         "ansible_mounts./mnt/with space",
         "ansible_local.bad",
         "ansible_kernel",
