@@ -17,9 +17,8 @@ pub const NOT_FOUND: u8 = 127;
 pub(crate) const PATH: &str =
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin:/opt/bin";
 
-/// Makes `root` the root of this process (which needs CAP_SYS_CHROOT), and becomes `program` there. Of the environment nothing is passed on
-/// but a path and a language: what this process was told is not the business of a node's programs. Returns only if it fails: the exit
-/// code, and why.
+/// Makes `root` the root of this process (which needs CAP_SYS_CHROOT), and becomes `program` there, with the environment as it
+/// is: whoever starts this process says what a node's programs are told. Returns only if it fails: the exit code, and why.
 #[must_use]
 pub fn enter(root: &Path, program: &str, args: &[String]) -> (u8, io::Error) {
     if let Err(error) =
@@ -27,12 +26,12 @@ pub fn enter(root: &Path, program: &str, args: &[String]) -> (u8, io::Error) {
     {
         return (CANNOT_ENTER, error);
     }
-    let error = clean(Command::new(program).args(args)).exec();
+    let error = Command::new(program).args(args).exec();
     let code = if error.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { CANNOT_EXECUTE };
     (code, error)
 }
 
-/// Takes the environment away, but for what a program of a node needs.
+/// Takes the environment away, but for what a program of a node needs: what this process was told is not its business.
 pub(crate) fn clean(command: &mut Command) -> &mut Command {
     command.env_clear().env("PATH", PATH).env("LC_ALL", "C.UTF-8").env("SYSTEMD_COLORS", "0").env("SYSTEMD_PAGER", "")
 }

@@ -93,16 +93,14 @@ fn could_not(status: ExitStatus, options: &Options) -> bool {
 
 fn command(options: &Options, since: u64) -> Option<Command> {
     let mut command = if options.root == Path::new("/") {
-        let mut command = Command::new("journalctl");
-        chroot::clean(&mut command);
-        command
+        Command::new("journalctl")
     } else {
         let (program, args) = options.helper.as_ref()?;
         let mut command = Command::new(program);
         command.args(args).arg(&options.root).arg("journalctl");
         command
     };
-    command.args(["-o", "json", "-a", "--no-pager"]);
+    chroot::clean(&mut command).args(["-o", "json", "-a", "--no-pager"]);
     if since > 0 {
         command.arg(format!("--since=@{since}"));
     }

@@ -83,4 +83,14 @@ mod tests {
         }
         assert!(definition("nobody").is_none());
     }
+
+    /// The definition for a cluster, which stands beside the one for a machine.
+    #[test]
+    fn the_facts_of_nodes_are_gathered_without_privileges() {
+        let yaml = include_str!("../../../plugins/definitions/host-facts-daemonset.yaml");
+        let parsed = Definition::parse(yaml).unwrap();
+        assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
+        assert_eq!(parsed.definition.name.as_str(), "host-facts");
+        assert!(!yaml.contains("privileged:") && !yaml.contains("hostPID"));
+    }
 }

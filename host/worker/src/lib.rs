@@ -1,5 +1,5 @@
 //! What runs beside a plugin: waits for its done file, sends its result to the aggregator, passes its progress on, and gives signs
-//! of life. Also the facts of a machine, [`facts`].
+//! of life.
 //!
 //! ```no_run
 //! use plumbline_worker::{Mode, WorkerConfig, run_worker_process};
@@ -20,7 +20,6 @@ mod config;
 mod content_type;
 mod done;
 mod error;
-pub mod facts;
 mod gather;
 mod heartbeat;
 mod jitter;

@@ -38,7 +38,7 @@ pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
 pub(crate) use test_plugin::{AdapterResult, Ending, ResultFormat, TestPluginArgs};
 pub(crate) use time::Time;
 pub(crate) use worker::{
-    DoneArgs, FactsArgs, InRootArgs, LogsVia, NodeLogsArgs, RoleArgs, SleepArgs, WorkerArgs, WorkerCommand,
+    DoneArgs, FactsArgs, InRootArgs, LogsVia, NodeLogsArgs, RoleArgs, SleepArgs, Via, WorkerArgs, WorkerCommand,
 };
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.

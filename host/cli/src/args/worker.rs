@@ -52,6 +52,16 @@ pub(crate) struct SleepArgs {
     pub(crate) sleep: i64,
 }
 
+/// Who gathers facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Via {
+    /// This program, from files of the machine
+    #[default]
+    Native,
+    /// The machine's own Ansible
+    Ansible,
+}
+
 /// Options of roles that are plugins themselves: their image has no shell that could say for them that they are done.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct DoneArgs {
@@ -72,9 +82,22 @@ pub(crate) struct FactsArgs {
     /// Where the machine's file system is mounted
     #[arg(long, env = "CHROOT_DIR", default_value = "/", value_name = "DIR")]
     pub(crate) root: PathBuf,
-    /// Write into this file instead of standard output; with `--done`, a name in the directory for results
-    #[arg(long, value_name = "FILE", required_if_eq("done", "true"))]
+    /// Write into this file instead of standard output; with `--done`, a name in the directory for results, `host-facts.json` unless
+    /// another is given
+    #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Who gathers
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) via: Via,
+    /// Directory of additional facts below the root: `*.fact`, JSON or INI
+    #[arg(long, default_value = plumbline_facts::DEFAULT_FACTS_DIR, value_name = "DIR")]
+    pub(crate) facts_dir: String,
+    /// Also run the executable ones among the additional facts; they print JSON or INI
+    #[arg(long)]
+    pub(crate) run_collectors: bool,
+    /// Also run the machine's kubelet, container runtime and chronyc to ask for what no file tells
+    #[arg(long)]
+    pub(crate) run_programs: bool,
     #[command(flatten)]
     pub(crate) done: DoneArgs,
 }

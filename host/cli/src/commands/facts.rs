@@ -1,23 +1,51 @@
 //! `plumbline worker facts`
 
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
-use crate::args::FactsArgs;
+use plumbline_facts::{Document, Options, gather, gather_via_ansible};
+
+use super::in_root;
+use crate::args::{FactsArgs, Via};
 use crate::error::CliError;
+
+/// The result's name in the directory for results, where no other is given.
+const FILE: &str = "host-facts.json";
 
 /// Gathers facts of this machine and prints them as JSON. What cannot be read is listed among them: gathering itself does not fail.
 pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, CliError> {
-    let facts = plumbline_worker::facts::gather(&args.root);
-    let mut json = serde_json::to_vec_pretty(&facts)
-        .map_err(|error| CliError::system("the facts cannot be written as JSON").because(&error))?;
-    json.push(b'\n');
-    let output = args.output.as_deref().map(|path| args.done.place(path));
-    let (written, place) = match &output {
-        Some(path) => (std::fs::write(path, json), format!("into `{}`", path.display())),
-        None => (std::io::stdout().write_all(&json), "on standard output".to_owned()),
-    };
-    written.map_err(|error| CliError::printing(format!("the facts cannot be written {place}"), &error))?;
+    let document = document(args)?;
+    let output = args.output.as_deref().or(args.done.done.then_some(Path::new(FILE)));
+    let output = output.map(|path| args.done.place(path));
+    match &output {
+        Some(path) => document.write_to(path).map_err(|error| {
+            CliError::system(format!("the facts cannot be written into `{}`", path.display())).because(&error)
+        })?,
+        None => std::io::stdout()
+            .write_all(document.to_json().as_bytes())
+            .map_err(|error| CliError::printing("the facts cannot be written on standard output".to_owned(), &error))?,
+    }
+    // Staying may take hours, and needs none of it.
+    drop(document);
     args.done.finish(output.as_deref())?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn document(args: &FactsArgs) -> Result<Document, CliError> {
+    let options = Options {
+        facts_dir: args.facts_dir.clone(),
+        run_collectors: args.run_collectors,
+        run_programs: args.run_programs,
+        helper: in_root::helper(),
+        ..Options::new(&args.root)
+    };
+    match args.via {
+        Via::Native => Ok(gather(&options)),
+        Via::Ansible => gather_via_ansible(&options).map_err(|error| {
+            CliError::system("Ansible gave no facts")
+                .because(&error)
+                .hint("leave out `--via ansible`: the facts are then gathered without Ansible")
+        }),
+    }
 }

@@ -1,9 +1,17 @@
 //! `plumbline worker in-root`
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::args::InRootArgs;
 use crate::error::CliError;
+
+/// How this program is started to become another one in another root: the root and the program follow. `None` if it cannot be told where this
+/// program is.
+pub(crate) fn helper() -> Option<(PathBuf, Vec<String>)> {
+    let program = std::env::current_exe().ok()?;
+    Some((program, ["worker", "in-root", "--"].map(str::to_owned).to_vec()))
+}
 
 /// Becomes a program in another root. Whoever called this reads the exit code, which is that of the program or, as by `chroot`, says why
 /// there is none.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use plumbline_nodelogs::{CollectError, Options, Summary, Via, WriteError, write_logs};
 
+use super::in_root;
 use crate::args::{Global, LogsVia, NodeLogsArgs};
 use crate::error::CliError;
 use crate::logging;
@@ -33,7 +34,6 @@ pub(crate) fn node_logs(args: &NodeLogsArgs, global: &Global) -> Result<ExitCode
 }
 
 fn options(args: &NodeLogsArgs) -> Options {
-    let words = ["worker", "in-root", "--"].map(str::to_owned).to_vec();
     Options {
         root: args.root.clone(),
         since: Duration::from_secs(args.minutes.saturating_mul(60)),
@@ -43,7 +43,7 @@ fn options(args: &NodeLogsArgs) -> Options {
             LogsVia::Journalctl => Via::Journalctl,
             LogsVia::Files => Via::Files,
         },
-        helper: std::env::current_exe().ok().map(|program| (program, words)),
+        helper: in_root::helper(),
         ..Options::default()
     }
 }

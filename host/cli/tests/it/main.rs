@@ -9,6 +9,7 @@ mod cluster_reading;
 mod compat;
 mod deploy;
 mod crowd;
+mod facts;
 mod filter;
 mod generate;
 mod in_cluster;

@@ -1,0 +1,89 @@
+//! A server with disks in volumes, a bond, and Ubuntu.
+
+use serde_json::json;
+
+use super::{pick, told};
+use crate::fixture::Tree;
+
+fn server() -> Tree {
+    let tree = Tree::new();
+    for (path, content) in [
+        (
+            "/etc/os-release",
+            "PRETTY_NAME=\"Ubuntu 22.04.4 LTS\"\nNAME=\"Ubuntu\"\nVERSION_ID=\"22.04\"\nVERSION=\"22.04.4 LTS (Jammy Jellyfish)\"\nVERSION_CODENAME=jammy\nID=ubuntu\nID_LIKE=debian\n",
+        ),
+        ("/etc/debian_version", "bookworm/sid\n"),
+        (
+            "/etc/lsb-release",
+            "DISTRIB_ID=Ubuntu\nDISTRIB_RELEASE=22.04\nDISTRIB_CODENAME=jammy\nDISTRIB_DESCRIPTION=\"Ubuntu 22.04.4 LTS\"\n",
+        ),
+        ("/sys/devices/virtual/dmi/id/sys_vendor", "Dell Inc.\n"),
+        ("/sys/devices/virtual/dmi/id/product_serial", "ABC1234\n"),
+        ("/sys/devices/virtual/dmi/id/chassis_type", "23\n"),
+        ("/sys/kernel/security/apparmor/profiles", ""),
+        ("/etc/iscsi/initiatorname.iscsi", "## comment\nInitiatorName=iqn.2004-10.com.ubuntu:01:abc\n"),
+        ("/etc/nvme/hostnqn", "nqn.2014-08.org.nvmexpress:uuid:1\n"),
+        ("/sys/class/fc_host/host0/port_name", "0x21000014ff52a9bb\n"),
+        ("/sys/block/dm-0/dm/uuid", "LVM-abc\n"),
+        ("/sys/block/dm-0/dm/name", "ubuntu--vg-root\n"),
+        ("/sys/block/dm-0/size", "20971520\n"),
+        ("/sys/block/dm-0/slaves/sda3/size", "1\n"),
+        ("/sys/class/net/bond0/bonding/slaves", "eno1 eno2\n"),
+        ("/sys/class/net/bond0/bonding/mode", "active-backup 1\n"),
+        ("/sys/class/net/bond0/speed", "10000\n"),
+        ("/proc/modules", "kvm_intel 1 0 - Live 0x0\nkvm 1 1 kvm_intel, Live 0x0\n"),
+    ] {
+        tree.file(path, content);
+    }
+    tree
+}
+
+#[test]
+fn a_server_with_disks_in_volumes_is_told() {
+    let document = told(&server());
+    assert_eq!(
+        pick(
+            &document,
+            &[
+                "distribution",
+                "distribution_version",
+                "distribution_major_version",
+                "distribution_minor_version",
+                "distribution_release",
+                "distribution_file_variety",
+                "os_family",
+                "pkg_mgr",
+                "lsb",
+                "apparmor",
+                "form_factor",
+                "product_serial",
+                "iscsi_iqn",
+                "hostnqn",
+                "fibre_channel_wwn",
+                "lvm",
+                "virtualization_type",
+                "virtualization_role",
+                "bond0",
+            ]
+        ),
+        json!({
+            "distribution": "Ubuntu", "distribution_version": "22.04", "distribution_major_version": "22",
+            "distribution_minor_version": null, "distribution_release": "jammy", "distribution_file_variety": "Debian",
+            "os_family": "Debian", "pkg_mgr": "apt",
+            "lsb": {"id": "Ubuntu", "release": "22.04", "codename": "jammy", "description": "Ubuntu 22.04.4 LTS", "major_release": "22"},
+            "apparmor": {"status": "enabled"}, "form_factor": "Rack Mount Chassis", "product_serial": "ABC1234",
+            "iscsi_iqn": "iqn.2004-10.com.ubuntu:01:abc", "hostnqn": "nqn.2014-08.org.nvmexpress:uuid:1",
+            "fibre_channel_wwn": ["21000014ff52a9bb"],
+            "lvm": {
+                "lvs": {"root": {"size_g": "10.00", "vg": "ubuntu-vg"}},
+                "vgs": {"ubuntu-vg": {"num_lvs": "1", "num_pvs": "1"}},
+                "pvs": {"/dev/sda3": {"vg": "ubuntu-vg"}},
+            },
+            "virtualization_type": "kvm", "virtualization_role": "host",
+            "bond0": {
+                "device": "bond0", "type": "bonding", "slaves": ["eno1", "eno2"], "mode": "active-backup",
+                "miimon": "", "lacp_rate": "", "speed": 10000,
+            },
+        })
+    );
+}

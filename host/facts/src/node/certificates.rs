@@ -1,0 +1,126 @@
+//! Certificates of a node, and until when they hold.
+
+use serde_json::{Value, json};
+use x509_parser::pem::Pem;
+use x509_parser::time::ASN1Time;
+
+use crate::gather::Gathering;
+use crate::source::{Source, Unreadable};
+
+/// Where a node has certificates. Kubeconfigs hold some too, beside keys, and are not opened.
+const DIRECTORIES: [&str; 8] = [
+    "/etc/kubernetes/pki",
+    "/etc/kubernetes/pki/etcd",
+    "/var/lib/kubelet/pki",
+    "/etc/etcd/pki",
+    "/etc/ssl/etcd/ssl",
+    "/var/lib/rancher/k3s/agent",
+    "/var/lib/rancher/k3s/server/tls",
+    "/var/lib/rancher/rke2/server/tls",
+];
+
+/// Most files that are opened, the bytes of each, and the certificates taken from one: a bundle of authorities has some.
+const MAX_FILES: usize = 200;
+const MAX_BYTES: u64 = 256 << 10;
+const MAX_PER_FILE: usize = 10;
+
+pub(super) fn gather(gathering: &mut Gathering<'_>) {
+    let source = gathering.source;
+    let mut told = Vec::new();
+    let mut files = Vec::new();
+    for directory in DIRECTORIES {
+        let names = source.names(directory);
+        let names = gathering.keep_if_there("plumbline_facts.certificates", names).unwrap_or_default();
+        files.extend(names.into_iter().filter(|name| may_hold(name)).map(|name| format!("{directory}/{name}")));
+    }
+    if files.len() > MAX_FILES {
+        gathering.miss(
+            "plumbline_facts.certificates",
+            format!("of {} files, those after the first {MAX_FILES} are left out", files.len()),
+        );
+    }
+    for path in files.iter().take(MAX_FILES) {
+        let key = format!("plumbline_facts.certificates.{path}");
+        told.extend(gathering.keep(&key, certificates(source, path)).unwrap_or_default());
+    }
+    gathering.own("certificates", told);
+}
+
+/// Files of keys are not opened. `kubelet-client-current.pem` holds both; of it, only what is marked as a certificate is taken.
+fn may_hold(name: &str) -> bool {
+    let dated = |prefix: &str| name.starts_with(prefix) && !name.contains("current");
+    // The kubelet keeps every pair that it ever had beside the link to the current one.
+    !dated("kubelet-client-2")
+        && !dated("kubelet-server-2")
+        && (name.ends_with(".crt") || (name.ends_with(".pem") && !name.contains("key")))
+}
+
+fn certificates(source: &Source, path: &str) -> Result<Vec<Value>, Unreadable> {
+    let bytes = source.bytes(path, MAX_BYTES)?;
+    let wrong = |what: &str| Unreadable::malformed(path, what);
+    let mut told = Vec::new();
+    let blocks = Pem::iter_from_buffer(&bytes).take_while(Result::is_ok).flatten();
+    for block in blocks.filter(|block| block.label == "CERTIFICATE").take(MAX_PER_FILE) {
+        let certificate = block.parse_x509().map_err(|_| wrong("holds a certificate that cannot be read"))?;
+        let validity = certificate.validity();
+        let day = |time: &ASN1Time| moment(time).ok_or_else(|| wrong("holds a certificate of no time that there is"));
+        told.push(json!({
+            "path": path,
+            "subject": certificate.subject().to_string(),
+            "issuer": certificate.issuer().to_string(),
+            "not_before": day(&validity.not_before)?,
+            "not_after": day(&validity.not_after)?,
+        }));
+    }
+    if told.is_empty() { Err(wrong("holds no certificate")) } else { Ok(told) }
+}
+
+/// As RFC 3339 writes it, in UTC.
+fn moment(time: &ASN1Time) -> Option<String> {
+    jiff::Timestamp::from_second(time.timestamp()).ok().map(|moment| moment.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Tree;
+
+    #[test]
+    fn of_a_file_with_a_key_only_the_certificate_is_told() {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let mut parameters = rcgen::CertificateParams::new(vec!["node".to_owned()]).unwrap();
+        parameters.distinguished_name = rcgen::DistinguishedName::new();
+        parameters.distinguished_name.push(rcgen::DnType::CommonName, "system:node:n1");
+        parameters.not_before = rcgen::date_time_ymd(2024, 1, 2);
+        parameters.not_after = rcgen::date_time_ymd(2025, 1, 2);
+        let certificate = parameters.self_signed(&key).unwrap();
+        let tree = Tree::new();
+        let secret = key.serialize_pem();
+        tree.file("/both.pem", &format!("{secret}{}", certificate.pem()));
+        tree.file("/empty.pem", &secret);
+        let source = Source::new(tree.root());
+        let told = certificates(&source, "/both.pem").unwrap();
+        assert_eq!(
+            Value::from(told),
+            json!([{
+                "path": "/both.pem", "subject": "CN=system:node:n1", "issuer": "CN=system:node:n1",
+                "not_before": "2024-01-02T00:00:00Z", "not_after": "2025-01-02T00:00:00Z",
+            }])
+        );
+        assert_eq!(certificates(&source, "/empty.pem").unwrap_err().to_string(), "/empty.pem: holds no certificate");
+    }
+
+    #[test]
+    fn files_of_keys_and_of_the_past_are_not_opened() {
+        for (name, want) in [
+            ("ca.crt", true),
+            ("kubelet-client-current.pem", true),
+            ("kubelet-client-2024-01-02-03-04-05.pem", false),
+            ("admin-key.pem", false),
+            ("sa.key", false),
+            ("sa.pub", false),
+        ] {
+            assert_eq!(may_hold(name), want, "{name}");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The container runtime: which, its version, and what it is configured to do.
+
+use serde_json::{Map, Value, json};
+
+use super::flat::flatten;
+use super::kubelet::{VERSION_BOUNDS, not_asked};
+use super::processes::{Processes, option};
+use super::toml;
+use crate::gather::Gathering;
+use crate::program::Programs;
+use crate::source::{Source, TABLE, Unreadable};
+
+/// A container runtime, and how it is recognised.
+struct Runtime {
+    name: &'static str,
+    program: &'static str,
+    /// Its sockets: one that is there says that it runs.
+    sockets: &'static [&'static str],
+    /// Options that name its configuration.
+    options: &'static [&'static str],
+    files: &'static [&'static str],
+    /// Parts of its configuration that are told: dotted keys, up to the last name. None holds a secret (credentials of registries do).
+    keys: &'static [&'static str],
+}
+
+/// In the order in which they count where several run: dockerd brings a containerd along, and a kubelet that talks to it does so through
+/// cri-dockerd.
+const RUNTIMES: [Runtime; 4] = [
+    Runtime {
+        name: "cri-o",
+        program: "crio",
+        sockets: &["/run/crio/crio.sock", "/var/run/crio/crio.sock"],
+        options: &["c", "config"],
+        files: &["/etc/crio/crio.conf", "/etc/crio/crio.conf.d/10-crio.conf"],
+        keys: &[
+            "crio.root",
+            "crio.runroot",
+            "crio.storage_driver",
+            "crio.image.pause_image",
+            "crio.runtime.cgroup_manager",
+            "crio.runtime.conmon_cgroup",
+            "crio.runtime.default_runtime",
+            "crio.runtime.pids_limit",
+            "crio.runtime.selinux",
+            "crio.runtime.seccomp_profile",
+            "crio.runtime.apparmor_profile",
+        ],
+    },
+    Runtime {
+        name: "cri-dockerd",
+        program: "cri-dockerd",
+        sockets: &["/run/cri-dockerd.sock"],
+        options: &[],
+        files: &[],
+        keys: &[],
+    },
+    Runtime {
+        name: "docker",
+        program: "dockerd",
+        sockets: &["/run/dockershim.sock", "/var/run/dockershim.sock"],
+        options: &["config-file"],
+        files: &["/etc/docker/daemon.json"],
+        keys: &[
+            "data-root",
+            "storage-driver",
+            "exec-opts",
+            "log-driver",
+            "log-opts",
+            "live-restore",
+            "cgroup-parent",
+            "default-runtime",
+            "iptables",
+            "ipv6",
+            "mtu",
+        ],
+    },
+    Runtime {
+        name: "containerd",
+        program: "containerd",
+        sockets: &["/run/containerd/containerd.sock", "/run/k3s/containerd/containerd.sock"],
+        options: &["c", "config"],
+        files: &["/etc/containerd/config.toml", "/var/lib/rancher/k3s/agent/etc/containerd/config.toml"],
+        keys: &[
+            "version",
+            "root",
+            "state",
+            "disabled_plugins",
+            "oom_score",
+            "plugins.io.containerd.grpc.v1.cri.sandbox_image",
+            "plugins.io.containerd.grpc.v1.cri.enable_selinux",
+            "plugins.io.containerd.grpc.v1.cri.max_container_log_line_size",
+            "plugins.io.containerd.grpc.v1.cri.containerd.snapshotter",
+            "plugins.io.containerd.grpc.v1.cri.containerd.default_runtime_name",
+            "plugins.io.containerd.grpc.v1.cri.containerd.runtimes.runc.runtime_type",
+            "plugins.io.containerd.grpc.v1.cri.containerd.runtimes.runc.options.SystemdCgroup",
+            "plugins.io.containerd.cri.v1.images.snapshotter",
+            "plugins.io.containerd.cri.v1.images.pinned_images.sandbox",
+            "plugins.io.containerd.cri.v1.runtime.containerd.default_runtime_name",
+            "plugins.io.containerd.cri.v1.runtime.containerd.runtimes.runc.options.SystemdCgroup",
+        ],
+    },
+];
+
+/// Names of plugins of containerd, which have dots in them.
+const DOTTED: [&str; 3] = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime"];
+
+pub(super) fn gather(gathering: &mut Gathering<'_>, processes: &Processes) {
+    let source = gathering.source;
+    let runs = |runtime: &&Runtime| {
+        processes.contains_key(runtime.program) || runtime.sockets.iter().any(|socket| source.exists(socket))
+    };
+    let Some(runtime) = RUNTIMES.iter().find(runs) else { return };
+    let mut told = Map::from_iter([("name".to_owned(), Value::from(runtime.name))]);
+    let key = "plumbline_facts.container_runtime.version";
+    match Programs::find(source, runtime.program) {
+        Some(program) if gathering.options.run_programs => {
+            match Programs::new(gathering.options).run(&program, &["--version"], VERSION_BOUNDS) {
+                Ok(answer) => drop(told.insert("version".to_owned(), version(&answer).into())),
+                Err(failure) => gathering.miss(key, failure.to_string()),
+            }
+        }
+        Some(program) => gathering.miss(key, not_asked(&program)),
+        None => gathering.miss(key, format!("no program `{}` in the usual directories", runtime.program)),
+    }
+    let named = processes.get(runtime.program).and_then(|arguments| option(arguments, runtime.options));
+    let file = named
+        .map(str::to_owned)
+        .or_else(|| runtime.files.iter().find(|path| source.exists(path)).map(|path| (*path).to_owned()));
+    let mut config = Map::new();
+    if let Some(file) = file {
+        let found = configuration(source, &file, runtime.keys);
+        config = gathering.keep("plumbline_facts.container_runtime.config", found).unwrap_or_default();
+        told.insert("config_file".to_owned(), file.into());
+    }
+    told.insert("config".to_owned(), config.into());
+    gathering.own("container_runtime", told);
+}
+
+/// The word that looks like a version: `containerd github.com/containerd/containerd v1.7.2 0cae528`, `crio version 1.28.1`,
+/// `Docker version 24.0.5, build ced0996`.
+fn version(answer: &str) -> String {
+    let words = answer.split_ascii_whitespace().map(|word| word.trim_end_matches(','));
+    let is_version =
+        |word: &&str| word.trim_start_matches('v').starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
+    words.into_iter().find(is_version).unwrap_or_default().to_owned()
+}
+
+fn configuration(source: &Source, path: &str, keys: &[&str]) -> Result<Map<String, Value>, Unreadable> {
+    let text = source.text(path, TABLE)?;
+    let value = if path.ends_with(".json") {
+        serde_json::from_str(&text).map_err(|error| {
+            Unreadable::malformed(path, format!("line {}, column {}: is not JSON", error.line(), error.column()))
+        })?
+    } else {
+        toml::parse(&text)
+    };
+    let mut config = Map::new();
+    for key in keys {
+        if let Some(found) = look_up(&value, key) {
+            config.extend(flatten(&json!({(*key): found}), &[key]));
+        }
+    }
+    Ok(config)
+}
+
+/// What stands at a dotted key.
+fn look_up<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    if key.is_empty() {
+        return Some(value);
+    }
+    let name = DOTTED
+        .iter()
+        .copied()
+        .find(|name| key.starts_with(name))
+        .unwrap_or_else(|| key.split('.').next().unwrap_or(key));
+    look_up(value.get(name)?, key.get(name.len()..)?.trim_start_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Tree;
+
+    #[test]
+    fn versions_of_all_runtimes_are_found() {
+        for (answer, want) in [
+            ("containerd github.com/containerd/containerd v1.7.2 0cae528\n", "v1.7.2"),
+            ("crio version 1.28.1\nVersion: 1.28.1\n", "1.28.1"),
+            ("Docker version 24.0.5, build ced0996\n", "24.0.5"),
+            ("cri-dockerd 0.3.4 (e88b1605)\n", "0.3.4"),
+            ("nothing\n", ""),
+        ] {
+            assert_eq!(version(answer), want);
+        }
+    }
+
+    #[test]
+    fn of_a_configuration_only_known_keys_are_told() {
+        let tree = Tree::new();
+        tree.file(
+            "/c.toml",
+            "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\nsandbox_image = \"pause:3.9\"\n[plugins.\"io.containerd.grpc.v1.cri\".registry.configs.\"r\".auth]\npassword = \"s3cr3t\"\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc.options]\nSystemdCgroup = true\n",
+        );
+        tree.file("/d.json", "{\"exec-opts\": [\"native.cgroupdriver=systemd\"], \"proxies\": {\"http\": \"u:p@x\"}}");
+        tree.file("/bad.json", "{s3cr3t");
+        let source = Source::new(tree.root());
+        let [_, _, docker, containerd] = &RUNTIMES;
+        assert_eq!(
+            Value::from(configuration(&source, "/c.toml", containerd.keys).unwrap()),
+            json!({
+                "version": 2,
+                "plugins.io.containerd.grpc.v1.cri.sandbox_image": "pause:3.9",
+                "plugins.io.containerd.grpc.v1.cri.containerd.runtimes.runc.options.SystemdCgroup": true,
+            })
+        );
+        assert_eq!(
+            Value::from(configuration(&source, "/d.json", docker.keys).unwrap()),
+            json!({"exec-opts": "native.cgroupdriver=systemd"})
+        );
+        assert!(!configuration(&source, "/bad.json", docker.keys).unwrap_err().to_string().contains("s3cr3t"));
+    }
+}

@@ -1,0 +1,300 @@
+//! Bounded reading below a root.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Dir, Mode, OFlags, ResolveFlags, Stat, StatVfs};
+use rustix::io::Errno;
+
+/// The bound for files that hold a value or a few lines. The largest of them, `/proc/meminfo`, has 2 KiB.
+pub(crate) const SMALL: u64 = 64 << 10;
+
+/// The bound for tables that grow with what runs on a machine. A node with 1,000 containers has about 600 KiB of mounts.
+pub(crate) const TABLE: u64 = 1 << 20;
+
+/// Most entries of a directory that are looked at. A node with 250 pods has about 500 network interfaces.
+const MAX_NAMES: usize = 16_384;
+
+/// What is wrong with a file without content.
+const EMPTY: &str = "is empty";
+
+/// Why a file told nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    /// It could not be opened or read.
+    #[error("cannot read {path}: {source}")]
+    Io {
+        /// The path below the root, with a leading slash.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is something that must not be read, such as a pipe or a device.
+    #[error("{0} is not a regular file")]
+    NotAFile(String),
+    /// It holds more than the bound.
+    #[error("{path} holds more than {bound} bytes")]
+    TooLarge {
+        /// The path below the root, with a leading slash.
+        path: String,
+        /// The bound that was exceeded.
+        bound: u64,
+    },
+    /// It does not say what it should.
+    #[error("{path}: {what}")]
+    Malformed {
+        /// The path below the root, with a leading slash.
+        path: String,
+        /// What is missing or wrong.
+        what: String,
+    },
+}
+
+impl Unreadable {
+    /// Whether there simply is no such file.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// Whether the file is there and holds nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        matches!(self, Self::Malformed { what, .. } if what == EMPTY)
+    }
+
+    pub(crate) fn malformed(path: &str, what: impl Into<String>) -> Self {
+        Self::Malformed { path: path.to_owned(), what: what.into() }
+    }
+}
+
+/// The beginning of a file.
+pub(crate) struct Head {
+    /// What was read; bytes that are not UTF-8 are replaced.
+    pub(crate) text: String,
+    /// Whether there was more.
+    pub(crate) cut: bool,
+}
+
+/// A file tree. Paths are absolute within it.
+#[derive(Debug, Clone)]
+pub(crate) struct Source {
+    root: PathBuf,
+    /// The root is not this machine's own: links are resolved inside, and what `/proc/self` says is not about it.
+    foreign: bool,
+}
+
+impl Source {
+    pub(crate) fn new(root: &Path) -> Self {
+        Self { root: root.to_owned(), foreign: root != Path::new("/") }
+    }
+
+    /// The whole of a file of at most `bound` bytes.
+    pub(crate) fn text(&self, path: &str, bound: u64) -> Result<String, Unreadable> {
+        let head = self.head(path, bound)?;
+        if head.cut { Err(Unreadable::TooLarge { path: path.to_owned(), bound }) } else { Ok(head.text) }
+    }
+
+    /// The first `bound` bytes of a file.
+    pub(crate) fn head(&self, path: &str, bound: u64) -> Result<Head, Unreadable> {
+        let (bytes, cut) = self.read(path, bound)?;
+        Ok(Head { text: String::from_utf8_lossy(&bytes).into_owned(), cut })
+    }
+
+    fn read(&self, path: &str, bound: u64) -> Result<(Vec<u8>, bool), Unreadable> {
+        let io = |source| Unreadable::Io { path: path.to_owned(), source };
+        // Without waiting: opening a pipe would wait for its writer.
+        let file = File::from(self.open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY).map_err(io)?);
+        if !file.metadata().map_err(io)?.is_file() {
+            return Err(Unreadable::NotAFile(path.to_owned()));
+        }
+        let mut bytes = Vec::new();
+        file.take(bound.saturating_add(1)).read_to_end(&mut bytes).map_err(io)?;
+        let limit = usize::try_from(bound).unwrap_or(usize::MAX);
+        let cut = bytes.len() > limit;
+        bytes.truncate(limit);
+        Ok((bytes, cut))
+    }
+
+    /// The whole of a file of at most `bound` bytes, as it is.
+    pub(crate) fn bytes(&self, path: &str, bound: u64) -> Result<Vec<u8>, Unreadable> {
+        let (bytes, cut) = self.read(path, bound)?;
+        if cut { Err(Unreadable::TooLarge { path: path.to_owned(), bound }) } else { Ok(bytes) }
+    }
+
+    /// A file that holds one value, without the white space around it.
+    pub(crate) fn value(&self, path: &str) -> Result<String, Unreadable> {
+        let text = self.text(path, SMALL)?;
+        // Values of the device tree end in NUL.
+        let value = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        if value.is_empty() { Err(Unreadable::malformed(path, EMPTY)) } else { Ok(value.to_owned()) }
+    }
+
+    /// A file that holds one number.
+    pub(crate) fn number(&self, path: &str) -> Result<u64, Unreadable> {
+        let value = self.value(path)?;
+        value.parse().map_err(|_| Unreadable::malformed(path, format!("expected a number, found `{}`", brief(&value))))
+    }
+
+    /// The names in a directory, sorted.
+    pub(crate) fn names(&self, path: &str) -> Result<Vec<String>, Unreadable> {
+        let io = |source| Unreadable::Io { path: path.to_owned(), source };
+        let descriptor = self.open(path, OFlags::RDONLY | OFlags::DIRECTORY).map_err(io)?;
+        let mut names = Vec::new();
+        for entry in Dir::new(descriptor).map_err(|errno| io(errno.into()))? {
+            let entry = entry.map_err(|errno| io(errno.into()))?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            if names.len() >= MAX_NAMES {
+                return Err(Unreadable::malformed(path, format!("holds more than {MAX_NAMES} entries")));
+            }
+            names.push(String::from_utf8_lossy(name).into_owned());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Whether there is something at `path`. What may not be looked at counts as absent.
+    pub(crate) fn exists(&self, path: &str) -> bool {
+        self.open(path, OFlags::PATH | OFlags::NOFOLLOW).is_ok()
+    }
+
+    /// Whether there is a directory at `path`, links followed.
+    pub(crate) fn is_directory(&self, path: &str) -> bool {
+        self.open(path, OFlags::PATH | OFlags::DIRECTORY).is_ok()
+    }
+
+    /// Whether what is at `path` belongs to another user than root, or cannot be looked at.
+    pub(crate) fn is_foreign_user(&self, path: &str) -> bool {
+        self.stat(path).map_or(true, |stat| stat.st_uid != 0)
+    }
+
+    /// What is at `path`, links followed.
+    pub(crate) fn stat(&self, path: &str) -> Result<Stat, Unreadable> {
+        let io = |source| Unreadable::Io { path: path.to_owned(), source };
+        let descriptor = self.open(path, OFlags::PATH).map_err(io)?;
+        rustix::fs::fstat(descriptor).map_err(|errno| io(errno.into()))
+    }
+
+    /// Size and use of the filesystem that `path` is on. May block for ever on a filesystem whose server is gone.
+    pub(crate) fn filesystem(&self, path: &str) -> Result<StatVfs, Unreadable> {
+        let io = |source| Unreadable::Io { path: path.to_owned(), source };
+        let descriptor = self.open(path, OFlags::PATH).map_err(io)?;
+        rustix::fs::fstatvfs(descriptor).map_err(|errno| io(errno.into()))
+    }
+
+    /// The number of the kind of filesystem that `path` is on.
+    pub(crate) fn filesystem_kind(&self, path: &str) -> Result<u64, Unreadable> {
+        let io = |source| Unreadable::Io { path: path.to_owned(), source };
+        let descriptor = self.open(path, OFlags::PATH).map_err(io)?;
+        let told = rustix::fs::fstatfs(descriptor).map_err(|errno| io(errno.into()))?;
+        // Its type differs between architectures, and may have a sign; the numbers have 32 bits.
+        Ok(u64::try_from(i128::from(told.f_type) & 0xffff_ffff).unwrap_or_default())
+    }
+
+    /// Where the link at `path` points.
+    pub(crate) fn link(&self, path: &str) -> Result<String, Unreadable> {
+        let io = |source| Unreadable::Io { path: path.to_owned(), source };
+        let descriptor = self.open(path, OFlags::PATH | OFlags::NOFOLLOW).map_err(io)?;
+        let target = rustix::fs::readlinkat(descriptor, "", Vec::new()).map_err(|errno| io(errno.into()))?;
+        Ok(target.to_string_lossy().into_owned())
+    }
+
+    /// The last part of where the link at `path` points.
+    pub(crate) fn link_name(&self, path: &str) -> Option<String> {
+        let target = self.link(path).ok()?;
+        target.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty()).map(str::to_owned)
+    }
+
+    /// Whether the root is another than this process's own.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// Where the kernel tells what a process sees: of this process on this machine, of the first process in a foreign root (there,
+    /// `/proc/self` would be about the reader's own namespaces).
+    pub(crate) fn process_file(&self, name: &str) -> String {
+        let process = if self.foreign { "1" } else { "self" };
+        let path = format!("/proc/{process}/{name}");
+        if self.exists(&path) { path } else { format!("/proc/{name}") }
+    }
+
+    /// Opens; in a foreign root, without leaving it through a link.
+    fn open(&self, path: &str, flags: OFlags) -> io::Result<OwnedFd> {
+        let flags = flags | OFlags::CLOEXEC;
+        let inside = self.root.join(path.trim_start_matches('/'));
+        if !self.foreign {
+            return Ok(rustix::fs::open(inside, flags, Mode::empty())?);
+        }
+        let root = rustix::fs::open(&self.root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        match rustix::fs::openat2(&root, path, flags, Mode::empty(), ResolveFlags::IN_ROOT) {
+            // Kernels before 5.6 do not know this call and old seccomp profiles forbid it: then a path that is a link is refused.
+            Err(Errno::NOSYS | Errno::PERM) => Ok(rustix::fs::open(inside, flags | OFlags::NOFOLLOW, Mode::empty())?),
+            other => Ok(other?),
+        }
+    }
+}
+
+/// Foreign text in a message: at most 60 characters of it.
+pub(crate) fn brief(text: &str) -> String {
+    text.chars().take(60).flat_map(char::escape_debug).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_file_over_the_bound_is_not_read_whole() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("big"), vec![b'x'; 100]).unwrap();
+        let source = Source::new(root.path());
+        assert_eq!(source.text("/big", 99).unwrap_err().to_string(), "/big holds more than 99 bytes");
+        let head = source.head("/big", 10).unwrap();
+        assert_eq!((head.text.as_str(), head.cut), ("xxxxxxxxxx", true));
+        assert!(!source.head("/big", 100).unwrap().cut);
+    }
+
+    #[test]
+    fn an_endless_device_and_a_silent_pipe_are_refused_at_once() {
+        let root = tempfile::tempdir().unwrap();
+        let pipe = root.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let source = Source::new(root.path());
+        assert_eq!(source.value("/pipe").unwrap_err().to_string(), "/pipe is not a regular file");
+        let machine = Source::new(Path::new("/"));
+        assert_eq!(machine.value("/dev/zero").unwrap_err().to_string(), "/dev/zero is not a regular file");
+    }
+
+    #[test]
+    fn links_stay_inside_a_foreign_root() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("secret"), "secret").unwrap();
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("run")).unwrap();
+        std::fs::write(root.path().join("run/value"), "inside\n").unwrap();
+        symlink("/run/value", root.path().join("absolute")).unwrap();
+        symlink(outside.path().join("secret"), root.path().join("escape")).unwrap();
+        let source = Source::new(root.path());
+        assert_eq!(source.value("/absolute").unwrap(), "inside");
+        assert!(source.value("/escape").unwrap_err().is_missing());
+    }
+
+    #[test]
+    fn values_say_what_is_wrong_with_them() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("empty"), " \n").unwrap();
+        std::fs::write(root.path().join("word"), "many\n").unwrap();
+        std::fs::write(root.path().join("tree"), b"Raspberry Pi 4\0").unwrap();
+        let source = Source::new(root.path());
+        assert_eq!(source.value("/empty").unwrap_err().to_string(), "/empty: is empty");
+        assert_eq!(source.number("/word").unwrap_err().to_string(), "/word: expected a number, found `many`");
+        assert_eq!(source.value("/tree").unwrap(), "Raspberry Pi 4");
+        assert!(source.value("/none").unwrap_err().to_string().starts_with("cannot read /none: "));
+    }
+}

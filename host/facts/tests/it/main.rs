@@ -1,0 +1,8 @@
+//! Against this very machine: compared with the real Ansible, and with collectors that really run.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod ansible;
+mod collectors;
+mod compare;
+mod differences;
+mod this_machine;

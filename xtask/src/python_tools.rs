@@ -1,0 +1,96 @@
+//! Programs of others that tests are held against, from the Python package index, each in an environment of its own.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::Error;
+use crate::lock::Lock;
+use crate::paths;
+use crate::process;
+use crate::report::say;
+
+/// A program that tests need.
+struct Tool {
+    /// What is installed, as `pip` is told.
+    package: &'static str,
+    /// Directory in the cache, without the version.
+    name: &'static str,
+    /// Pinned, so that a test fails because of us and nobody else: the newest, or the newest that Python 3.11 runs, when this was written.
+    version: &'static str,
+    program: &'static str,
+    /// The variable that tells the tests where the program is.
+    variable: &'static str,
+    what: &'static str,
+    /// What is skipped without it.
+    tests: &'static str,
+}
+
+const TOOLS: [Tool; 2] = [
+    Tool {
+        package: "moto[server]",
+        name: "moto",
+        version: "5.2.5",
+        program: "moto_server",
+        variable: "PLUMBLINE_MOTO_SERVER",
+        what: "a server that speaks S3",
+        tests: "tests of delivery to S3",
+    },
+    Tool {
+        package: "ansible-core",
+        name: "ansible-core",
+        version: "2.19.14",
+        program: "ansible",
+        variable: "PLUMBLINE_ANSIBLE",
+        what: "Ansible",
+        tests: "tests that compare facts with Ansible's",
+    },
+];
+
+/// The variables that tell the tests where the programs are: of those that are named already, in our cache, or installed there now. One
+/// that cannot be had is left out, with the reason told: the tests then say that they are skipped.
+pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
+    TOOLS.iter().filter_map(|tool| Some((tool.variable, tool.ensure()?))).collect()
+}
+
+impl Tool {
+    fn ensure(&self) -> Option<OsString> {
+        if let Some(named) = env::var_os(self.variable).filter(|named| !named.is_empty()) {
+            return Some(named);
+        }
+        match self.in_cache() {
+            Ok(program) => Some(program.into_os_string()),
+            Err(error) => {
+                let reason = error.to_string();
+                let reason = reason.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned();
+                say(format_args!("no {}, so {} are skipped: {reason}", self.what, self.tests));
+                None
+            }
+        }
+    }
+
+    fn in_cache(&self) -> Result<PathBuf, Error> {
+        let tools = paths::cache()?.join("tools");
+        let root = tools.join(format!("{}-{}", self.name, self.version));
+        let program = root.join("bin").join(self.program);
+        let _lock = Lock::take(&tools)?;
+        if !program.is_file() {
+            say(format_args!("installing {} {}, {}, into {}", self.name, self.version, self.what, root.display()));
+            if let Err(error) = self.install(&root) {
+                // Half an installation would be taken for a whole one the next time.
+                let _ = std::fs::remove_dir_all(&root);
+                return Err(error);
+            }
+        }
+        Ok(program)
+    }
+
+    fn install(&self, root: &Path) -> Result<(), Error> {
+        process::output(Command::new("python3").args(["-m", "venv"]).arg(root))?;
+        let pip =
+            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20"];
+        let package = format!("{}=={}", self.package, self.version);
+        process::output(Command::new(root.join("bin/python")).args(pip).arg(package)).map(drop)
+    }
+}
