@@ -15,6 +15,7 @@ const FILE: &str = "host-facts.json";
 
 /// Gathers facts of this machine and prints them as JSON. What cannot be read is listed among them: gathering itself does not fail.
 pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, CliError> {
+    let ending = args.done.prepare()?;
     let document = document(args)?;
     let output = args.output.as_deref().or(args.done.done.then_some(Path::new(FILE)));
     let output = output.map(|path| args.done.place(path));
@@ -28,7 +29,7 @@ pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, CliError> {
     }
     // Staying may take hours, and needs none of it.
     drop(document);
-    args.done.finish(output.as_deref())?;
+    ending.finish(output.as_deref())?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -18,6 +18,7 @@ const FILE: &str = "systemd_logs";
 /// Gathers the logs of this machine's journal. What is missing is said in them, too: as a plugin, whoever reads the results learns of it.
 pub(crate) fn node_logs(args: &NodeLogsArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
+    let ending = args.done.prepare()?;
     let output = args.output.as_deref().or(args.done.done.then_some(Path::new(FILE)));
     let output = output.map(|path| args.done.place(path));
     let summary = write_logs(&options(args), output.as_deref()).map_err(|error| match error {
@@ -28,7 +29,7 @@ pub(crate) fn node_logs(args: &NodeLogsArgs, global: &Global) -> Result<ExitCode
     if let Some(error) = &failed {
         error.report();
     }
-    args.done.finish(output.as_deref())?;
+    ending.finish(output.as_deref())?;
     // Told already: staying may take hours.
     Ok(if failed.is_some() { ExitCode::from(crate::error::SYSTEM) } else { ExitCode::SUCCESS })
 }
