@@ -77,7 +77,7 @@ impl Header {
             last: u64_at(&bytes, 192),
             sequence: id_at(&bytes, 72),
         };
-        if header.length < MIN_HEADER || header.length > file.length() || header.length % 8 != 0 {
+        if header.length < MIN_HEADER || header.length > file.length() || !header.length.is_multiple_of(8) {
             return Err(Damage::at(88, "is no length of a header"));
         }
         Ok(header)
@@ -103,7 +103,7 @@ pub(super) struct Object {
 
 /// The head of the object at `at`, which must be of this kind and have at least `min` bytes.
 pub(super) fn object(file: &mut Blocks, header: &Header, at: u64, kind: Kind, min: u64) -> Result<Object, Damage> {
-    if at % 8 != 0 || at < header.length {
+    if !at.is_multiple_of(8) || at < header.length {
         return Err(Damage::at(at, "is no place for an object"));
     }
     let bytes: [u8; 16] = file.array(at)?;
