@@ -13,7 +13,7 @@
 //! ```
 //!
 //! A worker waits for hours beside every pod of every plugin, so it must be small: one thread, nothing kept in memory that can be
-//! streamed, under 10 MiB resident while it waits.
+//! streamed, under 2 MiB of its own while it waits (docs/benchmarks.md).
 #![forbid(unsafe_code)]
 
 mod config;
