@@ -34,15 +34,15 @@ fn what_cannot_be_executed_is_told_by_name() {
     assert!(error.to_string().contains("too long"), "{error}");
     let error = refused(&JOB.replace("Job", "Process"));
     assert!(matches!(error, DriverError::Process(_)), "{error}");
-    let error = refused(&job("{containers: [{name: sonobuoy-worker}]}", "{name: plugin}"));
+    let error = refused(&job("{containers: [{name: sonobuoy-worker}]}", "{name: plugin, image: i}"));
     assert!(matches!(error, DriverError::ContainerReserved { .. }), "{error}");
-    let error = refused(&job("{initContainers: [{name: same}]}", "{name: same}"));
+    let error = refused(&job("{initContainers: [{name: same}]}", "{name: same, image: i}"));
     assert!(matches!(error, DriverError::ContainerTwice { .. }), "{error}");
-    let error = refused(&job("{containers: {name: a}}", "{name: plugin}"));
+    let error = refused(&job("{containers: {name: a}}", "{name: plugin, image: i}"));
     assert_eq!(error.to_string(), "plugin `p`: `podSpec.containers` is not a list");
-    let error = refused(&job("{containers: [{name: a}, 7]}", "{name: plugin}"));
+    let error = refused(&job("{containers: [{name: a}, 7]}", "{name: plugin, image: i}"));
     assert_eq!(error.to_string(), "plugin `p`: `podSpec.containers[1]` is not a mapping");
-    let error = refused(&job("{}", "{name: plugin, volumeMounts: all}"));
+    let error = refused(&job("{}", "{name: plugin, image: i, volumeMounts: all}"));
     assert_eq!(error.to_string(), "plugin `p`: `spec.volumeMounts` is not a list");
 }
 
@@ -50,7 +50,7 @@ fn what_cannot_be_executed_is_told_by_name() {
 fn plugin_and_sidecars_find_the_results_directory_of_the_run() {
     let yaml = job(
         "{containers: [{name: side}]}",
-        "{name: plugin, env: [{name: RESULTS_DIR, value: /tmp/results}], volumeMounts: [{name: results, mountPath: /tmp/results}]}",
+        "{name: plugin, image: i, env: [{name: RESULTS_DIR, value: /tmp/results}], volumeMounts: [{name: results, mountPath: /tmp/results}]}",
     );
     let stage = Stage { results_dir: "/results".into(), ..stage() };
     let object = pod(&stage, &definition(&yaml), SESSION, &access()).unwrap();
@@ -72,14 +72,14 @@ fn plugin_and_sidecars_find_the_results_directory_of_the_run() {
 
 #[test]
 fn a_definition_may_bring_the_results_volume() {
-    let yaml = job("{volumes: [{name: results, emptyDir: {sizeLimit: 5Gi}}]}", "{name: plugin}");
+    let yaml = job("{volumes: [{name: results, emptyDir: {sizeLimit: 5Gi}}]}", "{name: plugin, image: i}");
     let object = pod(&stage(), &definition(&yaml), SESSION, &access()).unwrap();
     assert_eq!(object["spec"]["volumes"], json!([{"name": "results", "emptyDir": {"sizeLimit": "5Gi"}}]));
 }
 
 #[test]
 fn a_pull_secret_is_not_named_twice() {
-    let yaml = job("{imagePullSecrets: [{name: registry}]}", "{name: plugin}");
+    let yaml = job("{imagePullSecrets: [{name: registry}]}", "{name: plugin, image: i}");
     let stage = Stage { image_pull_secrets: Some("registry".into()), ..stage() };
     let object = pod(&stage, &definition(&yaml), SESSION, &access()).unwrap();
     assert_eq!(object["spec"]["imagePullSecrets"], json!([{"name": "registry"}]));
@@ -88,7 +88,7 @@ fn a_pull_secret_is_not_named_twice() {
 #[test]
 fn a_grace_period_of_the_user_stays_and_daemon_sets_have_no_native_sidecar() {
     let stage = Stage { native_sidecar: true, ..stage() };
-    let yaml = job("{terminationGracePeriodSeconds: 5}", "{name: plugin}");
+    let yaml = job("{terminationGracePeriodSeconds: 5}", "{name: plugin, image: i}");
     let object = pod(&stage, &definition(&yaml), SESSION, &access()).unwrap();
     assert_eq!(object["spec"]["terminationGracePeriodSeconds"], 5);
     assert_eq!(container(&object, "initContainers", "sonobuoy-worker")["restartPolicy"], "Always");
