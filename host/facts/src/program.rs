@@ -227,7 +227,7 @@ mod tests {
                 break;
             }
             assert!(Instant::now() < deadline, "what it started has not ended: {state}");
-            std::thread::yield_now();
+            thread::yield_now();
         }
     }
 
