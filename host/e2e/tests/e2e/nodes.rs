@@ -1,5 +1,6 @@
 //! What can only be seen with several nodes. `cargo xtask e2e` chooses these tests by the name of this module.
 
+mod alike;
 mod cut;
 
 use std::collections::BTreeSet;

@@ -20,17 +20,18 @@ fn stock_plugins_give_a_result_for_each_node() {
     for (plugin, file) in [("host-facts", "host-facts.json"), ("systemd-logs", "systemd_logs")] {
         let tree = trees.as_array().unwrap().iter().find(|tree| tree["name"] == plugin);
         let tree = tree.unwrap_or_else(|| panic!("{plugin}: {trees}"));
-        let names = |items: &Value| -> Vec<String> {
-            let items = items.as_array().unwrap_or_else(|| panic!("{plugin}: {tree}"));
-            let mut names: Vec<_> = items.iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect();
-            names.sort();
-            names
-        };
-        assert_eq!(names(&tree["items"]), nodes, "{tree}");
-        for node in tree["items"].as_array().unwrap() {
+        // What stands beside the nodes is said of all of them together.
+        let items = tree["items"].as_array().unwrap_or_else(|| panic!("{plugin}: {tree}"));
+        let results: Vec<&Value> = items.iter().filter(|item| item["meta"]["type"] == "node").collect();
+        let mut names: Vec<_> = results.iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect();
+        names.sort();
+        assert_eq!(names, nodes, "{tree}");
+        for node in results {
             // Whether a node has a journal is the node's business; that it says so is not.
-            assert!(names(&node["items"]).contains(&file.to_owned()), "{node}");
-            assert!(["passed", "skipped"].contains(&node["status"].as_str().unwrap()), "{node}");
+            assert!(node["items"].as_array().unwrap().iter().any(|item| item["name"] == file), "{node}");
+            // A warning, as of a disk that is nearly full, is the node's business too.
+            let status = node["status"].as_str().unwrap();
+            assert!(!["failed", "unknown", "timeout"].iter().any(|bad| status.contains(bad)), "{node}");
         }
     }
 }
