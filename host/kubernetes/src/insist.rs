@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
 use http::Request;
-use http::header::{HeaderMap, RETRY_AFTER};
 use kube::api::ListParams;
 use kube::client::Body;
-use kube::core::Status;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
+use crate::ask::{Refusal, ask};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 
@@ -22,24 +21,11 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 /// broke without a word is noticed by nothing else.
 const ATTEMPT: Duration = Duration::from_secs(30);
 
-/// The longest wait that the API server is granted when it names one. It asks for seconds; more would be a mistake or malice.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(30);
-
 /// Pages of one list: 100,000 nodes, twenty times the largest supported cluster. A server whose list never ends is broken.
 const MAX_PAGES: usize = 1000;
 
 /// How often a list is begun anew because its next page has expired.
 const MAX_RESTARTS: usize = 3;
-
-/// Characters of an answer that is no document of Kubernetes, for a message.
-const MAX_TEXT: usize = 500;
-
-/// An answer that is an error, and when the API server wants to be asked again.
-#[derive(Debug)]
-struct Refusal {
-    error: ClusterError,
-    retry_after: Option<Duration>,
-}
 
 /// Sends a request, again and again while that may help and `patience` lasts; `what` reads after «failed to».
 pub(crate) async fn insist(
@@ -71,42 +57,19 @@ pub(crate) async fn insist(
 async fn attempt(cluster: &Cluster, what: &str, request: &Request<Vec<u8>>) -> Result<Value, Refusal> {
     match tokio::time::timeout(ATTEMPT, once(cluster, what, request)).await {
         Ok(answer) => answer,
-        Err(_) => Err(Refusal {
-            error: ClusterError::new(what, format!("the API server gave no answer within {} s", ATTEMPT.as_secs())),
-            retry_after: None,
-        }),
+        Err(_) => {
+            let cause = format!("the API server gave no answer within {} s", ATTEMPT.as_secs());
+            Err(Refusal::of(ClusterError::new(what, cause)))
+        }
     }
 }
 
 async fn once(cluster: &Cluster, what: &str, request: &Request<Vec<u8>>) -> Result<Value, Refusal> {
-    let failed = |error: kube::Error| Refusal { error: ClusterError::api(what, &error), retry_after: None };
     let mut copy = Request::new(Body::from(request.body().clone()));
     *copy.method_mut() = request.method().clone();
     *copy.uri_mut() = request.uri().clone();
     *copy.headers_mut() = request.headers().clone();
-    // Not `Client::request`: it keeps the headers of a refusal to itself, and `Retry-After` is one.
-    let (head, body) = cluster.client().send(copy).await.map_err(failed)?.into_parts();
-    let body = body.collect_bytes().await.map_err(failed)?;
-    if head.status.is_success() {
-        return serde_json::from_slice(&body).map_err(|error| failed(kube::Error::SerdeError(error)));
-    }
-    let code = head.status.as_u16();
-    let status = match serde_json::from_slice::<Status>(&body) {
-        Ok(status) if status.code != 0 || !status.message.is_empty() => status.with_code(code),
-        // From a proxy, or from the part of the API server that turns requests away before they are read.
-        _ => {
-            let text: String = String::from_utf8_lossy(&body).trim().chars().take(MAX_TEXT).collect();
-            Status::failure(&text, head.status.canonical_reason().unwrap_or("unknown")).with_code(code)
-        }
-    };
-    let retry_after = retry_after(&head.headers, &status);
-    Err(Refusal { error: ClusterError::api(what, &kube::Error::Api(status.boxed())), retry_after })
-}
-
-fn retry_after(headers: &HeaderMap, status: &Status) -> Option<Duration> {
-    let header = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-    let body = status.details.as_ref().map(|details| u64::from(details.retry_after_seconds)).filter(|&wait| wait > 0);
-    header.or(body).map(|seconds: u64| Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
+    ask(cluster, what, copy).await
 }
 
 /// Which objects are listed, and what of them.
@@ -168,20 +131,4 @@ pub(crate) async fn list<T>(
         }
     }
     Err(ClusterError::new(listing.what, format!("the list has no end: {MAX_PAGES} pages were read")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wait_that_the_server_names_is_believed_within_bounds() {
-        let headers = |value: &str| HeaderMap::from_iter([(RETRY_AFTER, value.parse().unwrap())]);
-        let status = Status::failure("busy", "TooManyRequests");
-        assert_eq!(retry_after(&headers("2"), &status), Some(Duration::from_secs(2)));
-        assert_eq!(retry_after(&headers("99999999999"), &status), Some(MAX_RETRY_AFTER));
-        assert_eq!(retry_after(&headers("soon"), &status), None);
-        let told: Status = serde_json::from_str(r#"{"code": 429, "details": {"retryAfterSeconds": 3}}"#).unwrap();
-        assert_eq!(retry_after(&HeaderMap::new(), &told), Some(Duration::from_secs(3)));
-    }
 }

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod aggregator_pod;
+mod ask;
 mod cluster;
 mod companions;
 mod create;
@@ -29,10 +30,12 @@ mod own_pod;
 mod pods;
 pub mod preflight;
 pub mod query;
+mod reasons;
 pub mod retrieve;
 pub mod status;
 mod vault;
 
+pub use ask::{Refusal, ask};
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
 pub use companions::companions_ended;
 pub use create::{Created, create, title};

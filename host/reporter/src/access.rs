@@ -5,18 +5,14 @@ use std::time::Duration;
 
 use futures_util::Stream;
 use http::Request;
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::CONTENT_TYPE;
 use kube::client::Body;
-use kube::core::{Status, WatchEvent};
-use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions};
+use kube::core::WatchEvent;
+use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, Refusal, ask};
 use serde_json::Value;
-
-use crate::retry::Refusal;
 
 /// How long one request may take. A connection that broke without a word is noticed by nothing else.
 const ATTEMPT: Duration = Duration::from_secs(10);
-/// Characters of an answer that is no document of Kubernetes, for a message.
-const MAX_TEXT: usize = 300;
 
 /// What a request is to do.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +65,7 @@ impl Access {
     /// One request; the answer as JSON. `what` reads after «failed to».
     pub(crate) async fn once(&self, what: &str, verb: Verb<'_>, path: &str) -> Result<Value, Refusal> {
         let request = request(what, verb, path)?;
-        let answer = match tokio::time::timeout(ATTEMPT, self.send(what, request)).await {
+        let answer = match tokio::time::timeout(ATTEMPT, ask(&self.cluster(), what, request)).await {
             Ok(answer) => answer,
             Err(_) => {
                 let cause = format!("the API server gave no answer within {} s", ATTEMPT.as_secs());
@@ -80,28 +76,6 @@ impl Access {
             self.renew().await;
         }
         answer
-    }
-
-    async fn send(&self, what: &str, request: Request<Body>) -> Result<Value, Refusal> {
-        let failed = |error: &kube::Error| Refusal::of(ClusterError::api(what, error));
-        let (head, body) = self.cluster().client().send(request).await.map_err(|error| failed(&error))?.into_parts();
-        let body = body.collect_bytes().await.map_err(|error| failed(&error))?;
-        if head.status.is_success() {
-            return serde_json::from_slice(&body).map_err(|error| failed(&kube::Error::SerdeError(error)));
-        }
-        let code = head.status.as_u16();
-        let status = match serde_json::from_slice::<Status>(&body) {
-            Ok(status) if status.code != 0 || !status.message.is_empty() => status.with_code(code),
-            // From a proxy, or from the part of the API server that turns requests away before they are read.
-            _ => {
-                let text: String = String::from_utf8_lossy(&body).trim().chars().take(MAX_TEXT).collect();
-                Status::failure(&text, head.status.canonical_reason().unwrap_or("unknown")).with_code(code)
-            }
-        };
-        let header = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        let told = status.details.as_ref().map(|details| u64::from(details.retry_after_seconds));
-        let retry_after = header.or(told).filter(|&seconds| seconds > 0).map(Duration::from_secs);
-        Err(Refusal { retry_after, ..failed(&kube::Error::Api(status.boxed())) })
     }
 
     /// Watches objects; the stream ends when the server ends it.

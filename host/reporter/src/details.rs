@@ -1,11 +1,10 @@
 //! Details of a result, kept where somebody asked for them, within what the place takes. To keep them is never a reason to fail.
 
-use plumbline_kubernetes::ClusterError;
+use plumbline_kubernetes::{ClusterError, Refusal};
 use serde_json::{Value, json};
 
 use crate::access::{Access, Verb};
 use crate::config::Config;
-use crate::retry::Refusal;
 
 /// The annotation on the Job, and on its ConfigMap.
 pub(crate) const ANNOTATION: &str = "plumbline.dev/adapter-details";

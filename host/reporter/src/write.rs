@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use plumbline_kubernetes::ClusterError;
+use plumbline_kubernetes::{ClusterError, Refusal};
 use serde_json::{Map, Value, json};
 
 use crate::access::{Access, Verb};
 use crate::condition::{Condition, merge};
 use crate::config::{Config, DetailsTo};
 use crate::machine::Outcome;
-use crate::retry::{Refusal, insist};
+use crate::retry::insist;
 use crate::{details, event};
 
 /// How long details and Event are tried: the condition is written, and who waits for the Job's end need not wait for them.

@@ -6,6 +6,7 @@ use super::facts::{ContainerFacts, PodFacts, Role, State};
 use super::options::Graces;
 use super::sentence;
 use crate::names;
+use crate::reasons;
 
 /// What keeps a result from arriving. In the order in which they are told if several last too long at the same moment: what explains
 /// the others comes first.
@@ -92,31 +93,6 @@ impl Trouble {
     }
 }
 
-/// Waiting reasons of a container whose image is not there (kubelet, `images`).
-const IMAGE_REASONS: [&str; 7] = [
-    "ErrImagePull",
-    "ImagePullBackOff",
-    "InvalidImageName",
-    "ErrImageNeverPull",
-    "ImageInspectError",
-    "RegistryUnavailable",
-    "SignatureValidationFailed",
-];
-
-/// Waiting reasons of a container that could not be made or started.
-const CREATE_REASONS: [&str; 6] = [
-    "CreateContainerConfigError",
-    "CreateContainerError",
-    "RunContainerError",
-    "PreCreateHookError",
-    "PreStartHookError",
-    "PostStartHookError",
-];
-
-/// Waiting reasons of a container that is about to start: volumes are mounted, images are pulled, the network is made. What goes wrong there
-/// is told by events only.
-const STARTING_REASONS: [&str; 2] = ["ContainerCreating", "PodInitializing"];
-
 /// More restarts than this are a loop, whatever the container does right now: the number that users of the incumbent know.
 const MAX_RESTARTS: u64 = 2;
 
@@ -142,10 +118,10 @@ pub(super) fn assess(pod: &PodFacts, container: &str, graces: &Graces) -> Option
             _ => None,
         })
     };
-    if let Some((of, reason, message)) = waiting(&IMAGE_REASONS) {
+    if let Some((of, reason, message)) = waiting(&reasons::IMAGE) {
         return trouble(Kind::Image, sentence::image(pod, of, reason, message, graces.image_pull));
     }
-    if let Some((of, reason, message)) = waiting(&CREATE_REASONS) {
+    if let Some((of, reason, message)) = waiting(&reasons::CREATE) {
         return trouble(Kind::Create, sentence::create(pod, of, reason, message, graces.image_pull));
     }
     if let Some(of) = pod.containers.iter().find(|of| matters(pod, of, container) && is_looping(of)) {
@@ -160,7 +136,7 @@ fn starting(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble>
         return None;
     }
     let mut waiting = pod.containers.iter().filter(|of| matters(pod, of, container)).filter_map(|of| match &of.state {
-        State::Waiting { reason, .. } if STARTING_REASONS.contains(&reason.as_str()) => Some((of, reason)),
+        State::Waiting { reason, .. } if reasons::STARTING.contains(&reason.as_str()) => Some((of, reason)),
         _ => None,
     });
     let (of, reason) = waiting.next()?;

@@ -4,18 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 
 use crate::names;
-
-/// Reasons that mean: the image is not there.
-const IMAGE: [&str; 6] = [
-    "ErrImagePull",
-    "ImagePullBackOff",
-    "InvalidImageName",
-    "ErrImageNeverPull",
-    "ImageInspectError",
-    "RegistryUnavailable",
-];
-/// Reasons that every pod has for a while.
-const STARTING: [&str; 2] = ["ContainerCreating", "PodInitializing"];
+use crate::reasons;
 
 /// A pod that does not run yet, or not any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +34,7 @@ impl Waiting {
             let all = [&status.init_container_statuses, &status.container_statuses];
             let waits: Vec<_> = all.into_iter().flatten().flatten().filter_map(container).collect();
             // A trouble says more than a container that is only being made.
-            let trouble = waits.iter().find(|(reason, ..)| !STARTING.contains(&reason.as_str()));
+            let trouble = waits.iter().find(|(reason, ..)| !reasons::STARTING.contains(&reason.as_str()));
             trouble.or_else(|| waits.first()).cloned()
         })?;
         let label = |name: &str| pod.metadata.labels.as_ref().and_then(|labels| labels.get(name)).cloned();
@@ -63,13 +52,13 @@ impl Waiting {
     /// The image cannot be had.
     #[must_use]
     pub fn is_image_trouble(&self) -> bool {
-        IMAGE.contains(&self.reason.as_str())
+        reasons::IMAGE.contains(&self.reason.as_str())
     }
 
     /// It is on its way, as every pod is for a while.
     #[must_use]
     pub fn is_starting(&self) -> bool {
-        STARTING.contains(&self.reason.as_str())
+        reasons::STARTING.contains(&self.reason.as_str())
     }
 
     /// One line for a person, without the time. Parts of it are foreign text: no line breaks, but otherwise as Kubernetes wrote it.
