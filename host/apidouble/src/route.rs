@@ -18,7 +18,7 @@ use crate::{
     query::Query,
     read::Shape,
     resources::Resource,
-    state::Shared,
+    state::{Cuts, Shared},
     watch,
 };
 
@@ -31,6 +31,8 @@ pub(crate) struct Request {
     pub(crate) body: Bytes,
     /// The connection, if it may become something other than HTTP.
     pub(crate) upgrade: Option<OnUpgrade>,
+    /// How often streams had been ended on order when this was recorded: later orders are for its stream too.
+    pub(crate) cuts: Cuts,
 }
 
 impl Request {
@@ -58,7 +60,7 @@ fn objects(shared: &Arc<Shared>, path: &ObjectPath, request: Request) -> Result<
     })?;
     let shape = Shape::accepted(request.header(header::ACCEPT));
     match (request.method.as_str(), resource.id().as_str(), path.subresource.as_deref()) {
-        ("GET", _, None) if request.query.flag("watch") => watch::open(shared, &resource, path, &request.query, shape),
+        ("GET", _, None) if request.query.flag("watch") => watch::open(shared, &resource, path, &request, shape),
         ("GET", "pods", Some("log")) => log_stream::open(shared, &resource, path, &request.query),
         ("GET" | "POST", "pods", Some("exec")) => exec::open(shared, &resource, path, request),
         ("GET", "nodes", Some("proxy")) => shared.look(|state| proxy::answer(state, &resource, path)),

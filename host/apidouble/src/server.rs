@@ -91,10 +91,10 @@ async fn serve(shared: Arc<Shared>, mut request: http::Request<Incoming>) -> Res
         content_type: content_type.unwrap_or_default().to_owned(),
         status: 0,
     };
-    let (number, fault) = shared.change(|state| {
+    let (number, fault, cuts) = shared.change(|state| {
         state.requests.push(recorded);
         let fault = faults::strike(&mut state.faults, parts.method.as_str(), &format!("{path}?{query}"));
-        (state.requests.len() - 1, fault)
+        (state.requests.len() - 1, fault, state.cuts)
     });
     let request = body.map(|body| route::Request {
         method: parts.method,
@@ -103,6 +103,7 @@ async fn serve(shared: Arc<Shared>, mut request: http::Request<Incoming>) -> Res
         headers: parts.headers,
         body,
         upgrade,
+        cuts,
     });
     let answer = match (fault, request) {
         (Some(FaultKind::Reset), _) => return Err(Broken::Ordered),

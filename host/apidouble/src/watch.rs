@@ -17,9 +17,9 @@ use crate::{
     changes::Change,
     failure::Failure,
     path::ObjectPath,
-    query::Query,
     read::Shape,
     resources::Resource,
+    route::Request,
     selector::Selector,
     state::{Cuts, Shared, State},
     store::{Key, key_of},
@@ -61,9 +61,10 @@ pub(crate) fn open(
     shared: &Arc<Shared>,
     resource: &Resource,
     path: &ObjectPath,
-    query: &Query,
+    request: &Request,
     shape: Shape,
 ) -> Result<Answer, Failure> {
+    let query = &request.query;
     let selector = Selector::of(query, resource)?;
     let from = query.parsed::<u64>("resourceVersion")?.filter(|version| *version > 0);
     let initial = query.flag("sendInitialEvents");
@@ -84,7 +85,7 @@ pub(crate) fn open(
         bookmarks: query.flag("allowWatchBookmarks"),
         told: 0,
         lines: VecDeque::new(),
-        cuts: Cuts::default(),
+        cuts: request.cuts,
         until: Instant::now() + timeout,
         end: End::Open,
     };
@@ -98,7 +99,6 @@ pub(crate) fn open(
 
 impl Watch {
     fn begin(&mut self, state: &State, from: Option<u64>, initial: bool) {
-        self.cuts = state.cuts;
         self.told = from.unwrap_or(state.store.version());
         if initial || from.is_none() {
             for (key, object) in state.store.list(&self.id) {
