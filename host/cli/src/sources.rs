@@ -1,4 +1,6 @@
-//! What `--plugin` can name: a stock plugin, a file, a directory, standard input.
+//! What `--plugin` can name: a stock plugin, a file, a directory, an address, standard input.
+
+mod address;
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumbline_aggregator::Source;
+use plumbline_core::PluginName;
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES, Parsed, Warning};
 use plumbline_stock::{Place, StockDefinition};
 
@@ -20,7 +23,7 @@ pub(crate) struct Found {
 }
 
 /// The plugin that `reference` names: the stock plugin of that name, as it is executed at `place`, else a file, a directory with
-/// `plugin.yaml`, or `-` for standard input. A path is meant where `reference` holds a slash or is there.
+/// `plugin.yaml`, an address, or `-` for standard input. A file or an address may end in `@NAME`: the plugin is then called so.
 pub(crate) fn find(reference: &str, place: Place) -> Result<Found, CliError> {
     if reference == "-" {
         return parse(read(io::stdin().lock(), "standard input")?, "standard input", None);
@@ -35,9 +38,42 @@ pub(crate) fn find(reference: &str, place: Place) -> Result<Found, CliError> {
     if path.is_file() {
         return parse(read_file(path)?, reference, None);
     }
-    Err(CliError::usage(format!("plugin `{reference}` is neither a stock plugin nor a file or directory")).hint(
-        format!("stock plugins: {}; a path may be a definition or a directory with `plugin.yaml`", stock_names(place)),
-    ))
+    let (there, name) = renamed(reference);
+    let found = if address::is_address(there) {
+        parse(address::fetch(there)?, there, None)?
+    } else if name.is_some() && Path::new(there).is_file() {
+        parse(read_file(Path::new(there))?, there, None)?
+    } else {
+        return Err(CliError::usage(format!("plugin `{reference}` is neither a stock plugin nor a file or directory"))
+            .hint(format!(
+                "stock plugins: {}; a path may be a definition or a directory with `plugin.yaml`",
+                stock_names(place)
+            )));
+    };
+    Ok(match name {
+        Some(name) => found.called(name),
+        None => found,
+    })
+}
+
+/// What is meant, and the name that it is to have: `smoke.yaml@nightly`. In an address, an `@` before the host is something else.
+fn renamed(reference: &str) -> (&str, Option<PluginName>) {
+    let parts = reference.rsplit_once('@').filter(|(there, _)| !there.is_empty());
+    let Some((there, name)) = parts else { return (reference, None) };
+    match name.parse() {
+        Ok(name) if !there.ends_with("//") => (there, Some(name)),
+        _ => (reference, None),
+    }
+}
+
+impl Found {
+    /// The same plugin under another name.
+    fn called(mut self, name: PluginName) -> Self {
+        let mut definition = self.source.definition.as_ref().clone();
+        definition.name = name;
+        self.source.definition = Arc::new(definition);
+        self
+    }
 }
 
 /// The stock plugins that there are at `place`, for messages.

@@ -1,0 +1,73 @@
+//! Plugins behind an address, and plugins that are called otherwise.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::thread;
+
+use crate::bed::Bed;
+
+const PLUGIN: &str = "sonobuoy-config: {driver: Process, plugin-name: far}\nspec: {name: plugin, command: ['true']}\n";
+
+/// Answers one request after the other with these, and gives the address of the server.
+fn server(answers: Vec<String>) -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for answer in answers {
+            let Ok((mut stream, _)) = listener.accept() else { return };
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            // Whoever has read enough goes away.
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+fn answer(status: &str, header: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\n{header}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
+}
+
+fn dry(bed: &Bed, reference: &str) -> crate::bed::Done {
+    bed.plumbline(&["run", "--local", "--dry-run", "-p", reference])
+}
+
+#[test]
+fn a_definition_is_fetched_and_called_as_it_says_or_as_it_is_told() {
+    let bed = Bed::new();
+    let there = answer("302 Found", "location: /other.yaml\r\n", "");
+    let address = server(vec![answer("200 OK", "", PLUGIN), there, answer("200 OK", "", PLUGIN)]);
+    let done = dry(&bed, &format!("{address}/p.yaml")).expect(0);
+    assert!(done.err.contains("would run `far`"), "{}", done.err);
+    assert!(done.err.contains("without encryption"), "{}", done.err);
+    let done = dry(&bed, &format!("{address}/p.yaml@nightly")).expect(0);
+    assert!(done.err.contains("would run `nightly`"), "{}", done.err);
+}
+
+#[test]
+fn a_file_is_called_as_it_is_told_unless_that_is_its_name() {
+    let bed = Bed::new();
+    bed.write("p.yaml", PLUGIN);
+    assert!(dry(&bed, "p.yaml@nightly").expect(0).err.contains("would run `nightly`"));
+    bed.write("q@2.yaml", PLUGIN);
+    assert!(dry(&bed, "q@2.yaml").expect(0).err.contains("would run `far`"));
+    let done = dry(&bed, "p.yaml@Not_A_Name").expect(2);
+    assert!(done.err.contains("neither a stock plugin nor a file"), "{}", done.err);
+}
+
+#[test]
+fn what_is_no_definition_is_told_with_its_address() {
+    let bed = Bed::new();
+    let address = server(vec![
+        answer("404 Not Found", "", "no"),
+        answer("200 OK", "", "<html>"),
+        answer("200 OK", "", &"x".repeat(4 << 20)),
+    ]);
+    let address = format!("{address}/p.yaml");
+    for told in ["the server answers 404 Not Found", "cannot be used", "cannot be used"] {
+        let done = dry(&bed, &address).expect(2);
+        assert!(done.err.contains(told) && done.err.contains(&address), "{}", done.err);
+    }
+    let done = dry(&bed, "http://127.0.0.1:1/p.yaml").expect(2);
+    assert!(done.err.contains("cannot be fetched") && done.err.contains("Connection refused"), "{}", done.err);
+}
