@@ -65,6 +65,18 @@ impl Bed {
         bed
     }
 
+    /// With a way to the API server that this kubeconfig tells.
+    pub(crate) async fn through(mut self, kubeconfig: PathBuf) -> Self {
+        let options = ConnectOptions { kubeconfig: Some(kubeconfig), context: None };
+        self.access = Arc::new(Access::connect(options).await.unwrap());
+        self
+    }
+
+    /// The kubeconfig of the API server.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.dir.path().join("kubeconfig")
+    }
+
     /// The results directory.
     pub(crate) fn results(&self) -> PathBuf {
         self.dir.path().join("results")

@@ -1,5 +1,6 @@
 //! Bad days of the API server: what was found out is written all the same.
 
+use std::fs;
 use std::time::Duration;
 
 use plumbline_apidouble::FaultKind;
@@ -42,6 +43,19 @@ async fn connections_that_break_pass() {
 #[tokio::test]
 async fn a_token_that_is_being_replaced_passes() {
     written_despite(|bed| bed.refuse("PATCH", STATUS, 401, 3)).await;
+}
+
+#[tokio::test]
+async fn credentials_are_read_anew_when_they_are_refused() {
+    let (old, new) = (Bed::new().await, Bed::new().await);
+    let kubeconfig = old.kubeconfig();
+    let reporter = Bed::new().await.through(kubeconfig.clone()).await;
+    // What was read at the beginning is good for nothing any more, and what replaces it is in the file.
+    old.refuse("GET", "/", 401, u32::MAX);
+    fs::write(kubeconfig, new.double.kubeconfig()).unwrap();
+    reporter.write(GOOD);
+    reporter.report().await;
+    new.expect("True", "Done", "m");
 }
 
 #[tokio::test]
