@@ -12,6 +12,9 @@ const VOLUMES: [&str; 8] =
 /// The profiles of seccomp that it allows.
 const PROFILES: [&str; 2] = ["RuntimeDefault", "Localhost"];
 
+/// The types of SELinux that it allows; the empty one: none is named.
+const SELINUX_TYPES: [&str; 5] = ["", "container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
+
 /// Where the spec of a pod breaks the level `restricted`; nothing, if a namespace that enforces it admits the pod.
 #[must_use]
 pub fn breaches(spec: &Value) -> Vec<String> {
@@ -73,6 +76,21 @@ fn of_container(pod: &Value, container: &Value) -> Vec<String> {
     if !matches!(json::text(container, "/securityContext/procMount"), "" | "Default") {
         found.push("`procMount` is not the default".to_owned());
     }
+    for context in [pod, container].iter().filter_map(|of| of.get("securityContext")) {
+        let options = "/seLinuxOptions";
+        if ["user", "role"].iter().any(|key| !json::text(context, &format!("{options}/{key}")).is_empty()) {
+            found.push("a user or a role of SELinux is named".to_owned());
+        }
+        if !SELINUX_TYPES.contains(&json::text(context, &format!("{options}/type"))) {
+            found.push("the type of SELinux is not one for containers".to_owned());
+        }
+        if json::text(context, "/appArmorProfile/type") == "Unconfined" {
+            found.push("there is no AppArmor profile".to_owned());
+        }
+        if is_true(context, "/windowsOptions/hostProcess") {
+            found.push("`hostProcess` is set".to_owned());
+        }
+    }
     found
 }
 
@@ -106,5 +124,23 @@ mod tests {
         let found = breaches(&plain);
         assert_eq!(found.len(), 6, "{found:?}");
         assert_eq!(found[1], "volume `root` is of the kind `hostPath`");
+    }
+    #[test]
+    fn what_keeps_a_container_apart_may_not_be_taken_off() {
+        let with = |context: Value| {
+            let mut own = json!({"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]},
+                "runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}});
+            own.as_object_mut().unwrap().extend(context.as_object().unwrap().clone());
+            breaches(&json!({"containers": [{"name": "c", "securityContext": own}]})).join("\n")
+        };
+        assert_eq!(with(json!({"seLinuxOptions": {"type": "container_t", "level": "s0"}})), "");
+        for (context, told) in [
+            (json!({"seLinuxOptions": {"type": "spc_t"}}), "type of SELinux"),
+            (json!({"seLinuxOptions": {"user": "u"}}), "user or a role"),
+            (json!({"appArmorProfile": {"type": "Unconfined"}}), "AppArmor"),
+            (json!({"windowsOptions": {"hostProcess": true}}), "hostProcess"),
+        ] {
+            assert!(with(context).contains(told), "{told}");
+        }
     }
 }
