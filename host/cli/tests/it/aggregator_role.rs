@@ -122,6 +122,21 @@ fn a_worker_is_a_native_sidecar_where_the_server_has_them() {
 }
 
 #[test]
+fn a_run_whose_volume_outlives_the_pod_is_left_to_the_next_one() {
+    let pod = Pod::advertising("", &json!({"Storage": "pvc:1Gi"}));
+    // More than once: what must not happen might happen only now and then.
+    for life in 0..8 {
+        let running = pod.bed.start("aggregator", &ARGS);
+        wait_for("the run", || running.err().contains("launched"));
+        running.signal("TERM");
+        let done = running.wait().expect(143);
+        assert_eq!(done.err.contains("begun=Continued"), life > 0, "{}", done.err);
+        assert!(!done.err.contains("interrupted"), "{}", done.err);
+    }
+    assert!(!pod.bed.path(FINISHED).exists());
+}
+
+#[test]
 fn an_archive_that_was_not_sent_away_is_sent_by_the_next_container() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/nightly/", listener.local_addr().unwrap());

@@ -51,12 +51,17 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
     // Two things may end the run before its time: somebody who wants this process to end, and the run itself, if it is to fail fast. After
     // the second one the archive is there to be fetched, as at any other end.
     let told = CancellationToken::new();
-    let cancel = told.child_token();
     let signals = tokio::spawn(cancel_on_signal(told.clone()));
     std::fs::create_dir_all(&args.dir).map_err(|error| {
         CliError::system(format!("the directory `{}` cannot be made", args.dir.display())).because(&error)
     })?;
     let config = ground::config()?;
+    let cancel = match config.plumbline.storage {
+        Storage::Pod => told.child_token(),
+        // The end of this process is none of the run, which goes on in the next pod: told of it, it might write down that it was interrupted
+        // before it is left.
+        Storage::Claim { .. } => CancellationToken::new(),
+    };
     let work = WorkDir::open(args.dir.join(WORK))
         .map_err(|error| CliError::system("the run's working directory cannot be used").because(&error))?;
     logging::init_run(global, &work.tree().join("meta/run.log"))?;
