@@ -14,6 +14,10 @@ use crate::plugin::Plugin;
 /// How long: the results arrive and the pods end in this time, unseen.
 const OUTAGE: Duration = Duration::from_secs(20);
 
+fn address_of(pod: &Pod) -> Option<&str> {
+    pod.status.as_ref()?.pod_ip.as_deref()
+}
+
 #[test]
 fn a_run_outlives_an_outage_of_the_api_server() {
     let Some(bed) = Bed::new("outage") else { return };
@@ -25,11 +29,13 @@ fn a_run_outlives_an_outage_of_the_api_server() {
     let aggregator = bed.wait_for_pod("sonobuoy", |pod| {
         let status = pod.metadata.annotations.as_ref().and_then(|all| all.get("sonobuoy.hept.io/status"));
         let status: Value = status.and_then(|status| serde_json::from_str(status).ok()).unwrap_or_default();
-        status["plugins"]
+        let heard = status["plugins"]
             .as_array()
-            .is_some_and(|entries| entries.iter().all(|entry| !entry["last-heartbeat"].is_null()))
+            .is_some_and(|entries| entries.iter().all(|entry| !entry["last-heartbeat"].is_null()));
+        // The node may tell later than the aggregator itself.
+        heard && address_of(pod).is_some()
     });
-    let address = aggregator.status.and_then(|status| status.pod_ip).unwrap();
+    let address = address_of(&aggregator).unwrap();
     // The API server is on the first node, as the aggregator is: what the pod sends to it is answered by a reset.
     let rule = format!("INPUT -s {address} -p tcp --dport 6443 -j REJECT --reject-with tcp-reset");
     let broken = places.filter(1, "filter", &rule);
