@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use backon::{ExponentialBuilder, Retryable};
 use reqwest::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue};
 use reqwest::{Body, Client, StatusCode};
 use tokio_util::io::ReaderStream;
 
+use crate::again::again;
 use crate::destination::Archive;
 use crate::error::{DeliverError, chain};
 
@@ -58,17 +58,7 @@ impl HttpPut {
 
     pub(crate) async fn deliver(&self, archive: &Archive) -> Result<String, DeliverError> {
         let address = if self.url.ends_with('/') { format!("{}{}", self.url, archive.name) } else { self.url.clone() };
-        let attempt = || async { self.attempt(archive, &address).await };
-        let again = ExponentialBuilder::default()
-            .with_jitter()
-            .with_min_delay(Duration::from_secs(1))
-            .with_max_delay(Duration::from_secs(60))
-            .with_max_times(ATTEMPTS - 1);
-        attempt
-            .retry(again)
-            .when(|error| matches!(error, DeliverError::Refused { transient: true, .. }))
-            .notify(|error, pause| tracing::warn!("{error}; trying again in {} s", pause.as_secs()))
-            .await?;
+        again(ATTEMPTS, || self.attempt(archive, &address)).await?;
         Ok(address)
     }
 

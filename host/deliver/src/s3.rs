@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use backon::{ExponentialBuilder, Retryable};
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, Checksum};
 use object_store::buffered::BufWriter;
 use object_store::path::Path;
 use object_store::{Attribute, Attributes, BackoffConfig, ObjectStore, ObjectStoreExt, RetryConfig};
 use tokio::io::AsyncWriteExt;
 
+use crate::again::again;
 use crate::destination::Archive;
 use crate::error::{DeliverError, chain};
 
@@ -54,13 +54,7 @@ impl Bucket {
             if self.prefix.is_empty() { archive.name.clone() } else { format!("{}/{}", self.prefix, archive.name) };
         let address = format!("s3://{}/{key}", self.name);
         let path = Path::from(key);
-        let attempt = || async { self.attempt(archive, &path, &address).await };
-        let again = ExponentialBuilder::default().with_min_delay(Duration::from_secs(1)).with_max_times(ATTEMPTS - 1);
-        attempt
-            .retry(again)
-            .when(|error| matches!(error, DeliverError::Refused { transient: true, .. }))
-            .notify(|error, pause| tracing::warn!("{error}; trying again in {} s", pause.as_secs()))
-            .await?;
+        again(ATTEMPTS, || self.attempt(archive, &path, &address)).await?;
         Ok(address)
     }
 
