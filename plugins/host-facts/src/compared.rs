@@ -32,6 +32,9 @@ const OF_THE_MACHINE: &[&str] = &[
     "vm.min_free_kbytes",
 ];
 
+/// Settings of a kubelet that are the node's own: in them nodes must differ.
+const OF_THE_NODE: &[&str] = &["address", "healthzBindAddress", "providerID", "tlsCertFile", "tlsPrivateKeyFile"];
+
 /// What `item`, a group of facts, tells that is compared: each fact by its name, and its value as text.
 pub(crate) fn compared(item: &Item, options: &Options, mut tell: impl FnMut(String, String)) {
     let mut tell = |fact: String, value: String| {
@@ -49,7 +52,7 @@ pub(crate) fn compared(item: &Item, options: &Options, mut tell: impl FnMut(Stri
             ("cgroup", "controllers") => tell("cgroup controllers".to_owned(), text(&sorted(value))),
             ("kubelet" | "container runtime", "config") => {
                 let Value::Object(fields) = value else { continue };
-                for (key, value) in fields {
+                for (key, value) in fields.into_iter().filter(|(key, _)| !OF_THE_NODE.contains(&key.as_str())) {
                     tell(format!("{} config {key}", item.name), text(&value));
                 }
             }

@@ -56,6 +56,13 @@ fn nodes_that_are_alike_do_not_drift_and_numbers_are_what_they_say() {
 }
 
 #[test]
+fn what_is_a_node_s_own_is_not_compared() {
+    let own = |id: &str| with(&[("/plumbline_facts/kubelet/config/providerID", json!(id))]);
+    let run = nodes(&[("a", own("x")), ("b", own("y")), ("c", own("z"))]).summarize::<HostFacts>();
+    assert_eq!(run.outline(), "drift: passed\ntotals: passed\n");
+}
+
+#[test]
 fn a_fact_that_a_node_does_not_tell_is_not_compared_there() {
     let silent = json!({"ansible_facts": {"ansible_kernel": "6.1.0-18-amd64"}});
     let other = with(&[("/plumbline_facts/swap/total_mb", json!(1))]);
