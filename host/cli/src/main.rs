@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use compat::Name;
 
-use args::{Color, Command, GetCommand, PluginCommand, WorkerCommand};
+use args::{Color, Command, GetCommand, WorkerCommand};
 
 fn main() -> ExitCode {
     let name = Name::of(env::args_os().next().as_deref());
@@ -52,10 +52,7 @@ fn main() -> ExitCode {
         Command::Gen(args) => commands::generate::generate(&args, &cli.global),
         Command::Logs(args) => commands::logs::logs(&args, &cli.global),
         Command::Query(args) => commands::query::query(&args, &cli.global),
-        Command::Plugin(args) => match args.command {
-            PluginCommand::Process(args) => commands::process::process(&args, &cli.global),
-            PluginCommand::List => commands::list::list(&cli.global),
-        },
+        Command::Plugin(args) => commands::plugin::plugin(&args, &cli.global),
         Command::Version(args) => commands::version::version(&args),
         Command::Completion { shell } => commands::completion::completion(shell),
         Command::Aggregator(args) => commands::aggregator::aggregator(&args, &cli.global),

@@ -1,26 +1,10 @@
-//! `plumbline plugin`
+//! `plumbline plugin process`
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
 use plumbline_core::Driver;
 
-use super::{LimitsArg, RunFormat};
-
-/// Work on plugins: for their authors.
-#[derive(Debug, clap::Args)]
-pub(crate) struct PluginArgs {
-    #[command(subcommand)]
-    pub(crate) command: PluginCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PluginCommand {
-    /// Post-process a directory and print the result tree
-    Process(ProcessArgs),
-    /// List the stock plugins and modules
-    List,
-}
+use crate::args::{LimitsArg, RunFormat};
 
 /// `plumbline plugin process`
 #[derive(Debug, clap::Args)]
