@@ -7,6 +7,7 @@
 
 mod compatible;
 mod contract;
+mod definition;
 mod error;
 mod page;
 mod registry;
