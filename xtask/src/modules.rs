@@ -25,7 +25,12 @@ const STOCK: [&str; 8] = [
     "plumbline-module-daemonset",
 ];
 /// Modules for tests only.
-const GUESTS: [&str; 1] = ["plumbline-guest-misbehave"];
+const GUESTS: [&str; 4] = [
+    "plumbline-guest-misbehave",
+    "plumbline-guest-v0-1-0-post-processor",
+    "plumbline-guest-v0-1-0-expectations",
+    "plumbline-guest-v0-1-0-summarizer",
+];
 /// The program that makes components of core modules.
 const PACK: &str = "plumbline-module-pack";
 /// Remembers in the build directory which standard library its contents belong to.
@@ -156,7 +161,20 @@ mod tests {
         let names: Vec<String> = packages().map(component_name).collect();
         assert_eq!(
             names,
-            ["junit", "gojson", "raw", "manual", "host-facts", "systemd-logs", "job", "daemonset", "misbehave"]
+            [
+                "junit",
+                "gojson",
+                "raw",
+                "manual",
+                "host-facts",
+                "systemd-logs",
+                "job",
+                "daemonset",
+                "misbehave",
+                "v0-1-0-post-processor",
+                "v0-1-0-expectations",
+                "v0-1-0-summarizer"
+            ]
         );
         assert_eq!(core_file("plumbline-module-junit"), "plumbline_module_junit.wasm");
     }

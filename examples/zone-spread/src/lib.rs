@@ -1,0 +1,103 @@
+//! An expectation: one node of each zone must answer.
+//!
+//! A zone is what the nodes' label `topology.kubernetes.io/zone` says. Of each zone the lexically smallest node is named of those on which
+//! the plugin's pod can run and that can answer now: ready, not cordoned, chosen by the `nodeSelector` of the `podSpec`, and without a taint that
+//! the pod does not tolerate. Without a `podSpec` the driver's default applies, which tolerates every taint. Affinity is not read.
+//!
+//! # Options
+//!
+//! | option | default | |
+//! |---|---|---|
+//! | `label` | `topology.kubernetes.io/zone` | the label that makes a zone: any other spreads over racks, pools, architectures |
+//! | `unready` | `error` | what happens to a zone in which no node can answer: the run does not start (`error`), or goes on without it (`skip`) |
+//!
+//! Nodes without the label belong to no zone; a cluster in which no node has it is an error, because nothing would be expected.
+#![forbid(unsafe_code)]
+
+mod pod;
+mod zones;
+
+use plumbline_sdk::{Expectations, Expected, Node, PluginInfo, log};
+use serde::Deserialize;
+use serde_json::Value;
+
+pub use pod::Pod;
+pub use zones::{Zone, zones};
+
+/// The label that cloud providers and installers set.
+pub const ZONE_LABEL: &str = "topology.kubernetes.io/zone";
+
+/// Plays the role. See the crate's documentation for the rules.
+#[derive(Debug, Clone, Copy)]
+pub struct ZoneSpread;
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Options {
+    label: String,
+    unready: Unready,
+}
+
+/// What becomes of a zone in which no node can answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Unready {
+    Error,
+    Skip,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { label: ZONE_LABEL.to_owned(), unready: Unready::Error }
+    }
+}
+
+impl Expectations for ZoneSpread {
+    fn expected_results(
+        plugin: &PluginInfo,
+        pod_spec: Option<&Value>,
+        nodes: &[Node],
+    ) -> Result<Vec<Expected>, String> {
+        let options: Options = plugin.options()?;
+        let pod = pod_spec.map(Pod::read).transpose()?;
+        let zones = zones(nodes, &options.label, pod.as_ref());
+        if zones.is_empty() {
+            return Err(format!(
+                "no node has the label `{}`, so there are no zones: set it, or name another with the option `label`",
+                options.label
+            ));
+        }
+        let mut expected = Vec::new();
+        for (name, zone) in zones {
+            match (zone.chosen, options.unready) {
+                (Some(node), _) => expected.push(Expected::Node(node.to_owned())),
+                (None, Unready::Error) => {
+                    return Err(format!("zone `{name}` has no node that can answer: {}", zone.reasons.join(", ")));
+                }
+                (None, Unready::Skip) => {
+                    log::warning!("zone `{name}` is left out: {}", zone.reasons.join(", "));
+                }
+            }
+        }
+        if expected.is_empty() {
+            return Err("no zone has a node that can answer".to_owned());
+        }
+        Ok(expected)
+    }
+}
+
+plumbline_sdk::module! {
+    name: "zone-spread",
+    formats: [],
+    default_files: [],
+    schema: {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "label": { "type": "string", "minLength": 1, "description": "The label that makes a zone." },
+            "unready": { "enum": ["error", "skip"], "description": "What becomes of a zone in which no node can answer." }
+        },
+        "additionalProperties": false
+    },
+    expectations: ZoneSpread,
+}
