@@ -204,11 +204,15 @@ impl Sandbox {
         generation::check(name, &inspected.generations)?;
         let imports = imports::refused(&inspected);
         if !imports.is_empty() {
-            return Err(LoadError::Refused { module: module(), imports });
+            // An interface of the contract that is not known here came with a later version of it: that is no attempt to get out.
+            let ours = imports.iter().all(|import| import.starts_with(generation::PACKAGE));
+            let newer = if ours { generation::later(name, &inspected.generations) } else { None };
+            return Err(newer.unwrap_or(LoadError::Refused { module: module(), imports }));
         }
         let roles = inspected.info.roles;
         if roles == Roles::default() {
-            return Err(LoadError::NoRole { module: module() });
+            let newer = generation::later(name, &inspected.generations);
+            return Err(newer.unwrap_or_else(|| LoadError::NoRole { module: module() }));
         }
         self.check_shape(name, inspected.shape)?;
         Ok(inspected)

@@ -34,6 +34,14 @@ pub(crate) fn check(module: &str, generations: &[String]) -> Result<(), LoadErro
     }
 }
 
+/// The refusal of a component that names a later version than the host's, although of a generation that the host speaks; `None` for any
+/// other. Asked when something that the component wants is not there: it may have come with that version.
+pub(crate) fn later(module: &str, generations: &[String]) -> Option<LoadError> {
+    let patch = |version: &str| version.split(['+', '.']).nth(2).and_then(|patch| patch.parse::<u64>().ok());
+    let found = generations.iter().find(|version| patch(version) > patch(HOST_GENERATION))?.clone();
+    Some(LoadError::Generation { module: module.to_owned(), found, host: HOST_GENERATION, newer: true })
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Known {
     Spoken,

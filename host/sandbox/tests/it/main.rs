@@ -3,6 +3,7 @@
 
 mod cache;
 mod expectations;
+mod generations;
 mod handmade;
 mod load;
 mod misbehave;
