@@ -96,7 +96,7 @@ fn shape(shape: &Shape) -> Map<String, Value> {
             json!({ "type": ["integer", "string"], "minimum": least, "maximum": most, "pattern": pattern })
         }
         Shape::List(of) => json!({ "type": "array", "items": self::shape(of) }),
-        Shape::Nothing => json!({ "type": "array", "maxItems": 0 }),
+        Shape::Few(of, most) => json!({ "type": "array", "items": self::shape(of), "maxItems": most }),
         Shape::Open => json!({ "type": "object" }),
         Shape::Texts { keys, longest } => json!({
             "type": "object",

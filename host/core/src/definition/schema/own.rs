@@ -18,6 +18,16 @@ const SIZE: &str = "^([0-9]{1,18}|[0-9]{1,6}(\\.[0-9]{1,3})? ?(B|kB?|[KMGT](B|i|
 /// The same, and not nothing.
 const SOME_SIZE: &str = "^([1-9][0-9]{0,17}|[1-9][0-9]{0,5}(\\.[0-9]{1,3})? ?(B|kB?|[KMGT](B|i|iB)?))$";
 
+/// One name in a pattern of files: of printable ASCII, so that characters are bytes; neither `.` nor `..`; without `/` and `\`.
+macro_rules! file_name {
+    () => {
+        "([ -\\-0-\\[\\]-~][ -.0-\\[\\]-~]*|\\.[ -\\-0-\\[\\]-~][ -.0-\\[\\]-~]*|\\.\\.[ -.0-\\[\\]-~]+)"
+    };
+}
+
+/// A pattern of files below the plugin's directory.
+const FILES: &str = concat!("^(\\./)?", file_name!(), "(/", file_name!(), ")*$");
+
 /// The largest number that every reader of JSON reads exactly: 2^53 - 1.
 const MOST: i64 = (1 << 53) - 1;
 
@@ -69,7 +79,14 @@ pub(in crate::definition) const PLUMBLINE: &[Field] = &[
         "From launch to the last result: a duration, or a number of seconds; 0 for as long as it wants. Left out: what the run says.",
     )
     .examples(&["10m", "1h30m", "600"]),
-    Field::new("depends-on", "Reserved", Shape::Nothing, "Reserved for a later version: leave it out or empty."),
+    Field::new(
+        "files",
+        "Files of the bundle",
+        Shape::Few(&Shape::Form { pattern: FILES, longest: 240, not: &[] }, 64),
+        "Patterns of further files that belong to the plugin's bundle, relative to its directory. Modules, README, licences, schemas, tests and the command are packed in any case.",
+    )
+    .examples(&[r#"["data/**"]"#]),
+    Field::new("depends-on", "Reserved", Shape::Few(&Shape::Text, 0), "Reserved for a later version: leave it out or empty."),
 ];
 
 /// The keys of `plumbline.limits`. Defaults are those of [`crate::ModuleLimits`].

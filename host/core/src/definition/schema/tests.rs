@@ -71,7 +71,7 @@ fn good(field: &Field) -> Value {
         (_, Shape::Choice(texts)) => json!(texts[0]),
         (_, Shape::Truth) => json!(true),
         (_, Shape::Whole { .. } | Shape::Measure { .. }) => json!(1),
-        (_, Shape::List(_) | Shape::Nothing) => json!([]),
+        (_, Shape::List(_) | Shape::Few(..)) => json!([]),
         (_, Shape::Open | Shape::Texts { .. } | Shape::Section { .. }) => json!({}),
         (_, Shape::Never) => unreachable!("{}", field.name),
     }
@@ -186,6 +186,13 @@ fn what_the_reader_refuses_the_schema_refuses() {
         own("timeout", json!(-1)),
         own("timeout", json!(u64::MAX / 1_000_000_000 + 1)),
         own("depends-on", json!(["other"])),
+        own("files", json!(["../secret"])),
+        own("files", json!(["/etc/passwd"])),
+        own("files", json!(["a//b"])),
+        own("files", json!(["a/./b"])),
+        own("files", json!([""])),
+        own("files", json!(["a\\b"])),
+        own("files", json!(vec!["a"; 65])),
         limit("memory", json!(0)),
         limit("memory", json!("0MiB")),
         limit("memory", json!("many")),
@@ -246,7 +253,8 @@ fn value(field: &'static Field) -> BoxedStrategy<Value> {
         (_, Shape::List(&Shape::Section { fields, open })) => {
             prop::collection::vec(section(fields, open), 0..3).prop_map(Value::from).boxed()
         }
-        (_, Shape::List(_) | Shape::Nothing) => {
+        ("files", _) => prop::collection::vec(text("[a./*\\\\ \\PC]{0,6}"), 0..3).prop_map(Value::from).boxed(),
+        (_, Shape::List(_) | Shape::Few(..)) => {
             prop::collection::vec(prop_oneof![text("[a-z./]{0,6}"), Just(json!({ "name": "x" }))], 0..3)
                 .prop_map(Value::from)
                 .boxed()
