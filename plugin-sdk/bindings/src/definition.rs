@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use plumbline_core::definition::definition_schema_text;
+use plumbline_core::definition::{definition_schema_text, module_schema_text};
 use wit_parser::{PackageId, Resolve};
 
 use crate::error::BindingsError;
@@ -11,7 +11,11 @@ use crate::registry::Files;
 /// Where the schema of the definition is.
 const DEFINITION: &str = "docs/definition.schema.json";
 
+/// Where the schema of `module.yaml` is.
+const MODULE: &str = "docs/module.schema.json";
+
 /// The schemas. They come from the code that reads the files, not from the WIT.
 pub(crate) fn files(_resolve: &Resolve, _package: PackageId) -> Result<Files, BindingsError> {
-    Ok(Files::from([(PathBuf::from(DEFINITION), definition_schema_text().into_bytes())]))
+    let schemas = [(DEFINITION, definition_schema_text()), (MODULE, module_schema_text())];
+    Ok(schemas.into_iter().map(|(path, text)| (PathBuf::from(path), text.into_bytes())).collect())
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use plumbline_core::Driver;
 
 use super::time::Time;
@@ -24,8 +24,8 @@ pub(crate) enum GenCommand {
     Config(Box<GenConfigArgs>),
     /// Print the definition of a plugin: a stock one by its name, or a new one
     Plugin(Box<GenPluginArgs>),
-    /// Print the JSON Schema of definitions, for editors
-    Schema,
+    /// Print the JSON Schema of definitions, or of `module.yaml`, for editors
+    Schema(GenSchemaArgs),
 }
 
 /// `plumbline gen`
@@ -55,6 +55,23 @@ pub(crate) struct GenConfigArgs {
     pub(crate) timeout: Option<Time>,
     #[command(flatten)]
     pub(crate) run: ClusterRunArgs,
+}
+
+/// `plumbline gen schema`
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct GenSchemaArgs {
+    /// Of which file
+    #[arg(value_enum, default_value = "definition")]
+    pub(crate) of: SchemaOf,
+}
+
+/// The files that there is a schema of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// The definition of a plugin, `plugin.yaml`
+    Definition,
+    /// The project of a module, `module.yaml`
+    Module,
 }
 
 /// `plumbline gen plugin`

@@ -25,7 +25,9 @@ pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use cluster_run::{ClusterRunArgs, RbacChoice};
 pub(crate) use delete::{DeleteArgs, RbacArg};
-pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs};
+pub(crate) use generate::{
+    GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, SchemaOf,
+};
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{PluginArgs, PluginCommand, ProcessArgs};

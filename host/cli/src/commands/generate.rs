@@ -30,7 +30,7 @@ pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, CliE
         None => print_manifest(&args.manifest, global),
         Some(GenCommand::Config(args)) => gen_config::config(args),
         Some(GenCommand::Plugin(args)) => gen_plugin::plugin(args),
-        Some(GenCommand::Schema) => gen_schema::schema(),
+        Some(GenCommand::Schema(args)) => gen_schema::schema(args),
     }
 }
 

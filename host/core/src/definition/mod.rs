@@ -24,7 +24,10 @@ pub use extensions::Extensions;
 pub use limits::{LimitError, LimitsRequest, effective_limits};
 pub use model::{Definition, Parsed, RAW_FORMAT};
 pub use module_name::{MAX_MODULE_NAME, is_module_name};
-pub use schema::{DEFINITION_SCHEMA_ID, definition_schema, definition_schema_text};
+pub use schema::{
+    DEFINITION_SCHEMA_ID, MODULE_SCHEMA_ID, definition_schema, definition_schema_text, module_schema,
+    module_schema_text,
+};
 pub use set::check_set;
 pub use warning::{MAX_WARNINGS, Warning, WarningKind};
 pub use yaml::MAX_YAML_BYTES;

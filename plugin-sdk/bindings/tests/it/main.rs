@@ -1,9 +1,10 @@
 //! What is generated, and what must not change.
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail like the tests themselves")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like the tests themselves")]
 
 mod compatible;
 mod drift;
 mod page;
+mod schema;
 
 use std::path::{Path, PathBuf};
 

@@ -3,30 +3,52 @@
 use serde_json::{Map, Value, json};
 
 use super::field::{Field, Shape};
+use super::module::MODULE;
 use super::top::TOP;
 
-/// The identity of the schema, and the address under which editors find it (docs/definition.md).
+/// The identity of the schema of definitions, and the address under which editors find it (docs/definition.md).
 pub const DEFINITION_SCHEMA_ID: &str = "https://plumbline.dev/schema/definition.schema.json";
+
+/// The identity of the schema of `module.yaml`.
+pub const MODULE_SCHEMA_ID: &str = "https://plumbline.dev/schema/module.schema.json";
 
 /// The JSON Schema (draft 2020-12) of a definition. What it accepts is read without a warning; the reader is more generous: it takes
 /// keys in any case, numbers where texts belong, and passes over what it does not know, with a warning for each.
 #[must_use]
 pub fn definition_schema() -> Value {
-    let mut schema = mapping(TOP, false);
-    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
-    schema.insert("$id".to_owned(), json!(DEFINITION_SCHEMA_ID));
-    schema.insert("title".to_owned(), json!("Definition of a plugin"));
-    schema.insert(
-        "description".to_owned(),
-        json!("What is executed, how, and how its results are read. One YAML document, usually called plugin.yaml."),
-    );
-    sorted(Value::Object(schema))
+    let about = "What is executed, how, and how its results are read. One YAML document, usually called plugin.yaml.";
+    document(DEFINITION_SCHEMA_ID, "Definition of a plugin", about, TOP)
+}
+
+/// The JSON Schema (draft 2020-12) of `module.yaml`, the file of a module's project.
+#[must_use]
+pub fn module_schema() -> Value {
+    let about = "How a module is built, and what it says of itself. One YAML document, called module.yaml.";
+    let mut schema = document(MODULE_SCHEMA_ID, "Project of a module", about, MODULE);
+    // The author's own build: what is done, and what comes of it.
+    schema["dependentRequired"] = json!({ "artifact": ["command"], "command": ["artifact"] });
+    sorted(schema)
 }
 
 /// [`definition_schema`] as it is printed and kept: the same bytes each time.
 #[must_use]
 pub fn definition_schema_text() -> String {
     format!("{:#}\n", definition_schema())
+}
+
+/// [`module_schema`] as it is printed and kept: the same bytes each time.
+#[must_use]
+pub fn module_schema_text() -> String {
+    format!("{:#}\n", module_schema())
+}
+
+fn document(id: &str, title: &str, about: &str, fields: &[Field]) -> Value {
+    let mut schema = mapping(fields, false);
+    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("$id".to_owned(), json!(id));
+    schema.insert("title".to_owned(), json!(title));
+    schema.insert("description".to_owned(), json!(about));
+    sorted(Value::Object(schema))
 }
 
 /// Keys in their order, whichever map is behind [`Map`].
@@ -96,7 +118,9 @@ fn shape(shape: &Shape) -> Map<String, Value> {
             json!({ "type": ["integer", "string"], "minimum": least, "maximum": most, "pattern": pattern })
         }
         Shape::List(of) => json!({ "type": "array", "items": self::shape(of) }),
-        Shape::Few(of, most) => json!({ "type": "array", "items": self::shape(of), "maxItems": most }),
+        Shape::Few { of, least, most } => {
+            json!({ "type": "array", "items": self::shape(of), "minItems": least, "maxItems": most })
+        }
         Shape::Open => json!({ "type": "object" }),
         Shape::Texts { keys, longest } => json!({
             "type": "object",

@@ -36,8 +36,8 @@ pub(super) enum Shape {
     Measure { least: i64, most: i64, pattern: &'static str },
     /// A list, each entry of which is this.
     List(&'static Shape),
-    /// A list of at most so many entries; a list that has to be empty is one of none.
-    Few(&'static Shape, u64),
+    /// A list of at least and at most so many entries.
+    Few { of: &'static Shape, least: u64, most: u64 },
     /// A mapping of anything.
     Open,
     /// A mapping of texts, whose keys are of a form.

@@ -3,11 +3,15 @@
 mod build;
 mod container;
 mod field;
+mod module;
 mod own;
 mod pod;
 mod top;
 
-pub use build::{DEFINITION_SCHEMA_ID, definition_schema, definition_schema_text};
+pub use build::{
+    DEFINITION_SCHEMA_ID, MODULE_SCHEMA_ID, definition_schema, definition_schema_text, module_schema,
+    module_schema_text,
+};
 
 pub(super) use container::CONTAINER;
 pub(super) use field::Field;

@@ -82,11 +82,11 @@ pub(in crate::definition) const PLUMBLINE: &[Field] = &[
     Field::new(
         "files",
         "Files of the bundle",
-        Shape::Few(&Shape::Form { pattern: FILES, longest: 240, not: &[] }, 64),
+        Shape::Few { of: &Shape::Form { pattern: FILES, longest: 240, not: &[] }, least: 0, most: 64 },
         "Patterns of further files that belong to the plugin's bundle, relative to its directory. Modules, README, licences, schemas, tests and the command are packed in any case.",
     )
     .examples(&[r#"["data/**"]"#]),
-    Field::new("depends-on", "Reserved", Shape::Few(&Shape::Text, 0), "Reserved for a later version: leave it out or empty."),
+    Field::new("depends-on", "Reserved", Shape::Few { of: &Shape::Text, least: 0, most: 0 }, "Reserved for a later version: leave it out or empty."),
 ];
 
 /// The keys of `plumbline.limits`. Defaults are those of [`crate::ModuleLimits`].

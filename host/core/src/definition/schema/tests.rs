@@ -71,7 +71,7 @@ fn good(field: &Field) -> Value {
         (_, Shape::Choice(texts)) => json!(texts[0]),
         (_, Shape::Truth) => json!(true),
         (_, Shape::Whole { .. } | Shape::Measure { .. }) => json!(1),
-        (_, Shape::List(_) | Shape::Few(..)) => json!([]),
+        (_, Shape::List(_) | Shape::Few { .. }) => json!([]),
         (_, Shape::Open | Shape::Texts { .. } | Shape::Section { .. }) => json!({}),
         (_, Shape::Never) => unreachable!("{}", field.name),
     }
@@ -254,7 +254,7 @@ fn value(field: &'static Field) -> BoxedStrategy<Value> {
             prop::collection::vec(section(fields, open), 0..3).prop_map(Value::from).boxed()
         }
         ("files", _) => prop::collection::vec(text("[a./*\\\\ \\PC]{0,6}"), 0..3).prop_map(Value::from).boxed(),
-        (_, Shape::List(_) | Shape::Few(..)) => {
+        (_, Shape::List(_) | Shape::Few { .. }) => {
             prop::collection::vec(prop_oneof![text("[a-z./]{0,6}"), Just(json!({ "name": "x" }))], 0..3)
                 .prop_map(Value::from)
                 .boxed()
@@ -343,4 +343,28 @@ fn many_generated_definitions_are_accepted_and_many_are_not() {
     let strategy = section(TOP, false);
     let accepted = (0..200).filter(|_| checker.accepts(&strategy.new_tree(&mut runner).unwrap().current())).count();
     assert!((40..180).contains(&accepted), "{accepted} of 200");
+}
+
+#[test]
+fn projects_of_modules_have_a_schema_too() {
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.add_resource(MODULE_SCHEMA_ID, module_schema()).unwrap();
+    let index = compiler.compile(MODULE_SCHEMA_ID, &mut schemas).unwrap();
+    let accepts = |value: Value| schemas.validate(&value, index).is_ok();
+    assert!(accepts(json!({ "name": "tap", "language": "c" })));
+    assert!(accepts(json!({
+        "name": "tap", "language": "c", "world": "post-processor-module", "formats": ["tap"], "default-files": ["**/*.tap"],
+        "limits": { "memory": "128MiB" }, "schema": "options.schema.json", "sdk": "../sdk", "command": ["make"], "artifact": "a.wasm",
+    })));
+    for wrong in [
+        json!({ "name": "tap" }),
+        json!({ "name": "t_ap", "language": "c" }),
+        json!({ "name": "tap", "language": "cobol" }),
+        json!({ "name": "tap", "language": "c", "default_files": [] }),
+        json!({ "name": "tap", "language": "c", "command": ["make"] }),
+        json!({ "name": "tap", "language": "c", "command": [], "artifact": "a.wasm" }),
+        json!({ "name": "tap", "language": "c", "limits": { "memory": 0 } }),
+    ] {
+        assert!(!accepts(wrong.clone()), "{wrong}");
+    }
 }

@@ -1,0 +1,62 @@
+//! The keys of `module.yaml`. Its reader is with the tools for authors; a test there compares.
+
+use super::field::{Field, Shape};
+use super::own::{LIMITS, MODULE_NAME};
+
+/// A file, a pattern of files, a word of a command.
+const WORD: Shape = Shape::Form { pattern: "^[^\\x00]+$", longest: 1_000, not: &[] };
+
+/// The keys of a module's project.
+pub(super) const MODULE: &[Field] = &[
+    Field::new(
+        "name",
+        "Name",
+        Shape::Form { pattern: "^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$", longest: 63, not: &[] },
+        "The module's name: what is built is NAME.wasm, and definitions name it so.",
+    )
+    .required()
+    .examples(&["tap"]),
+    Field::new(
+        "language",
+        "Language",
+        Shape::Choice(&["rust", "go", "javascript", "typescript", "python", "c"]),
+        "What the module is written in: it decides how it is built.",
+    )
+    .required(),
+    Field::new("world", "World", WORD, "The world of the contract that the module is built for.")
+        .default("post-processor-module")
+        .examples(&["expectations-module", "summarizer-module", "every-role-module"]),
+    Field::new(
+        "formats",
+        "Formats",
+        Shape::Few { of: &Shape::Form { pattern: MODULE_NAME, longest: 63, not: &[] }, least: 0, most: 64 },
+        "The result formats that the module answers to. Left out: its name, if it is a post-processor.",
+    )
+    .examples(&[r#"["tap"]"#]),
+    Field::new(
+        "default-files",
+        "Files that it takes",
+        Shape::Few { of: &WORD, least: 0, most: 64 },
+        "Glob patterns of the files that the module takes when a definition names none.",
+    )
+    .examples(&[r#"["**/*.tap"]"#]),
+    Field::new(
+        "limits",
+        "Limits",
+        Shape::Section { fields: LIMITS, open: false },
+        "The limits that the module asks for: a wish, which the definition and the operator's cap decide on.",
+    ),
+    Field::new("schema", "Schema", WORD, "The file with the JSON Schema of the module's options.")
+        .examples(&["options.schema.json"]),
+    Field::new("sdk", "SDK", WORD, "The directory of the SDK. Left out: sdk/ and the language's directory in it.")
+        .examples(&["../../plugin-sdk/c"]),
+    Field::new(
+        "command",
+        "Own build",
+        Shape::Few { of: &WORD, least: 1, most: 64 },
+        "The author's own build, in place of the one for the language: program and arguments. Needs artifact.",
+    )
+    .examples(&[r#"["make", "module"]"#]),
+    Field::new("artifact", "What it makes", WORD, "The core module or component that command makes.")
+        .examples(&["build/tap.wasm"]),
+];

@@ -1,0 +1,66 @@
+//! The schemas, and the files that people begin with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use boon::{Compiler, Schemas};
+use plumbline_core::definition::{DEFINITION_SCHEMA_ID, MODULE_SCHEMA_ID, definition_schema, module_schema};
+use serde_json::Value;
+
+use crate::root;
+
+/// Every file of this name below the directory, a few levels deep.
+fn files(dir: &Path, name: &str, levels: u32, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(dir) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let skipped = ["target", "node_modules", "build", "sdk", ".venv"].iter().any(|skip| path.ends_with(skip));
+        if path.is_dir() && levels > 0 && !skipped {
+            files(&path, name, levels - 1, found);
+        } else if path.file_name().is_some_and(|own| own == name) {
+            found.push(path);
+        }
+    }
+}
+
+fn below(places: &[&str], name: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for place in places {
+        files(&root().join(place), name, 2, &mut found);
+    }
+    found.sort();
+    found
+}
+
+/// Checks that each file says which schema it follows, and follows it.
+fn follow(found: &[PathBuf], id: &str, schema: Value) {
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.add_resource(id, schema).unwrap();
+    let index = compiler.compile(id, &mut schemas).unwrap();
+    for path in found {
+        let text = fs::read_to_string(path).unwrap();
+        // Templates have names in place of names.
+        let text = text.replace("__NAME__", "my-format").replace("__IDENT__", "my_format");
+        let shown = path.display();
+        let first = text.lines().next().unwrap_or_default();
+        assert_eq!(first, format!("# yaml-language-server: $schema={id}"), "the first line of {shown}");
+        let value: Value = serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{shown}: {error}"));
+        if let Err(error) = schemas.validate(&value, index) {
+            panic!("{shown}: {error}");
+        }
+    }
+}
+
+#[test]
+fn examples_and_templates_follow_the_schema_of_definitions() {
+    let found = below(&["examples", "plugin-sdk/templates"], "plugin.yaml");
+    assert!(found.len() > 3, "{found:?}");
+    follow(&found, DEFINITION_SCHEMA_ID, definition_schema());
+}
+
+#[test]
+fn examples_and_templates_follow_the_schema_of_projects() {
+    let found = below(&["examples", "plugin-sdk/templates", "host/bench/modules"], "module.yaml");
+    assert!(!found.is_empty());
+    follow(&found, MODULE_SCHEMA_ID, module_schema());
+}
