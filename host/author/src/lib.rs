@@ -3,10 +3,12 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod check;
 pub mod embedded;
 pub mod new;
 pub mod project;
 
 pub use build::{Built, build};
+pub use check::{Checked, Host, check};
 pub use new::{NewProject, new_project};
 pub use project::{AuthorError, ErrorKind, Language, Project};
