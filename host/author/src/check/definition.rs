@@ -190,13 +190,15 @@ fn command(definition: &Definition, bundle: &Path, place: &str, checked: &mut Ch
     if definition.driver != Driver::Process {
         return;
     }
-    let Some(program) = definition.spec.command().first() else {
+    let words = definition.spec.command().iter().chain(definition.spec.args());
+    let Some(program) = words.into_iter().next() else {
         return checked.error(place, "`spec.command` is missing: a process cannot be started without it", None);
     };
+    let directory = bundle.join(definition.spec.working_dir().unwrap_or_default());
     if Path::new(program).is_absolute() || !program.contains('/') {
         return;
     }
-    match bundle.join(program).metadata() {
+    match directory.join(program).metadata() {
         Err(error) => checked.error(place, format!("`spec.command` names `{program}`: {error}"), None),
         Ok(metadata) if !metadata.is_file() => {
             checked.error(place, format!("`spec.command` names `{program}`, which is no file"), None);
