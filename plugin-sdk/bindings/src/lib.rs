@@ -9,6 +9,7 @@ mod compatible;
 mod contract;
 mod definition;
 mod error;
+mod excerpts;
 mod page;
 mod registry;
 mod shape;

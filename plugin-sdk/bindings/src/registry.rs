@@ -7,7 +7,7 @@ use wit_parser::{PackageId, Resolve};
 
 use crate::contract::Contract;
 use crate::error::BindingsError;
-use crate::{definition, page};
+use crate::{definition, excerpts, page};
 
 /// Where the current generation of the contract is, below the root of the workspace.
 pub const WIT_DIR: &str = "wit";
@@ -27,7 +27,7 @@ const GENERATORS: &[Generator] = &[page::files, definition::files];
 /// [`BindingsError`]: the WIT cannot be read, or a generator fails.
 pub fn generate(root: &Path) -> Result<Files, BindingsError> {
     let contract = Contract::read(&root.join(WIT_DIR))?;
-    let mut all = Files::new();
+    let mut all = excerpts::files(root)?;
     for generator in GENERATORS {
         for (path, content) in generator(contract.resolve(), contract.id())? {
             if all.insert(path.clone(), content).is_some() {

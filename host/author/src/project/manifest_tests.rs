@@ -61,3 +61,18 @@ fn hostile_texts_are_bounded() {
     let bomb = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d]\n";
     assert!(told(bomb).contains("not valid YAML"), "{}", told(bomb));
 }
+
+#[test]
+fn editors_know_the_keys_that_are_read() {
+    let schema = plumbline_core::definition::module_schema();
+    let keys = |at: &Value| -> Vec<String> { at["properties"].as_object().unwrap().keys().cloned().collect() };
+    let sorted = |known: &[&str]| {
+        let mut known: Vec<String> = known.iter().map(|key| (*key).to_owned()).collect();
+        known.sort();
+        known
+    };
+    assert_eq!(keys(&schema), sorted(&KEYS));
+    assert_eq!(keys(&schema["properties"]["limits"]), sorted(&LIMITS));
+    let languages: Vec<&str> = Language::ALL.map(Language::as_str).to_vec();
+    assert_eq!(schema["properties"]["language"]["enum"], serde_json::json!(languages));
+}
