@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import traceback
+from collections import deque
+from types import TracebackType
+from typing import Optional
 
 from . import log
 from .input import ReadError
@@ -17,26 +19,41 @@ def sentence(raised: BaseException) -> str:
     place belong to the sentence, and the way there to the log."""
     if isinstance(raised, (ModuleError, ReadError)) and str(raised):
         return str(raised)
-    text = "".join(traceback.TracebackException.from_exception(raised, lookup_lines=False).format_exception_only())
-    frames = traceback.extract_tb(raised.__traceback__, limit=-_FRAMES) if raised.__traceback__ else []
-    for frame in frames:
-        log.error(f"{_file(frame.filename)}, line {frame.lineno}, in {frame.name}")
-    place = _place(frames)
-    return f"{text.strip()} ({place})" if place else text.strip()
+    text = f"{type(raised).__name__}: {_text(raised)}"
+    frames = _frames(raised.__traceback__)
+    for file, line, function in frames:
+        log.error(f"{file}, line {line}, in {function}")
+    return f"{text} ({_place(frames)})" if frames else text
 
 
-# Frames that go to the log: the innermost ones, of a recursion that never ends too.
+# Frames that are kept: the innermost ones, also of a recursion that never ends.
 _FRAMES = 20
 
-
-def _place(frames: list[traceback.FrameSummary] | traceback.StackSummary) -> str:
-    """The innermost line of the module itself, not of a library that it called."""
-    for frame in reversed(frames):
-        name = frame.filename
-        if "plumbline_sdk" not in name and not name.startswith("/python/") and not name.startswith("<"):
-            return f"{_file(name)}, line {frame.lineno}"
-    return ""
+_Frame = tuple[str, int, str]
 
 
-def _file(path: str) -> str:
-    return path.rsplit("/", 1)[-1]
+def _frames(at: Optional[TracebackType]) -> list[_Frame]:
+    """The way to the exception, innermost last. Not by the module `traceback`: it looks for the source files, and a component that
+    looks for files is ended."""
+    frames: deque[_Frame] = deque(maxlen=_FRAMES)
+    while at is not None:
+        code = at.tb_frame.f_code
+        frames.append((code.co_filename, at.tb_lineno, code.co_name))
+        at = at.tb_next
+    return [(file.rsplit("/", 1)[-1], line, function) for file, line, function in frames if _PACKAGE not in file]
+
+
+_PACKAGE = "/plumbline_sdk/"
+
+
+def _place(frames: list[_Frame]) -> str:
+    """Where it happened. What the standard library was doing there is in the log."""
+    file, line, _ = frames[-1]
+    return f"{file}, line {line}"
+
+
+def _text(raised: BaseException) -> str:
+    try:
+        return str(raised)
+    except Exception:
+        return "(its text cannot be had)"
