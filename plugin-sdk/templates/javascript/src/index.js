@@ -11,7 +11,8 @@ export const postProcessor = plumbline.postProcessor((plugin, files, out) => {
         if (item) out.emit(item);
       }
     } catch (error) {
-      // A file that cannot be read is no reason to stop; it must not pass either.
+      // A file that cannot be read is no reason to stop; it must not pass either. Anything else is a mistake of ours.
+      if (!(error instanceof plumbline.ReadError)) throw error;
       out.emit({ depth: 1, name: "unreadable", status: "unknown", meta: { error: error.message } });
     }
   }
