@@ -10,6 +10,8 @@ from .options import Options
 
 # Characters of one text. The output of an audit is the whole list of processes at times, once for each check.
 MAX_TEXT = 8192
+# Characters of what was found, in the one line that says what is wrong. All of it stands under `actual`.
+MAX_FOUND = 120
 
 
 def emit_benchmark(benchmark: dict[str, Any], options: Options, out: Output) -> int:
@@ -65,7 +67,9 @@ def _difference(check: dict[str, Any]) -> Optional[str]:
     expected, actual = _text(check.get("expected_result")), _text(check.get("actual_value"))
     if expected is None:
         return None
-    return f"expected {expected}" + (f", found {actual}" if actual else ", found nothing")
+    if actual is None:
+        return f"expected {expected}, found nothing"
+    return f"expected {expected}, found {actual[:MAX_FOUND]}" + ("…" if len(actual) > MAX_FOUND else "")
 
 
 def _objects(entries: Any, out: Output, depth: int) -> Iterable[dict[str, Any]]:
