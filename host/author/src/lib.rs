@@ -1,3 +1,8 @@
 //! What an author of a plugin works with: a new project from a template, its build, checks of everything that would go wrong later, golden
 //! tests.
 #![forbid(unsafe_code)]
+
+pub mod fuzz;
+pub mod golden;
+pub mod inspect;
+pub mod watch;
