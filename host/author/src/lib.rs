@@ -6,3 +6,11 @@ pub mod fuzz;
 pub mod golden;
 pub mod inspect;
 pub mod watch;
+pub mod build;
+pub mod embedded;
+pub mod new;
+pub mod project;
+
+pub use build::{Built, build};
+pub use new::{NewProject, new_project};
+pub use project::{AuthorError, ErrorKind, Language, Project};
