@@ -6,7 +6,7 @@ mod core_module;
 mod error;
 mod sections;
 
-pub use bundle::{BundleInspection, DefinitionSummary, FileSize, bundle};
+pub use bundle::{BundleInspection, DefinitionSummary, FileSize, Source, bundle, installed, packed};
 pub use component::{Imports, Kind, Metadata, ModuleInspection, module, module_file};
 pub use error::InspectionError;
 pub use sections::{CustomSection, Producer, Sections};

@@ -5,8 +5,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use plumbline_aggregator::Modules;
+use plumbline_author::AuthorError;
 use plumbline_author::golden::Project;
+use plumbline_author::project::{MANIFEST_FILE, Project as Sources};
 use plumbline_author::watch::{Built, QUIET, Round, RoundReport, Watch, WatchError, try_out};
+use plumbline_core::size::Bytes;
+use plumbline_sandbox::Sandbox;
 
 use super::test::{print, refused};
 use crate::args::{DevArgs, Global};
@@ -33,7 +37,7 @@ pub(crate) fn dev(args: &DevArgs, global: &Global) -> Result<ExitCode, CliError>
     std::thread::spawn(move || {
         let watched = watch.run(|round| {
             let modules = Modules::new(sandbox.clone(), stock.clone());
-            let report = try_out(&dir, &mut build, &modules, &limits.modules);
+            let report = try_out(&dir, &mut |dir| build(dir, &sandbox), &modules, &limits.modules);
             // Nobody reads it any more: the next round says the same.
             let _ = show(round, &report, &mut anstream::stdout().lock());
         });
@@ -54,8 +58,18 @@ pub(crate) fn dev(args: &DevArgs, global: &Global) -> Result<ExitCode, CliError>
 }
 
 /// A project without `module.yaml` has nothing to build: its modules come from elsewhere.
-fn build(_dir: &Path) -> Built {
-    Ok("nothing to build".to_owned())
+fn build(dir: &Path, sandbox: &Sandbox) -> Built {
+    if !dir.join(MANIFEST_FILE).exists() {
+        return Ok(format!("nothing to build: there is no `{MANIFEST_FILE}`"));
+    }
+    let told = |error: AuthorError| match error.hint.clone() {
+        Some(hint) => format!("{error}\nhint: {hint}"),
+        None => error.to_string(),
+    };
+    let sources = Sources::open(dir).map_err(told)?;
+    let built = plumbline_author::build(&sources, sandbox, &mut |line: &str| say(line)).map_err(told)?;
+    let what = if built.changed { "built" } else { "built, as it was" };
+    Ok(format!("{what}: {}.wasm, {}, {:.1} s", built.name, Bytes(built.size), built.seconds))
 }
 
 fn watching(error: &WatchError) -> CliError {

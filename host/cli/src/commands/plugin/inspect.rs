@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use plumbline_author::inspect::{
     self, BundleInspection, Imports, InspectionError, Kind, Metadata, ModuleInspection, Sections,
 };
+use plumbline_bundle::{Store, StoreError};
 use plumbline_core::size::Bytes;
 
 use crate::args::{Global, InspectArgs, TextOrJson};
@@ -23,15 +24,33 @@ pub(crate) fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, C
     let printed = if path.is_dir() {
         let bundle = inspect::bundle(path).map_err(|error| wrong(&error))?;
         if json { print_json(&bundle, &mut out) } else { print_bundle(&bundle, &mut out) }
+    } else if path.is_file() && path.extension().is_some_and(|extension| extension == "tar") {
+        let bundle = inspect::packed(path).map_err(|error| wrong(&error))?;
+        if json { print_json(&bundle, &mut out) } else { print_bundle(&bundle, &mut out) }
     } else if path.is_file() {
         let module = inspect::module_file(path).map_err(|error| wrong(&error))?;
         if json { print_json(&module, &mut out) } else { print_module(&module, "", &mut out) }
     } else {
-        return Err(CliError::usage(format!("`{}` is neither a module nor a plugin's directory", args.what))
-            .hint("name a file `NAME.wasm`, or a directory with `plugin.yaml`"));
+        let bundle = find(&args.what)?;
+        if json { print_json(&bundle, &mut out) } else { print_bundle(&bundle, &mut out) }
     };
     printed.map_err(|error| CliError::printing("what it is cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The installed bundle of that name.
+fn find(name: &str) -> Result<BundleInspection, CliError> {
+    let unknown = || CliError::usage(format!("`{name}` is neither a file, nor a directory, nor an installed bundle"));
+    if name.contains("://") {
+        return Err(unknown().hint("what lies in a registry is pulled first: `plumbline plugin pull`"));
+    }
+    let failed = |error: &StoreError| {
+        let told = if error.is_systems() { CliError::system } else { CliError::usage };
+        told(format!("installed bundle `{name}` cannot be read")).because(error)
+    };
+    let found = Store::user().and_then(|store| store.find(name)).map_err(|error| failed(&error))?;
+    let found = found.ok_or_else(|| unknown().hint("name a file `NAME.wasm` or `NAME.bundle.tar`, or a directory with `plugin.yaml`"))?;
+    inspect::installed(&found).map_err(|error| wrong(&error))
 }
 
 fn wrong(error: &InspectionError) -> CliError {
@@ -47,6 +66,16 @@ fn print_bundle(bundle: &BundleInspection, out: &mut impl Write) -> io::Result<(
     row(out, "", "results", &format!("read as {}", or(&definition.result_format, "raw")))?;
     row(out, "", "expected", &format!("by {}", definition.expectations))?;
     row(out, "", "summarized", &format!("by {}", or(&definition.summarizer, "its own module, if that does")))?;
+    row(out, "", "digest", bundle.digest.as_deref().unwrap_or("none"))?;
+    if let Some(unfit) = &bundle.unfit {
+        row(out, "", "unfit", &format!("it cannot be packed: {unfit}"))?;
+    }
+    if let Some(source) = &bundle.source {
+        row(out, "", "from", &format!("{}, {}", source.reference, source.installed))?;
+    }
+    if let Some(bytes) = bundle.signatures {
+        row(out, "", "signatures", &format!("{}; `plumbline plugin verify` says whose", Bytes(bytes)))?;
+    }
     for warning in &bundle.warnings {
         row(out, "", "warning", warning)?;
     }
