@@ -1,3 +1,16 @@
 //! What an author of a plugin works with: a new project from a template, its build, checks of everything that would go wrong later, golden
 //! tests.
 #![forbid(unsafe_code)]
+
+pub mod fuzz;
+pub mod golden;
+pub mod inspect;
+pub mod watch;
+pub mod build;
+pub mod embedded;
+pub mod new;
+pub mod project;
+
+pub use build::{Built, build};
+pub use new::{NewProject, new_project};
+pub use project::{AuthorError, ErrorKind, Language, Project};

@@ -25,6 +25,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod accepted;
 mod cache;
 mod call;
 mod code;
@@ -41,6 +42,7 @@ mod slots;
 mod ticker;
 mod wasi;
 
+pub use accepted::Accepted;
 pub use call::io::{
     CallStats, Entry, Expect, InputFile, ItemSink, LogLevel, LogSink, NoLog, OpenFile, PluginInfo, PostProcess,
     ResultSource, Summarize,
@@ -49,6 +51,7 @@ pub use config::SandboxConfig;
 pub use error::{InspectError, LoadError, SandboxError};
 pub use failure::{ModuleFailure, Unit};
 pub use generation::HOST_GENERATION;
+pub use imports::refused_imports;
 pub use inspect::{METADATA_SECTION, ModuleInfo, Roles, inspect};
 pub use module::Module;
 pub use plumbline_core::definition::LimitsRequest;

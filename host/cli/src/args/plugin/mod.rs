@@ -1,10 +1,16 @@
 //! `plumbline plugin`
 
+mod dev;
+mod inspect;
 mod process;
+mod test;
 
 use clap::Subcommand;
 
+pub(crate) use dev::DevArgs;
+pub(crate) use inspect::InspectArgs;
 pub(crate) use process::ProcessArgs;
+pub(crate) use test::{TestArgs, TextOrJson};
 
 /// Work on plugins: for their authors.
 #[derive(Debug, clap::Args)]
@@ -17,6 +23,12 @@ pub(crate) struct PluginArgs {
 pub(crate) enum PluginCommand {
     /// Post-process a directory and print the result tree
     Process(ProcessArgs),
+    /// Run a plugin's golden cases: results, and the tree that they must become
+    Test(TestArgs),
+    /// Build and test a plugin whenever something in its directory changes
+    Dev(DevArgs),
+    /// Say what a module or a bundle is, without running it
+    Inspect(InspectArgs),
     /// List the stock plugins and modules
     List,
 }

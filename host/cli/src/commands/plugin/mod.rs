@@ -1,7 +1,10 @@
 //! `plumbline plugin`: one file per command.
 
+mod dev;
+mod inspect;
 mod list;
 mod process;
+mod test;
 
 use std::process::ExitCode;
 
@@ -12,6 +15,9 @@ use crate::error::CliError;
 pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, CliError> {
     match &args.command {
         PluginCommand::Process(args) => process::process(args, global),
+        PluginCommand::Test(args) => test::test(args, global),
+        PluginCommand::Dev(args) => dev::dev(args, global),
+        PluginCommand::Inspect(args) => inspect::inspect(args, global),
         PluginCommand::List => list::list(global),
     }
 }
