@@ -7,10 +7,12 @@ pub mod golden;
 pub mod inspect;
 pub mod watch;
 pub mod build;
+pub mod check;
 pub mod embedded;
 pub mod new;
 pub mod project;
 
 pub use build::{Built, build};
+pub use check::{Checked, Host, check};
 pub use new::{NewProject, new_project};
 pub use project::{AuthorError, ErrorKind, Language, Project};

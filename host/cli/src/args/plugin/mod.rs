@@ -2,6 +2,9 @@
 
 mod dev;
 mod inspect;
+mod build;
+mod check;
+mod new;
 mod process;
 mod test;
 
@@ -9,6 +12,9 @@ use clap::Subcommand;
 
 pub(crate) use dev::DevArgs;
 pub(crate) use inspect::InspectArgs;
+pub(crate) use build::BuildArgs;
+pub(crate) use check::CheckArgs;
+pub(crate) use new::NewArgs;
 pub(crate) use process::ProcessArgs;
 pub(crate) use test::{TestArgs, TextOrJson};
 
@@ -21,6 +27,12 @@ pub(crate) struct PluginArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
+    /// Begin a project: a plugin with a module of its own
+    New(NewArgs),
+    /// Build a project's module
+    Build(BuildArgs),
+    /// Find what would go wrong later
+    Check(CheckArgs),
     /// Post-process a directory and print the result tree
     Process(ProcessArgs),
     /// Run a plugin's golden cases: results, and the tree that they must become
