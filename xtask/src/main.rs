@@ -20,6 +20,7 @@ mod local_run;
 mod lock;
 mod mirrors;
 mod modules;
+mod npm_tools;
 mod paths;
 mod process;
 mod python_tools;

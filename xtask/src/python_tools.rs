@@ -27,7 +27,7 @@ struct Tool {
     tests: &'static str,
 }
 
-const TOOLS: [Tool; 2] = [
+const TOOLS: [Tool; 3] = [
     Tool {
         package: "moto[server]",
         name: "moto",
@@ -45,6 +45,15 @@ const TOOLS: [Tool; 2] = [
         variable: "PLUMBLINE_ANSIBLE",
         what: "Ansible",
         tests: "tests that compare facts with Ansible's",
+    },
+    Tool {
+        package: "componentize-py",
+        name: "componentize-py",
+        version: "0.25.1",
+        program: "componentize-py",
+        variable: "PLUMBLINE_COMPONENTIZE_PY",
+        what: "the compiler of components for Python",
+        tests: "modules in Python",
     },
 ];
 

@@ -11,8 +11,10 @@
 //! * What results mean, and which are expected, is asked of modules in the sandbox: nothing here knows a format.
 #![forbid(unsafe_code)]
 
+mod compile;
 mod dispatcher;
 pub mod journal;
+mod lazy;
 mod modules;
 mod options;
 mod plan;
@@ -25,12 +27,14 @@ mod state;
 mod vault;
 mod workdir;
 
+pub use compile::Job;
 pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Heard, Launch, Report, WorkerAccess};
-pub use modules::{FALLBACK_FORMAT, ModuleError, Modules, PostProcessor, Summarizer};
+pub use lazy::LazyModule;
+pub use modules::{Compiler, FALLBACK_FORMAT, ModuleError, Modules, PostProcessor, Summarizer};
 pub use plan::{LimitPolicy, PlanError, PlannedPlugin, Source, prepare};
 pub use postprocess::{
-    ERROR_FILE, EXIT_FILE, Failure, MAX_FAILURES, NodeOutcome, Outcome, PostProcessError, Subject, TREE_FILE,
-    post_process,
+    ERROR_FILE, EXIT_FILE, Failure, MAX_FAILURES, ModuleInput, NodeOutcome, Outcome, PostProcessError, Subject, TREE_FILE,
+    Usage, module_inputs, post_process,
 };
 pub use publish::{HEARTBEAT, Published};
 pub use run::{Begun, Finished, PluginOutcome, Run, RunError, Settings};

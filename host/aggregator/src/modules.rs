@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
-use plumbline_sandbox::{LoadError, Module, Sandbox, inspect};
+use plumbline_sandbox::{LoadError, Module, ModuleInfo, Sandbox, inspect};
+
+use crate::compile::{Job, Pool};
+use crate::lazy::LazyModule;
 
 /// The format that a definition without one, or with one that nobody knows, is read as.
 pub const FALLBACK_FORMAT: &str = "raw";
@@ -57,7 +60,7 @@ pub enum ModuleError {
 #[derive(Clone)]
 pub struct PostProcessor {
     /// The module.
-    pub module: Module,
+    pub module: LazyModule,
     /// What a reader of the results must know: that the format was not known, and what was done.
     pub warning: Option<String>,
 }
@@ -68,12 +71,16 @@ pub enum Summarizer {
     /// The definition names none: the module that reads the results, if it plays this role too.
     Own,
     /// The one that the definition names.
-    Named(Module),
+    Named(LazyModule),
     /// Nobody: the definition names one that is not known. A sentence for the reader of the results.
     Unknown(String),
 }
 
-/// The modules that a run can use. Cheap to clone; modules of bundles are loaded once.
+/// Carries out what is to be compiled, now or later, on a thread that may block.
+pub type Compiler = Arc<dyn Fn(Job) + Send + Sync>;
+
+/// The modules that a run can use. Cheap to clone. Modules of bundles are read and inspected when they are asked for, once for each file; they
+/// are compiled beside, once however many plugins bring them along, and what needs the code waits for it ([`LazyModule::wait`]).
 #[derive(Clone)]
 pub struct Modules {
     inner: Arc<Inner>,
@@ -81,15 +88,33 @@ pub struct Modules {
 
 struct Inner {
     sandbox: Sandbox,
-    stock: Vec<Module>,
-    bundles: Mutex<BTreeMap<PathBuf, Module>>,
+    stock: Vec<LazyModule>,
+    bundles: Mutex<Bundled>,
+    compiler: Compiler,
+}
+
+/// What was read of bundles so far.
+#[derive(Default)]
+struct Bundled {
+    by_path: BTreeMap<PathBuf, LazyModule>,
+    /// By digest, and by the name that failures call it by.
+    by_content: BTreeMap<(String, String), LazyModule>,
 }
 
 impl Modules {
     /// The modules of `stock`, and those that bundles bring along, run in `sandbox`.
     #[must_use]
     pub fn new(sandbox: Sandbox, stock: Vec<Module>) -> Self {
-        Self { inner: Arc::new(Inner { sandbox, stock, bundles: Mutex::default() }) }
+        let pool = Pool::new();
+        Self::compiling_with(sandbox, stock, Arc::new(move |job| pool.submit(job)))
+    }
+
+    /// As [`Modules::new`], where `compiler` carries out what is to be compiled. It may take its time: who needs a module before it is
+    /// compiled, compiles it.
+    #[must_use]
+    pub fn compiling_with(sandbox: Sandbox, stock: Vec<Module>, compiler: Compiler) -> Self {
+        let stock = stock.into_iter().map(LazyModule::from).collect();
+        Self { inner: Arc::new(Inner { sandbox, stock, bundles: Mutex::default(), compiler }) }
     }
 
     /// The post-processor for `format` (empty: [`FALLBACK_FORMAT`]). `bundle` is the directory that the definition came with. A
@@ -120,10 +145,12 @@ impl Modules {
     pub fn post_processor_in(&self, path: &Path) -> Result<PostProcessor, ModuleError> {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let failed = |source| ModuleError::Load { path: path.to_owned(), source };
-        let module = self.inner.sandbox.load(stem, &read(path)?).map_err(failed)?;
-        if !module.info().roles.post_processor {
+        let accepted = self.inner.sandbox.accept(stem, read(path)?).map_err(failed)?;
+        if !accepted.info().roles.post_processor {
             return Err(ModuleError::Role(path.to_owned()));
         }
+        let module = LazyModule::new(path, accepted);
+        self.start(&module);
         Ok(PostProcessor { module, warning: None })
     }
 
@@ -132,7 +159,7 @@ impl Modules {
     /// # Errors
     /// When nobody has them, or the bundle's module of that name cannot be used. There is no fallback: to expect the wrong
     /// results is worse than not to start.
-    pub fn expectations(&self, bundle: Option<&Path>, name: &str) -> Result<Module, ModuleError> {
+    pub fn expectations(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
         self.find(bundle, name, |module| module.info().roles.expectations)?
             .ok_or_else(|| self.unknown("expectations", name))
     }
@@ -142,7 +169,7 @@ impl Modules {
     /// # Errors
     /// When the bundle's module of that name cannot be used.
     pub fn summarizer(&self, bundle: Option<&Path>, name: Option<&str>) -> Result<Summarizer, ModuleError> {
-        let plays = |module: &Module| module.info().roles.summarizer;
+        let plays = |module: &LazyModule| module.info().roles.summarizer;
         let Some(name) = name else { return Ok(Summarizer::Own) };
         if let Some(module) = self.find(bundle, name, plays)? {
             return Ok(Summarizer::Named(module));
@@ -173,13 +200,14 @@ impl Modules {
         &self,
         bundle: Option<&Path>,
         name: &str,
-        plays: impl Fn(&Module) -> bool,
-    ) -> Result<Option<Module>, ModuleError> {
+        plays: impl Fn(&LazyModule) -> bool,
+    ) -> Result<Option<LazyModule>, ModuleError> {
         if let Some(directory) = bundle {
             for path in module_files(directory)? {
                 if let Some(module) = self.bundled(&path, name)?
                     && plays(&module)
                 {
+                    self.start(&module);
                     return Ok(Some(module));
                 }
             }
@@ -188,9 +216,9 @@ impl Modules {
     }
 
     /// The module at `path` if it answers to `name`: by its file's stem, or by the formats that it says it reads.
-    fn bundled(&self, path: &Path, name: &str) -> Result<Option<Module>, ModuleError> {
+    fn bundled(&self, path: &Path, name: &str) -> Result<Option<LazyModule>, ModuleError> {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let loaded = self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned();
+        let loaded = self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner).by_path.get(path).cloned();
         if let Some(module) = loaded {
             return Ok((stem == name || answers_to(module.info(), name)).then_some(module));
         }
@@ -202,17 +230,27 @@ impl Modules {
                 _ => return Ok(None),
             }
         }
-        let module = self
+        let accepted = self
             .inner
             .sandbox
-            .load(stem, &bytes)
+            .accept(stem, bytes)
             .map_err(|source| ModuleError::Load { path: path.to_owned(), source })?;
-        self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), module.clone());
+        let content = (accepted.info().digest.clone(), stem.to_owned());
+        let mut bundles = self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner);
+        let module = bundles.by_content.entry(content).or_insert_with(|| LazyModule::new(path, accepted)).clone();
+        bundles.by_path.insert(path.to_owned(), module.clone());
         Ok(Some(module))
+    }
+
+    /// Has a module compiled that is going to be needed.
+    fn start(&self, module: &LazyModule) {
+        if let Some(job) = module.job() {
+            (self.inner.compiler)(job);
+        }
     }
 }
 
-fn answers_to(info: &plumbline_sandbox::ModuleInfo, name: &str) -> bool {
+fn answers_to(info: &ModuleInfo, name: &str) -> bool {
     info.name.as_deref() == Some(name) || info.formats.iter().any(|format| format == name)
 }
 

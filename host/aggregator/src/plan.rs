@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plumbline_core::definition::{Definition, LimitError, effective_limits};
 use plumbline_core::{ModuleLimits, Node, NodeName, PluginName, ResultKey};
-use plumbline_sandbox::{Expect, ModuleFailure, OptionProblem, PluginInfo};
+use plumbline_sandbox::{CallStats, Expect, ModuleFailure, OptionProblem, PluginInfo};
 
 use crate::modules::{ModuleError, Modules, PostProcessor, Summarizer};
 use crate::options;
@@ -91,7 +91,8 @@ impl Default for LimitPolicy {
     }
 }
 
-/// Finds the modules of `source` and settles its limits.
+/// Finds the modules of `source` and settles its limits. Modules are read and inspected, and being compiled when this returns;
+/// [`PlannedPlugin::ready`] waits for that.
 ///
 /// # Errors
 /// When a module cannot be used, a limit is over the cap, or a module does not take the options.
@@ -175,24 +176,41 @@ impl PlannedPlugin {
         warnings
     }
 
-    /// Asks its expectations which results must arrive. Blocking.
+    /// Waits until the modules that read its results are compiled. Blocking. A run does not need this: what turns out to be unusable once results
+    /// are there is said in the tree, and the results are kept.
+    ///
+    /// # Errors
+    /// When one of them cannot be used after all.
+    pub fn ready(&self) -> Result<(), PlanError> {
+        let named = match &self.summarizer {
+            Summarizer::Named(module) => Some(module),
+            Summarizer::Own | Summarizer::Unknown(_) => None,
+        };
+        for module in std::iter::once(&self.post_processor.module).chain(named) {
+            module.wait().map_err(|source| PlanError::Module { plugin: self.name().clone(), source })?;
+        }
+        Ok(())
+    }
+
+    /// Asks its expectations which results must arrive, and says what the call used. Blocking: waits for that module to be compiled.
     ///
     /// # Errors
     /// When there is no such module, or it fails: a run that waits for the wrong results is not begun.
-    pub fn expect(&mut self, modules: &Modules, nodes: &[Node]) -> Result<(), PlanError> {
+    pub fn expect(&mut self, modules: &Modules, nodes: &[Node]) -> Result<CallStats, PlanError> {
         let definition = Arc::clone(&self.source.definition);
         let plugin = definition.name.clone();
         let name = definition.expectations_module();
         let module = modules
             .expectations(self.source.bundle.as_deref(), name)
             .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
+        let module = module.wait().map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
         let info = self.info();
         let call = Expect { plugin: &info, pod_spec: definition.pod_spec.as_ref(), nodes, limits: &self.limits };
         let mut log = RunLog { plugin: plugin.as_str(), module: name };
-        let expected: Vec<NodeName> = module.expected_results(call, &mut log).map_err(|source| {
+        let (expected, stats): (Vec<NodeName>, _) = module.expect(call, &mut log).map_err(|source| {
             PlanError::Expectations { plugin: plugin.clone(), module: name.to_owned(), source: Box::new(source) }
         })?;
         self.expected = expected.into_iter().map(|node| ResultKey::new(plugin.clone(), node)).collect();
-        Ok(())
+        Ok(stats)
     }
 }

@@ -2,6 +2,10 @@
 //! tests.
 #![forbid(unsafe_code)]
 
+pub mod fuzz;
+pub mod golden;
+pub mod inspect;
+pub mod watch;
 pub mod build;
 pub mod check;
 pub mod embedded;

@@ -121,6 +121,7 @@ impl Trees {
         };
         let source = self.source(plugin)?;
         let planned = prepare(&modules, &self.reprocess.limits.modules, source)
+            .and_then(|planned| planned.ready().map(|()| planned))
             .map_err(|error| CliError::usage(format!("plugin `{plugin}` cannot be reprocessed")).because(&error))?;
         for warning in planned.warnings() {
             say(&format!("warning: plugin `{plugin}`: {warning}"));

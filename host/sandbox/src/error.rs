@@ -126,7 +126,7 @@ impl InspectError {
 }
 
 /// Why a component cannot be used as a module.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The component is larger than the sandbox compiles.

@@ -1,7 +1,8 @@
 //! What a component may ask for.
 
+use crate::error::InspectError;
 use crate::generation::{PACKAGE, split_name};
-use crate::inspect::Inspected;
+use crate::inspect::{Inspected, inspect_all};
 
 /// Interfaces of WASI 0.2 that language runtimes import. They are there, and hold nothing; sockets and HTTP are not there at all.
 const WASI: &[&str] = &[
@@ -32,6 +33,14 @@ const WASI_VERSION: &str = "0.2.";
 
 /// Interfaces of `plumbline:plugin` that the host offers.
 const OFFERED: &[&str] = &["input", "log", "output", "results", "types"];
+
+/// The imports of a component that no module gets, in the component's order: [`Sandbox::load`](crate::Sandbox::load) refuses it for them.
+///
+/// # Errors
+/// As for [`inspect`](crate::inspect).
+pub fn refused_imports(wasm: &[u8]) -> Result<Vec<String>, InspectError> {
+    inspect_all(wasm).map(|inspected| refused(&inspected))
+}
 
 /// The imports that are refused, in the component's order.
 pub(crate) fn refused(component: &Inspected) -> Vec<String> {

@@ -25,6 +25,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod accepted;
 mod cache;
 mod call;
 mod code;
@@ -42,6 +43,7 @@ mod slots;
 mod ticker;
 mod wasi;
 
+pub use accepted::Accepted;
 pub use call::io::{
     CallStats, Entry, Expect, InputFile, ItemSink, LogLevel, LogSink, NoLog, OpenFile, PluginInfo, PostProcess,
     ResultSource, Summarize,
@@ -50,6 +52,7 @@ pub use config::SandboxConfig;
 pub use error::{InspectError, LoadError, SandboxError};
 pub use failure::{ModuleFailure, Unit};
 pub use generation::HOST_GENERATION;
+pub use imports::refused_imports;
 pub use inspect::{METADATA_SECTION, ModuleInfo, Roles, inspect};
 pub use module::Module;
 pub use options::{OptionProblem, OptionsChecked, check_options};

@@ -93,10 +93,22 @@ impl Module {
     /// # Errors
     /// What the module did wrong, or its own sentence ([`ModuleFailure::Refused`]).
     pub fn expected_results(&self, call: Expect<'_>, log: &mut dyn LogSink) -> Result<Vec<NodeName>, ModuleFailure> {
+        self.expect(call, log).map(|(names, _)| names)
+    }
+
+    /// [`Module::expected_results`], and what the call used.
+    ///
+    /// # Errors
+    /// As for [`Module::expected_results`].
+    pub fn expect(
+        &self,
+        call: Expect<'_>,
+        log: &mut dyn LogSink,
+    ) -> Result<(Vec<NodeName>, CallStats), ModuleFailure> {
         let role = |bound: &Bound, store: &mut Store<CallState>| bound.expected_results(store, &call);
         // Nothing comes here: without files there is nothing to emit.
         let mut no_items = Vec::new();
-        self.call("expectations", call.limits, Input::Nothing, &mut no_items, log, role).map(|(names, _)| names)
+        self.call("expectations", call.limits, Input::Nothing, &mut no_items, log, role)
     }
 
     /// One call in a fresh instance. `role` gives `None` if the module does not play it.

@@ -193,7 +193,7 @@ impl Sandbox {
     }
 
     /// Everything that can be said about a component before it is compiled, cheapest first.
-    fn check(&self, name: &str, wasm: &[u8]) -> Result<Inspected, LoadError> {
+    pub(crate) fn check(&self, name: &str, wasm: &[u8]) -> Result<Inspected, LoadError> {
         let module = || name.to_owned();
         let (size, limit) = (wasm.len() as u64, self.host.config.max_component_bytes);
         if size > limit {
@@ -233,7 +233,7 @@ impl Sandbox {
         }
     }
 
-    fn compile(&self, name: &str, wasm: &[u8], component: &[u8; 32]) -> Result<Component, LoadError> {
+    pub(crate) fn compile(&self, name: &str, wasm: &[u8], component: &[u8; 32]) -> Result<Component, LoadError> {
         let host = &self.host;
         let key = Key { engine: host.fingerprint, component: *component };
         let (component, origin) =
@@ -245,7 +245,7 @@ impl Sandbox {
         Ok(component)
     }
 
-    fn link(&self, name: &str, inspected: Inspected, component: &Component) -> Result<Module, LoadError> {
+    pub(crate) fn link(&self, name: &str, inspected: Inspected, component: &Component) -> Result<Module, LoadError> {
         let host = &self.host;
         let linker = if imports::wants_wasi(&inspected.info.imports) { &host.with_wasi } else { &host.plain };
         let failed = |error: wasmtime::Error| LoadError::Link { module: name.to_owned(), reason: words(&error) };

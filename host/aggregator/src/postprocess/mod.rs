@@ -2,17 +2,21 @@
 
 mod errors;
 mod failure;
+mod inputs;
 mod process;
 mod replay;
 mod select;
 mod sink;
 mod spool;
 mod summary;
+mod usage;
 mod yaml;
 
 pub use errors::EXIT_FILE;
 pub use failure::{Failure, MAX_FAILURES};
+pub use inputs::{ModuleInput, module_inputs};
 pub use process::{NodeOutcome, Outcome, PostProcessError, Subject, post_process};
+pub use usage::Usage;
 
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
 pub(crate) use sink::RunLog;

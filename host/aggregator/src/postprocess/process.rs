@@ -12,12 +12,16 @@ use plumbline_core::rollup::{NO_RESULTS_REASON, REASON, Tally};
 use plumbline_core::{FlatItem, ModuleLimits, Status};
 use plumbline_sandbox::{InputFile, Module, ModuleFailure, PluginInfo, PostProcess};
 
+use crate::lazy::LazyModule;
+use crate::modules::ModuleError;
+
 use super::errors::error_item;
 use super::failure::{Failure, MAX_FAILURES};
 use super::select::{ResultSet, Selection, SetFile, result_sets};
 use super::sink::{RunLog, SetSink};
 use super::spool::{RootOutcome, Spool, SpoolWriter};
 use super::summary::summarize;
+use super::usage::Usage;
 use super::yaml;
 
 /// Result sets are worked on in at most this many pieces per thread: enough to balance them, few enough files open at once.
@@ -34,7 +38,7 @@ pub struct Subject<'a> {
     /// What one call of the module may use.
     pub limits: ModuleLimits,
     /// Says what the results come to as a whole, in items beside those of the result sets; `None`: nobody does.
-    pub summarizer: Option<Module>,
+    pub summarizer: Option<LazyModule>,
     /// Sentences that a reader of the tree must see, such as an unknown result format. They stand in the root's meta.
     pub warnings: Vec<String>,
 }
@@ -59,6 +63,8 @@ pub struct Outcome {
     pub items: u64,
     /// The first leaves that failed, at most [`MAX_FAILURES`].
     pub failures: Vec<Failure>,
+    /// What the modules used, and how they behaved.
+    pub usage: Usage,
 }
 
 /// Why no tree could be made. What is wrong with results or a module is no error: it stands in the tree.
@@ -82,27 +88,28 @@ pub enum PostProcessError {
     },
 }
 
-fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> PostProcessError {
+pub(super) fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> PostProcessError {
     move |source| PostProcessError::Io { what: what.into(), source }
 }
 
 /// Post-processes the plugin's directory `dir` (`results/`, `errors/` below it) with `module` and writes the tree to the file `tree`
 /// (in an archive: [`TREE_FILE`](super::TREE_FILE) in `dir`), atomically. Blocking: result sets run in parallel on as many threads as there are cores. `scratch` is a directory for
-/// temporary files, which take about as much room as the tree; twice as much where there is a summarizer.
+/// temporary files, which take about as much room as the tree; twice as much where there is a summarizer. Waits for modules that are still
+/// being compiled; one that turns out to be unusable is an item `unknown` in place of what it would have said.
 ///
 /// # Errors
 /// Only for failures of this machine, such as a full disk.
 pub fn post_process(
     subject: &Subject<'_>,
     dir: &Path,
-    module: &Module,
+    module: &LazyModule,
     scratch: &Path,
     tree: &Path,
 ) -> Result<Outcome, PostProcessError> {
     let name = &subject.plugin.name;
     let reading = || io_error(format!("failed to list the results of plugin `{name}`"));
     let selection = Selection::new(subject.result_files, &module.info().default_files)
-        .map_err(|source| PostProcessError::Pattern { module: module_name(module), source })?;
+        .map_err(|source| PostProcessError::Pattern { module: module.name(), source })?;
     let mut sets: Vec<(Kind, ResultSet)> = Vec::new();
     sets.extend(
         result_sets(dir, "results", subject.per_node).map_err(reading())?.into_iter().map(|s| (Kind::Results, s)),
@@ -111,19 +118,21 @@ pub fn post_process(
         result_sets(dir, "errors", subject.per_node).map_err(reading())?.into_iter().map(|s| (Kind::Errors, s)),
     );
 
-    let work = Work { subject, module, selection: &selection, scratch };
+    let usage = Mutex::new(Usage::default());
+    let work = Work { subject, name: module.name(), module: module.wait(), selection: &selection, scratch, usage: &usage };
     let mut spools = run_all(&work, &sets).map_err(io_error(format!("failed to post-process plugin `{name}`")))?;
     spools.retain(|spool| !spool.is_empty());
     let mut summary = None;
     // Without any result there is nothing to summarise, and a summary must not make it look as if there were.
     if let Some(module) = subject.summarizer.as_ref().filter(|_| !spools.is_empty()) {
-        let summarised = summarize(subject, module, scratch, spools)
+        let summarised = summarize(subject, module, scratch, spools, &usage)
             .map_err(io_error(format!("failed to summarise the results of plugin `{name}`")))?;
         spools = summarised.0;
         summary = Some(summarised.1).filter(|summary| !summary.is_empty());
     }
-    write_tree(subject, tree, spools, summary)
-        .map_err(io_error(format!("failed to write the result tree of plugin `{name}`")))
+    let outcome = write_tree(subject, tree, spools, summary)
+        .map_err(io_error(format!("failed to write the result tree of plugin `{name}`")))?;
+    Ok(Outcome { usage: usage.into_inner().unwrap_or_else(PoisonError::into_inner), ..outcome })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -134,9 +143,11 @@ enum Kind {
 
 struct Work<'a> {
     subject: &'a Subject<'a>,
-    module: &'a Module,
+    name: String,
+    module: Result<&'a Module, ModuleError>,
     selection: &'a Selection,
     scratch: &'a Path,
+    usage: &'a Mutex<Usage>,
 }
 
 /// Runs every set; neighbouring sets share a spool, and spools come back in the order of their sets.
@@ -195,10 +206,19 @@ fn run_module(work: &Work<'_>, set: &ResultSet, shift: u32, spool: &mut SpoolWri
     if files.is_empty() {
         return Ok(());
     }
-    let name = module_name(work.module);
-    let mut log = RunLog { plugin: &work.subject.plugin.name, module: &name };
+    let usage = || work.usage.lock().unwrap_or_else(PoisonError::into_inner);
+    let module = match &work.module {
+        Ok(module) => module,
+        Err(error) => {
+            usage().broke(error.to_string());
+            return spool.push(&unusable_item(error, shift));
+        }
+    };
+    let mut log = RunLog { plugin: &work.subject.plugin.name, module: &work.name };
     let call = PostProcess { plugin: &work.subject.plugin, files, limits: &work.subject.limits };
-    match work.module.post_process(call, &mut SetSink { spool, shift }, &mut log) {
+    let called = module.post_process(call, &mut SetSink { spool, shift }, &mut log);
+    usage().count(&called);
+    match called {
         Ok(_) => Ok(()),
         Err(ModuleFailure::Host(error)) => Err(error),
         Err(failure) => {
@@ -206,6 +226,23 @@ fn run_module(work: &Work<'_>, set: &ResultSet, shift: u32, spool: &mut SpoolWri
             tracing::warn!(plugin = work.subject.plugin.name, node, "{failure}");
             spool.push(&failure_item(&failure, shift))
         }
+    }
+}
+
+/// A module that could not be compiled after all. The results are there, so another build of it can still read them.
+pub(super) fn unusable_item(error: &ModuleError, depth: u32) -> FlatItem {
+    let text = match error {
+        // The sentence names the module; where it lay on this machine is of no use in an archive.
+        ModuleError::Load { source, .. } => source.to_string(),
+        error => error.to_string(),
+    };
+    let hint = "the results are kept: with a module that works, `plumbline results --reprocess` reads them";
+    FlatItem {
+        depth,
+        name: text.clone(),
+        status: Some(Status::Unknown),
+        meta: [("error".to_owned(), text)].into(),
+        details: [("hint".to_owned(), hint.into())].into_iter().collect(),
     }
 }
 
@@ -232,10 +269,6 @@ fn input_file(file: &SetFile) -> InputFile {
         size: file.size,
         open: Box::new(move || File::open(absolute).map(|file| Box::new(file) as Box<dyn Read + Send>)),
     }
-}
-
-pub(super) fn module_name(module: &Module) -> String {
-    module.info().name.clone().unwrap_or_else(|| "module".to_owned())
 }
 
 /// `summary`: items beside those of the result sets, which come after them.

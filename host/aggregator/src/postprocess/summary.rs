@@ -2,15 +2,18 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use plumbline_core::FlatItem;
-use plumbline_sandbox::{ItemSink, Module, ModuleFailure, Summarize};
+use plumbline_sandbox::{ItemSink, ModuleFailure, Summarize};
 
-use super::process::{Subject, failure_item, module_name};
+use crate::lazy::LazyModule;
+
+use super::process::{Subject, failure_item, unusable_item};
 use super::replay::Replay;
 use super::sink::RunLog;
 use super::spool::{Spool, SpoolWriter};
+use super::usage::Usage;
 
 /// The key of an item's meta that says what it is.
 const TYPE: &str = "type";
@@ -19,10 +22,22 @@ const TYPE: &str = "type";
 /// its others; the error is one of this machine.
 pub(super) fn summarize(
     subject: &Subject<'_>,
-    module: &Module,
+    module: &LazyModule,
     scratch: &Path,
     mut spools: Vec<Spool>,
+    usage: &Mutex<Usage>,
 ) -> io::Result<(Vec<Spool>, Spool)> {
+    let usage = || usage.lock().unwrap_or_else(PoisonError::into_inner);
+    let name = module.name();
+    let module = match module.wait() {
+        Ok(module) => module,
+        Err(error) => {
+            usage().broke(error.to_string());
+            let mut summary = SpoolWriter::create(scratch, false, false)?;
+            SummarySink(&mut summary).item(unusable_item(&error, 0))?;
+            return Ok((spools, summary.finish()?));
+        }
+    };
     let custom_mode = spools.iter().any(Spool::has_custom_leaf);
     for spool in &mut spools {
         spool.resolve(custom_mode, false)?;
@@ -30,11 +45,12 @@ pub(super) fn summarize(
     let spools = Arc::new(spools);
     let mut summary = SpoolWriter::create(scratch, false, false)?;
     let plugin = subject.plugin.name.as_str();
-    let name = module_name(module);
     let results = Box::new(Replay::new(Arc::clone(&spools), subject.per_node));
     let call = Summarize { plugin: &subject.plugin, results, limits: &subject.limits };
     let mut log = RunLog { plugin, module: &name };
-    match module.summarize(call, &mut SummarySink(&mut summary), &mut log) {
+    let called = module.summarize(call, &mut SummarySink(&mut summary), &mut log);
+    usage().count(&called);
+    match called {
         Ok(_) => {}
         Err(ModuleFailure::Host(error)) => return Err(error),
         Err(failure) => {

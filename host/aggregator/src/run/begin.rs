@@ -122,10 +122,7 @@ impl Run {
         if sources.is_empty() && !settings.survey_only {
             return Err(RunError::NoPlugins);
         }
-        let mut plugins = sources
-            .into_iter()
-            .map(|source| prepare(modules, &settings.limits, source))
-            .collect::<Result<Vec<_>, _>>()?;
+        let mut plugins = prepared(sources, modules.clone(), settings.limits.clone()).await?;
         let nodes = dispatcher.nodes().await.map_err(RunError::Nodes)?;
 
         let authority = match &settings.vault {
@@ -276,6 +273,19 @@ async fn authority(vault: &dyn Vault, record: &RunRecord) -> Result<RunCa, RunEr
     Ok(authority)
 }
 
+/// Reads and inspects the modules of all plugins; compiling goes on beside what follows.
+async fn prepared(
+    sources: Vec<Source>,
+    modules: Modules,
+    limits: LimitPolicy,
+) -> Result<Vec<PlannedPlugin>, RunError> {
+    let prepare = move || sources.into_iter().map(|source| prepare(&modules, &limits, source)).collect();
+    let prepared: Result<Vec<_>, PlanError> = tokio::task::spawn_blocking(prepare)
+        .await
+        .map_err(|error| RunError::Io { what: "read the modules".into(), source: error.into() })?;
+    Ok(prepared?)
+}
+
 /// Asks the expectations of every plugin that the ledger does not know yet; those of a continued run stay what they were.
 async fn plan(
     state: &State,
@@ -286,6 +296,11 @@ async fn plan(
     let known: Vec<_> = state.read(|ledger| ledger.plugins().cloned().collect());
     let mut all = std::mem::take(plugins);
     let asked = tokio::task::spawn_blocking(move || {
+        // All of them are being compiled before the first is waited for. What is wrong with one is said when it is asked.
+        for plugin in all.iter().filter(|plugin| !known.contains(plugin.name())) {
+            let source = &plugin.source;
+            drop(modules.expectations(source.bundle.as_deref(), source.definition.expectations_module()));
+        }
         for plugin in all.iter_mut().filter(|plugin| !known.contains(plugin.name())) {
             plugin.expect(&modules, &nodes)?;
         }

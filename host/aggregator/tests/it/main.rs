@@ -1,6 +1,7 @@
 //! Whole runs against real workers, real modules and real archives.
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod compiling;
 mod crowd;
 mod goldens;
 mod harness;

@@ -45,6 +45,7 @@ pub(crate) fn processor(format: &str, limits: &LimitsArg) -> Result<Arc<Processo
         return Err(CliError::usage(format!("RESULT_FORMAT cannot be used: {warning}"))
             .hint("`plumbline plugin list` names the formats; the absolute path of a module works, too"));
     }
+    plugin.ready().map_err(|error| wrong(&error))?;
     let format = format.to_owned();
     Ok(Arc::new(move |name: &Path, bytes: &[u8]| process(&plugin, &format, name, bytes)))
 }

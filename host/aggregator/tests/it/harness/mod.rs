@@ -7,7 +7,7 @@ mod raw;
 
 pub(crate) use archive::Archive;
 pub(crate) use bed::{Bed, Live, modules, source, with_bundle};
-pub(crate) use dispatcher::TestDispatcher;
+pub(crate) use dispatcher::{Launched, TestDispatcher};
 pub(crate) use raw::{Answer, Raw, put_head};
 
 use std::time::Duration;

@@ -1,11 +1,14 @@
 //! `plumbline plugin`: one file per command.
 
+mod dev;
+mod inspect;
 mod author;
 mod build;
 mod check;
 mod list;
 mod new;
 mod process;
+mod test;
 
 use std::process::ExitCode;
 
@@ -19,6 +22,9 @@ pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, Cli
         PluginCommand::Build(args) => build::build(args, global),
         PluginCommand::Check(args) => check::check(args, global),
         PluginCommand::Process(args) => process::process(args, global),
+        PluginCommand::Test(args) => test::test(args, global),
+        PluginCommand::Dev(args) => dev::dev(args, global),
+        PluginCommand::Inspect(args) => inspect::inspect(args, global),
         PluginCommand::List => list::list(global),
     }
 }

@@ -112,6 +112,7 @@ fn plan(
             .post_processor_in(path)
             .map_err(|error| CliError::usage("what `--module` names cannot be used").because(&error))?;
     }
+    plugin.ready().map_err(|error| CliError::usage("the plugin cannot be used").because(&error))?;
     Ok(plugin)
 }
 

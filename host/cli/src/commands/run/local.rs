@@ -185,6 +185,13 @@ async fn cancel_on_signal(cancel: CancellationToken, dispatcher: Arc<LocalDispat
 /// Says what would happen; nothing is left behind.
 fn dry_run(run: &Run, root: &Path) -> Result<ExitCode, CliError> {
     for plugin in run.plugins() {
+        // A run would go on and say it in the tree; who asks before wants to hear it now.
+        if let Err(error) = plugin.ready() {
+            let told = CliError::usage("the run cannot begin").because(&error);
+            // The first error is the one to tell.
+            let _ = std::fs::remove_dir_all(root);
+            return Err(told);
+        }
         let expected: Vec<_> = plugin.expected.iter().map(ToString::to_string).collect();
         say(&format!(
             "would run `{}` ({}), read its results as `{}`, and expect: {}",

@@ -1,0 +1,27 @@
+import type { Plugin } from "../../../plugin-sdk/js/index.js";
+
+/** Levels of a result whose kind is `fail` (SARIF 2.1.0, 3.27.10), the worst first. */
+export const LEVELS = ["error", "warning", "note", "none"] as const;
+export type Level = (typeof LEVELS)[number];
+
+export interface Options {
+  /** Levels that fail; the others become statuses of their own. */
+  failOn: ReadonlySet<Level>;
+}
+
+/** The options of the definition. Throws a sentence: a misspelt option must not change what passes. */
+export function options(plugin: Plugin): Options {
+  for (const key of Object.keys(plugin.options)) {
+    if (key !== "fail-on") throw new Error(`there is no option \`${key}\`: the module \`sarif\` knows \`fail-on\``);
+  }
+  const levels = plugin.options["fail-on"] ?? ["error"];
+  if (!Array.isArray(levels)) throw new Error("the option `fail-on` is a list of levels, such as `[error, warning]`");
+  for (const level of levels) {
+    if (!isLevel(level)) throw new Error(`the option \`fail-on\` names \`${level}\`; levels are ${LEVELS.join(", ")}`);
+  }
+  return { failOn: new Set(levels as Level[]) };
+}
+
+export function isLevel(value: unknown): value is Level {
+  return (LEVELS as readonly unknown[]).includes(value);
+}

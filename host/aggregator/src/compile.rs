@@ -1,0 +1,86 @@
+//! Compiling beside everything else: a queue, and a few threads that end when it is empty.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Something that takes seconds and a core.
+pub type Job = Box<dyn FnOnce() + Send>;
+
+/// Threads for jobs, as many as there are cores and no more than there are jobs. Threads of their own, because the runtime's may not block, and
+/// because a process may end while they are at work.
+#[derive(Clone, Default)]
+pub(crate) struct Pool {
+    queue: Arc<Mutex<Queue>>,
+}
+
+#[derive(Default)]
+struct Queue {
+    jobs: VecDeque<Job>,
+    threads: usize,
+}
+
+impl Pool {
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// Has `job` done, as soon as there is a thread for it.
+    pub(crate) fn submit(&self, job: Job) {
+        let most = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        {
+            let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            queue.jobs.push_back(job);
+            if queue.threads >= most {
+                return;
+            }
+            queue.threads += 1;
+        }
+        let pool = self.clone();
+        let started = std::thread::Builder::new().name("compile".into()).spawn(move || pool.work());
+        if let Err(error) = started {
+            // What is needed is then compiled by who needs it.
+            tracing::warn!("a thread for compiling modules cannot be started: {error}");
+            self.queue.lock().unwrap_or_else(PoisonError::into_inner).threads -= 1;
+        }
+    }
+
+    fn work(&self) {
+        while let Some(job) = self.next() {
+            // A panic in the compiler must not cost the pool a thread; who needs the module hears of it.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(job));
+        }
+    }
+
+    /// The next job; with none left, this thread is one less.
+    fn next(&self) -> Option<Job> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let job = queue.jobs.pop_front();
+        if job.is_none() {
+            queue.threads -= 1;
+        }
+        job
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn every_job_is_done_whatever_becomes_of_the_others() {
+        let (pool, (done, all)) = (Pool::new(), mpsc::channel());
+        for n in 0..50 {
+            let done = done.clone();
+            pool.submit(Box::new(move || {
+                assert!(n != 7, "one that breaks off");
+                done.send(n).unwrap();
+            }));
+        }
+        drop(done);
+        let mut seen: Vec<i32> = all.iter().collect();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..50).filter(|n| *n != 7).collect::<Vec<_>>());
+    }
+}

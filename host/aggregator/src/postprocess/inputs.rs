@@ -1,0 +1,34 @@
+//! What a module gets to see of a plugin's directory.
+
+use std::path::{Path, PathBuf};
+
+use plumbline_sandbox::ModuleInfo;
+
+use super::process::{PostProcessError, Subject, io_error};
+use super::select::{Selection, result_sets};
+
+/// The files of one result set that a module is given: one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModuleInput {
+    /// Whose results they are, for a plugin that is per node.
+    pub node: Option<String>,
+    /// Path as the module sees it, and where the file is; in lexical order, never empty.
+    pub files: Vec<(String, PathBuf)>,
+}
+
+/// What [`post_process`](super::post_process) would call a module with, for `subject` in the directory `dir`.
+///
+/// # Errors
+/// When the directory cannot be listed, or a default pattern of the module is not a glob.
+pub fn module_inputs(subject: &Subject<'_>, dir: &Path, module: &ModuleInfo) -> Result<Vec<ModuleInput>, PostProcessError> {
+    let selection = Selection::new(subject.result_files, &module.default_files).map_err(|source| {
+        PostProcessError::Pattern { module: module.name.clone().unwrap_or_else(|| "module".to_owned()), source }
+    })?;
+    let listing = io_error(format!("failed to list the results of plugin `{}`", subject.plugin.name));
+    let sets = result_sets(dir, "results", subject.per_node).map_err(listing)?;
+    let inputs = sets.into_iter().map(|set| {
+        let files = set.files.into_iter().filter(|file| selection.takes(file));
+        ModuleInput { node: set.node, files: files.map(|file| (file.path, file.absolute)).collect() }
+    });
+    Ok(inputs.filter(|input| !input.files.is_empty()).collect())
+}

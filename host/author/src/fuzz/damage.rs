@@ -1,0 +1,119 @@
+//! Ways to damage a file. Pure: bytes and numbers in, bytes out.
+
+use super::random::Random;
+
+/// Bytes of a line without end. More than any buffer that a module has reason to keep for a line.
+const HUGE_LINE: usize = 1 << 20;
+/// Openings without a close: more than any stack of a module stands if it recurses.
+const DEEP: usize = 50_000;
+/// Bytes of an input that means nothing.
+const RANDOM_BYTES: usize = 4 << 10;
+/// How often a piece is repeated at most.
+const REPEATS: usize = 64;
+
+/// What formats open and do not have to close.
+const OPENINGS: &[&[u8]] = &[b"[", b"{\"a\":", b"<a>", b"(", b"- ", b"[[", b"<!--", b"\"", b"{", b"<a b=\""];
+/// What parsers stumble over.
+const ODD: &[&[u8]] = &[
+    b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"-1", b"1e999", b"99999999999999999999", b"NaN", b"\r", b"\n\n\n",
+    b"&#0;", b"\\u0000", b"\\ud800", b"%s", b"null", b"\x1b[31m", b"\xe2\x80\xae",
+];
+
+/// A file after something happened to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Damaged {
+    pub(super) bytes: Vec<u8>,
+    /// What happened, in words.
+    pub(super) how: String,
+}
+
+/// `bytes` with something wrong. `other` is another file of the project, to mix with.
+pub(super) fn damage(bytes: &[u8], other: &[u8], random: &mut Random) -> Damaged {
+    let at = random.below(bytes.len() + 1);
+    let (before, after) = bytes.split_at_checked(at).unwrap_or((bytes, &[]));
+    let piece = |random: &mut Random| {
+        let length = 1 + random.below((bytes.len() / 2).max(16));
+        (length, after.get(..length).unwrap_or(after))
+    };
+    let (how, bytes) = match random.below(12) {
+        // Twice as likely as others: what a full disk or a killed tool leaves.
+        0 | 1 => (format!("cut off after {at} bytes"), before.to_vec()),
+        2 | 3 => {
+            let mut bytes = bytes.to_vec();
+            let flips = 1 + random.below(8);
+            for _ in 0..flips {
+                let (at, bit) = (random.below(bytes.len()), random.below(8));
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte ^= 1 << bit;
+                }
+            }
+            (format!("{flips} bits flipped"), bytes)
+        }
+        4 => {
+            let (_, piece) = piece(random);
+            let times = 1 + random.below(REPEATS);
+            (format!("{} bytes from {at} repeated {times} times", piece.len()), [before, &piece.repeat(times), after].concat())
+        }
+        5 => {
+            let (length, piece) = piece(random);
+            let rest = after.get(length..).unwrap_or_default();
+            (format!("{} bytes from {at} left out", piece.len()), [before, rest].concat())
+        }
+        6 => {
+            let byte = random.one(b"a 0<\"\x80").copied().unwrap_or(b'a');
+            (format!("a line of {HUGE_LINE} bytes from {at}"), [before, &vec![byte; HUGE_LINE], after].concat())
+        }
+        7 => {
+            let mut bytes = Vec::new();
+            for _ in 0..random.below(RANDOM_BYTES / 8) {
+                bytes.extend_from_slice(&random.next().to_le_bytes());
+            }
+            (format!("{} random bytes", bytes.len()), bytes)
+        }
+        8 => ("an empty file".to_owned(), Vec::new()),
+        9 => {
+            let opening = random.one(OPENINGS).copied().unwrap_or(b"[");
+            let deep = opening.repeat(DEEP);
+            let text = opening.escape_ascii();
+            // In the middle of what is there, or all there is.
+            match random.below(2) {
+                0 => (format!("`{text}` {DEEP} times at {at}"), [before, &deep, after].concat()),
+                _ => (format!("`{text}` {DEEP} times and nothing else"), deep),
+            }
+        }
+        10 => {
+            let odd = random.one(ODD).copied().unwrap_or(b"\0");
+            (format!("`{}` at {at}", odd.escape_ascii()), [before, odd, after].concat())
+        }
+        _ => {
+            let from = random.below(other.len() + 1);
+            (format!("from {at} on, the end of another file"), [before, other.get(from..).unwrap_or_default()].concat())
+        }
+    };
+    Damaged { bytes, how }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_same_number_gives_the_same_damage_and_others_give_others() {
+        let make = |n| damage(b"ok disk\nbad clock: late\n", b"other", &mut Random::new(7, n));
+        let all: Vec<Damaged> = (0..500).map(make).collect();
+        assert_eq!(all, (0..500).map(make).collect::<Vec<_>>());
+        let distinct: BTreeSet<&[u8]> = all.iter().map(|damaged| damaged.bytes.as_slice()).collect();
+        assert!(distinct.len() > 200, "{}", distinct.len());
+        let kinds: BTreeSet<String> =
+            all.iter().map(|damaged| damaged.how.chars().filter(|c| c.is_alphabetic()).collect()).collect();
+        assert!(kinds.len() >= 10, "{kinds:?}");
+    }
+
+    #[test]
+    fn an_empty_file_can_be_damaged_too() {
+        for n in 0..500 {
+            let _ = damage(b"", b"", &mut Random::new(1, n));
+        }
+    }
+}

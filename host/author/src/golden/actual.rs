@@ -1,0 +1,139 @@
+//! What a case comes to today.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use plumbline_aggregator::{LimitPolicy, Modules, PlanError, PlannedPlugin, Source, TREE_FILE, post_process, prepare};
+use plumbline_sandbox::ModuleFailure;
+use serde_json::{Map, Value};
+
+use super::case::{Case, CaseKind, DEFINITION, NODES, OPTIONS};
+use super::project::{Project, definition, read};
+
+/// Bytes of `nodes.yaml` and `options.yaml`: a cluster of 5,000 nodes fits.
+const MAX_DOCUMENT: u64 = 16 << 20;
+/// Bytes of a tree. Golden cases are read by people.
+pub(super) const MAX_TREE: u64 = 64 << 20;
+
+/// What came out.
+#[derive(Debug)]
+pub(super) struct Actual {
+    /// As it would stand in `expected.yaml`.
+    pub(super) text: String,
+    /// Of the call of the module and what the host does around it.
+    pub(super) wall: Duration,
+    /// The most memory that one call of a module used, in bytes.
+    pub(super) memory: u64,
+    /// Why calls had to be ended, if any.
+    pub(super) broken: Option<String>,
+}
+
+/// The plugin as it is for `case`, with its modules compiled. The error is a sentence.
+pub(crate) fn planned(
+    project: &Project,
+    case: &Case,
+    modules: &Modules,
+    limits: &LimitPolicy,
+) -> Result<PlannedPlugin, String> {
+    let source = source(project, case)?;
+    let planned = prepare(modules, limits, source).map_err(|error| error.to_string())?;
+    if case.kind == CaseKind::Results
+        && let Some(warning) = planned.warnings().first()
+    {
+        // In a run this is a warning in the tree. Here it would be blessed.
+        return Err(format!("{warning}; build the module first: `plumbline plugin build`"));
+    }
+    planned.ready().map_err(|error| error.to_string())?;
+    Ok(planned)
+}
+
+fn source(project: &Project, case: &Case) -> Result<Source, String> {
+    let own = case.dir.join(DEFINITION);
+    let mut source = project.source.clone();
+    if own.is_file() {
+        source.definition = Arc::new(definition(&own).map_err(|error| error.to_string())?.0);
+    }
+    let path = case.dir.join(OPTIONS);
+    if path.is_file() {
+        let wrong = |error: &dyn std::fmt::Display| format!("`{}` cannot be used: {error}", path.display());
+        let text = document(&path)?;
+        let text = std::str::from_utf8(&text).map_err(|error| wrong(&error))?;
+        let options: Map<String, Value> = serde_saphyr::from_str(text).map_err(|error| wrong(&error))?;
+        Arc::make_mut(&mut source.definition).plumbline.options.extend(options);
+    }
+    Ok(source)
+}
+
+fn document(path: &Path) -> Result<Vec<u8>, String> {
+    let bytes = read(path, MAX_DOCUMENT).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+    if bytes.len() as u64 > MAX_DOCUMENT {
+        return Err(format!("`{}` is larger than {} MiB", path.display(), MAX_DOCUMENT >> 20));
+    }
+    Ok(bytes)
+}
+
+/// Runs `case`. The error is a sentence: the case could not be run.
+pub(super) fn actual(project: &Project, case: &Case, modules: &Modules, limits: &LimitPolicy) -> Result<Actual, String> {
+    let planned = planned(project, case, modules, limits)?;
+    match case.kind {
+        CaseKind::Results => tree(&planned, case),
+        CaseKind::Expectations => expected(planned, case, modules),
+    }
+}
+
+fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
+    let scratch =
+        tempfile::tempdir().map_err(|error| format!("a directory for temporary files cannot be made: {error}"))?;
+    let path = scratch.path().join(TREE_FILE);
+    let start = Instant::now();
+    let outcome =
+        post_process(&planned.subject(), &case.dir, &planned.post_processor.module, scratch.path(), &path)
+            .map_err(|error| error.to_string())?;
+    let wall = start.elapsed();
+    let bytes = read(&path, MAX_TREE).map_err(|error| format!("the tree cannot be read: {error}"))?;
+    if bytes.len() as u64 > MAX_TREE {
+        return Err(format!("its tree is larger than {} MiB: nobody can read that", MAX_TREE >> 20));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| format!("the tree is not UTF-8: {error}"))?;
+    for place in [scratch.path(), &case.dir] {
+        if place.to_str().is_some_and(|place| text.contains(place)) {
+            return Err(format!("its tree names `{}`, which is elsewhere on other machines", place.display()));
+        }
+    }
+    Ok(Actual { text, wall, memory: outcome.usage.memory, broken: outcome.usage.broken.into_iter().next() })
+}
+
+/// The names of the results that are expected, sorted: their order means nothing. What the module says when it refuses stands in their place.
+fn expected(mut planned: PlannedPlugin, case: &Case, modules: &Modules) -> Result<Actual, String> {
+    if ["results", "errors"].iter().any(|name| case.dir.join(name).exists()) {
+        return Err(format!("it has `{NODES}` and results: make two cases of them"));
+    }
+    let path = case.dir.join(NODES);
+    let nodes = super::nodes::parse(&document(&path)?)
+        .map_err(|error| format!("`{}` cannot be used: {error}", path.display()))?;
+    // Compiled before the clock starts.
+    let definition = Arc::clone(&planned.source.definition);
+    let module = modules.expectations(planned.source.bundle.as_deref(), definition.expectations_module());
+    module.and_then(|module| module.wait().map(drop)).map_err(|error| error.to_string())?;
+    let start = Instant::now();
+    let asked = planned.expect(modules, &nodes);
+    let wall = start.elapsed();
+    let yaml = |value: &Value| serde_saphyr::to_string(value).map_err(|error| error.to_string());
+    let ended = |text: String| if text.ends_with('\n') { text } else { format!("{text}\n") };
+    match asked {
+        Ok(stats) => {
+            let mut names: Vec<String> = planned.expected.iter().map(|key| key.node.to_string()).collect();
+            names.sort_unstable();
+            Ok(Actual { text: ended(yaml(&names.into())?), wall, memory: stats.memory, broken: None })
+        }
+        Err(PlanError::Expectations { source, .. }) => match *source {
+            ModuleFailure::Refused(sentence) => {
+                let text = ended(yaml(&serde_json::json!({"error": sentence}))?);
+                Ok(Actual { text, wall, memory: 0, broken: None })
+            }
+            failure => Ok(Actual { text: String::new(), wall, memory: 0, broken: Some(failure.to_string()) }),
+        },
+        Err(error) => Err(error.to_string()),
+    }
+}

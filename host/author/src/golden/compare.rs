@@ -1,0 +1,123 @@
+//! What is expected beside what came out.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+
+/// Lines of a difference that are kept: what a person reads before going to the module.
+const MAX_LINES: usize = 200;
+/// Characters of a line.
+const MAX_LINE: usize = 400;
+/// What a difference may take to find. After that it is still one, only not the shortest.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Bytes up to which texts that differ are compared as documents. Larger ones were not written by hand.
+const MAX_PARSED: usize = 4 << 20;
+/// Unchanged lines around a change.
+const CONTEXT: usize = 3;
+
+/// A difference, as `diff -u` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Diff {
+    /// Its lines.
+    pub lines: Vec<DiffLine>,
+    /// How many more there were.
+    pub more: usize,
+}
+
+/// A line of a difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiffLine {
+    /// `-` is expected and not there, `+` is there and not expected, a space stands around them, `@` says where.
+    pub mark: char,
+    /// The line, cut to 400 characters.
+    pub text: String,
+}
+
+impl std::fmt::Display for Diff {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for line in &self.lines {
+            match line.mark {
+                '@' => writeln!(f, "{}", line.text)?,
+                mark => writeln!(f, "{mark}{}", line.text)?,
+            }
+        }
+        if self.more > 0 {
+            writeln!(f, "... {} more lines", self.more)?;
+        }
+        Ok(())
+    }
+}
+
+/// The difference; `None` if both say the same. Comments, quotes and the order of keys say nothing, nor does the order of a list of names.
+pub(super) fn compare(expected: &str, actual: &str) -> Option<Diff> {
+    if expected == actual || same(expected, actual) { None } else { Some(diff(expected, actual)) }
+}
+
+fn same(expected: &str, actual: &str) -> bool {
+    if expected.len().max(actual.len()) > MAX_PARSED {
+        return false;
+    }
+    let parse = |text: &str| serde_saphyr::from_str::<Value>(text).ok().map(unordered);
+    let (expected, actual) = (parse(expected), parse(actual));
+    expected.is_some() && expected == actual
+}
+
+/// A document that is a list of names is a set.
+fn unordered(mut value: Value) -> Value {
+    if let Value::Array(values) = &mut value
+        && values.iter().all(Value::is_string)
+    {
+        values.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+    }
+    value
+}
+
+fn diff(expected: &str, actual: &str) -> Diff {
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(expected, actual);
+    let mut found = Diff::default();
+    let mut push = |mark: char, text: &str| {
+        if found.lines.len() < MAX_LINES {
+            let text = text.trim_end_matches(['\r', '\n']).chars().take(MAX_LINE).collect();
+            found.lines.push(DiffLine { mark, text });
+        } else {
+            found.more += 1;
+        }
+    };
+    for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
+        push('@', &hunk.header().to_string());
+        for change in hunk.iter_changes() {
+            let mark = match change.tag() {
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+                ChangeTag::Equal => ' ',
+            };
+            push(mark, change.value());
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_says_the_same_is_the_same() {
+        assert_eq!(compare("# why\nname: 'a'\nstatus: passed\n", "status: passed\nname: a\n"), None);
+        assert_eq!(compare("- b\n- a\n", "- a\n- b\n"), None);
+        assert!(compare("name: \"1\"\n", "name: 1\n").is_some());
+        assert!(compare("name: [\n", "name: a\n").is_some());
+    }
+
+    #[test]
+    fn a_difference_is_shown_where_it_is_and_bounded() {
+        let before: String = (0..50).map(|n| format!("line {n}\n")).collect();
+        let shown = compare(&before, &before.replace("line 25\n", "line x\n")).unwrap().to_string();
+        assert_eq!(shown, "@@ -23,7 +23,7 @@\n line 22\n line 23\n line 24\n-line 25\n+line x\n line 26\n line 27\n line 28\n");
+        let long: String = (0..5000).map(|n| format!("{n} {}\n", "y".repeat(1000))).collect();
+        let diff = compare("x: [\n", &long).unwrap();
+        assert_eq!((diff.lines.len(), diff.more), (MAX_LINES, 5002 - MAX_LINES));
+        assert!(diff.lines.iter().all(|line| line.text.chars().count() <= MAX_LINE));
+    }
+}

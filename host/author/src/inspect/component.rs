@@ -1,0 +1,199 @@
+//! One file: a component, or a core module on its way to become one.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use plumbline_core::definition::LimitsRequest;
+use plumbline_core::limits::MAX_COMPONENT_BYTES;
+use plumbline_sandbox::{HOST_GENERATION, InspectError, ModuleInfo, inspect, refused_imports};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::core_module::externs;
+use super::error::InspectionError;
+use super::sections::{Sections, shown};
+
+/// What kind of file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A component: what a host runs.
+    Component,
+    /// A core module: `plumbline plugin build` makes a component of it.
+    CoreModule,
+}
+
+/// What a module is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ModuleInspection {
+    /// The file.
+    pub file: String,
+    /// What kind of file.
+    pub kind: Kind,
+    /// Bytes.
+    pub size: u64,
+    /// `sha256:` and 64 hexadecimal digits.
+    pub digest: String,
+    /// The roles that it can play.
+    pub roles: Vec<&'static str>,
+    /// The version of `plumbline:plugin` that it was made for.
+    pub generation: Option<String>,
+    /// The newest version that this program speaks.
+    pub host_generation: &'static str,
+    /// What it exports.
+    pub exports: Vec<String>,
+    /// What it imports.
+    pub imports: Imports,
+    /// What it says of itself; `None`: nothing.
+    pub metadata: Option<Metadata>,
+    /// What it consists of.
+    pub sections: Sections,
+}
+
+/// Imports, by what becomes of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Imports {
+    /// Of the contract.
+    pub contract: Vec<String>,
+    /// Of WASI: there, and empty.
+    pub wasi: Vec<String>,
+    /// What no module gets: a host refuses the module for these.
+    pub refused: Vec<String>,
+    /// Of a core module: what it is to be given when it becomes a component.
+    pub core: Vec<String>,
+}
+
+/// The section `plumbline:module`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Metadata {
+    /// Its name.
+    pub name: String,
+    /// The formats that it answers to.
+    pub formats: Vec<String>,
+    /// The files that it takes when a definition names none.
+    pub default_files: Vec<String>,
+    /// The limits that it asks for: bytes, seconds, counts.
+    pub limits: Map<String, Value>,
+    /// The JSON Schema of its options.
+    pub schema: Option<Value>,
+}
+
+/// Inspects the file at `path`.
+///
+/// # Errors
+/// When it cannot be read, or is no WebAssembly.
+pub fn module_file(path: &Path) -> Result<ModuleInspection, InspectionError> {
+    let failed = |source| InspectionError::Read { path: path.to_owned(), source };
+    let mut wasm = Vec::new();
+    File::open(path).map_err(failed)?.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut wasm).map_err(failed)?;
+    if wasm.len() as u64 > MAX_COMPONENT_BYTES {
+        return Err(InspectionError::TooLarge { path: path.to_owned(), limit: MAX_COMPONENT_BYTES });
+    }
+    module(path, &wasm)
+}
+
+/// Inspects the bytes `wasm` of the file at `path`.
+///
+/// # Errors
+/// When they are no WebAssembly.
+pub fn module(path: &Path, wasm: &[u8]) -> Result<ModuleInspection, InspectionError> {
+    let broken = |reason| InspectionError::Broken { path: path.to_owned(), reason };
+    let no_module = |source| InspectionError::NoModule { path: path.to_owned(), source };
+    let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    match inspect(wasm) {
+        Ok(info) => {
+            let refused = refused_imports(wasm).map_err(no_module)?;
+            Ok(component(file, &info, refused, Sections::of(wasm).map_err(broken)?))
+        }
+        Err(InspectError::CoreModule) => {
+            let (core, exports) = externs(wasm).map_err(broken)?;
+            Ok(ModuleInspection {
+                file,
+                kind: Kind::CoreModule,
+                size: wasm.len() as u64,
+                digest: digest(wasm),
+                roles: Vec::new(),
+                generation: None,
+                host_generation: HOST_GENERATION,
+                exports,
+                imports: Imports { core, ..Imports::default() },
+                metadata: None,
+                sections: Sections::of(wasm).map_err(broken)?,
+            })
+        }
+        Err(source) => Err(no_module(source)),
+    }
+}
+
+fn digest(wasm: &[u8]) -> String {
+    let hex: String = Sha256::digest(wasm).iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("sha256:{hex}")
+}
+
+fn component(file: String, info: &ModuleInfo, refused: Vec<String>, sections: Sections) -> ModuleInspection {
+    let roles = [
+        (info.roles.post_processor, "post-processor"),
+        (info.roles.expectations, "expectations"),
+        (info.roles.summarizer, "summarizer"),
+    ];
+    let mut imports = Imports::default();
+    for name in info.imports.iter().filter(|name| !refused.contains(name)) {
+        let group = if name.starts_with("wasi:") { &mut imports.wasi } else { &mut imports.contract };
+        group.push(shown(name));
+    }
+    imports.refused = refused.iter().map(|name| shown(name)).collect();
+    ModuleInspection {
+        file,
+        kind: Kind::Component,
+        size: info.size,
+        digest: format!("sha256:{}", info.digest),
+        roles: roles.into_iter().filter(|(plays, _)| *plays).map(|(_, role)| role).collect(),
+        generation: info.generation.as_deref().map(shown),
+        host_generation: HOST_GENERATION,
+        exports: info.exports.iter().map(|name| shown(name)).collect(),
+        imports,
+        metadata: info.name.as_ref().map(|name| Metadata {
+            name: name.clone(),
+            formats: info.formats.clone(),
+            default_files: info.default_files.clone(),
+            limits: limits(&info.limits),
+            schema: info.schema.clone(),
+        }),
+        sections,
+    }
+}
+
+/// The limits that are asked for, by the names that a definition gives them.
+fn limits(request: &LimitsRequest) -> Map<String, Value> {
+    let LimitsRequest {
+        wall_seconds,
+        memory,
+        table_elements,
+        stack,
+        input_bytes,
+        items,
+        output_bytes,
+        item_bytes,
+        depth,
+        hostcall_bytes,
+        log_bytes,
+    } = request;
+    let all = [
+        ("wall-seconds", wall_seconds),
+        ("memory", memory),
+        ("table-elements", table_elements),
+        ("stack", stack),
+        ("input-bytes", input_bytes),
+        ("items", items),
+        ("output-bytes", output_bytes),
+        ("item-bytes", item_bytes),
+        ("depth", &depth.map(u64::from)),
+        ("hostcall-bytes", hostcall_bytes),
+        ("log-bytes", log_bytes),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), (*value)?.into()))).collect()
+}

@@ -1,0 +1,115 @@
+//! What a project looks like: its files by content, so that a file that was only touched, or written again as it was, changes nothing. A build that
+//! writes into the project would otherwise go round for ever.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::error::WatchError;
+use super::ignore;
+
+/// Files that are looked at. A plugin has some dozens, its SDK some hundreds.
+const MAX_FILES: usize = 20_000;
+/// Bytes of a file that are looked at; what lies behind is told by the size.
+const MAX_BYTES: u64 = 16 << 20;
+/// Levels of directories.
+const MAX_DEPTH: usize = 32;
+
+/// The files of a project.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Snapshot {
+    files: BTreeMap<PathBuf, [u8; 32]>,
+    pub(super) directories: BTreeSet<PathBuf>,
+}
+
+impl Snapshot {
+    pub(super) fn of(dir: &Path) -> Result<Self, WatchError> {
+        let mut snapshot = Self::default();
+        snapshot.walk(dir, dir, 0)?;
+        Ok(snapshot)
+    }
+
+    /// What is new, gone, or another, relative to the project.
+    pub(super) fn changed_since(&self, before: &Self) -> Vec<PathBuf> {
+        let now = self.files.iter().filter(|(path, digest)| before.files.get(*path) != Some(digest));
+        let gone = before.files.keys().filter(|path| !self.files.contains_key(*path));
+        let all: BTreeSet<&PathBuf> = now.map(|(path, _)| path).chain(gone).collect();
+        all.into_iter().cloned().collect()
+    }
+
+    fn walk(&mut self, top: &Path, dir: &Path, depth: usize) -> Result<(), WatchError> {
+        let failed = |source| WatchError::Read { path: dir.to_owned(), source };
+        let entries = match fs::read_dir(dir) {
+            Ok(entries) => entries,
+            // Removed while we look: the system tells of it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && depth > 0 => return Ok(()),
+            Err(error) => return Err(failed(error)),
+        };
+        self.directories.insert(dir.to_owned());
+        for entry in entries {
+            let entry = entry.map_err(failed)?;
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_string_lossy();
+            // Links are not followed: an SDK that is linked in is not what the author changes.
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                if depth < MAX_DEPTH && !ignore::directory(&name) {
+                    self.walk(top, &path, depth + 1)?;
+                }
+            } else if kind.is_file() && !ignore::file(&name, depth == 0) {
+                if self.files.len() >= MAX_FILES {
+                    return Err(WatchError::TooMany { path: top.to_owned(), limit: MAX_FILES });
+                }
+                if let Ok(digest) = digest(&path) {
+                    self.files.insert(path.strip_prefix(top).unwrap_or(&path).to_owned(), digest);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn digest(path: &Path) -> io::Result<[u8; 32]> {
+    let file = File::open(path)?;
+    let mut digest = Sha256::new();
+    digest.update(file.metadata()?.len().to_le_bytes());
+    let mut file = file.take(MAX_BYTES);
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(digest.finalize().into()),
+            n => digest.update(piece.get(..n).unwrap_or_default()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_an_author_writes_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("src/main.c", "1");
+        let before = Snapshot::of(dir.path()).unwrap();
+        for made in ["x.wasm", "build/a", "src/target/b", "node_modules/c/d", ".git/e", "tests/.fuzz/0/f", "src/main.c~"] {
+            write(made, "1");
+        }
+        write("src/main.c", "1");
+        assert_eq!(Snapshot::of(dir.path()).unwrap().changed_since(&before), Vec::<PathBuf>::new());
+        write("src/main.c", "2");
+        write("tests/a/x.wasm", "1");
+        let now = Snapshot::of(dir.path()).unwrap();
+        assert_eq!(now.changed_since(&before), [PathBuf::from("src/main.c"), PathBuf::from("tests/a/x.wasm")]);
+        fs::remove_file(dir.path().join("src/main.c")).unwrap();
+        assert_eq!(Snapshot::of(dir.path()).unwrap().changed_since(&now), [PathBuf::from("src/main.c")]);
+    }
+}

@@ -1,0 +1,143 @@
+//! Golden cases, as an author has them.
+
+use plumbline_author::golden::{CaseResult, GoldenError, Project};
+
+use crate::bed::{Bed, REFUSE, handmade};
+
+const JUNIT: &str = "<testsuite name='s'><testcase name='a'/><testcase name='b'><failure message='no'/></testcase></testsuite>";
+
+fn said(words: &[(String, &'static str)]) -> Vec<String> {
+    words.iter().map(|(name, word)| format!("{name}: {word}")).collect()
+}
+
+#[test]
+fn a_case_goes_from_missing_to_blessed_to_passed_to_failed() {
+    let bed = Bed::new("junit", "");
+    bed.write("tests/one/results/global/junit.xml", JUNIT);
+    bed.write("tests/data/not-a-case.txt", "belongs to somebody else");
+    assert_eq!(said(&bed.words(false)), ["one: missing"]);
+    assert_eq!(said(&bed.words(true)), ["one: blessed"]);
+    insta::assert_snapshot!(bed.read("tests/one/expected.yaml"));
+    assert_eq!(said(&bed.words(false)), ["one: passed"]);
+    // What is right already is not written again.
+    assert_eq!(said(&bed.words(true)), ["one: passed"]);
+
+    bed.write("tests/one/results/global/junit.xml", JUNIT.replace("name='a'", "name='z'"));
+    let report = bed.run(&[], false).unwrap();
+    assert!(!report.is_good());
+    let CaseResult::Failed(diff) = &report.cases[0].result else { panic!("{report:?}") };
+    insta::assert_snapshot!(diff.to_string());
+    assert!(report.cases[0].memory > 0 && !report.cases[0].wall.is_zero());
+    assert_eq!(report.to_json()[0]["result"], "failed");
+    assert!(report.to_json()[0]["diff"].as_str().unwrap().contains("+    - name: z"));
+}
+
+#[test]
+fn many_cases_keep_their_order_and_some_can_be_named() {
+    let bed = Bed::new("junit", "");
+    for n in 0..20 {
+        bed.write(&format!("tests/case-{n:02}/results/global/junit.xml"), JUNIT);
+    }
+    let names: Vec<String> = bed.words(true).into_iter().map(|(name, _)| name).collect();
+    assert!(names.is_sorted() && names.len() == 20);
+    assert_eq!(bed.run(&["tests/case-07/", "case-03"], false).unwrap().summary(), "2 passed");
+    for odd in ["case-99", "../tests", "", "/etc", "."] {
+        let error = bed.run(&[odd], false).unwrap_err();
+        assert!(matches!(error, GoldenError::UnknownCase { .. }), "{odd}: {error}");
+    }
+}
+
+#[test]
+fn definitions_and_options_of_a_case_hold_for_it_alone() {
+    let bed = Bed::new("manual", "");
+    bed.write("tests/manual/results/global/sonobuoy_results.yaml", "name: x\nstatus: passed\nitems:\n- name: a\n  status: passed\n");
+    bed.write("tests/raw/results/global/sonobuoy_results.yaml", "name: x\n");
+    bed.write(
+        "tests/raw/definition.yaml",
+        "sonobuoy-config: {plugin-name: p, driver: Job, result-format: raw}\nspec: {name: plugin}\n",
+    );
+    bed.words(true);
+    assert!(bed.read("tests/raw/expected.yaml").contains("sonobuoy_results.yaml"));
+    assert!(bed.read("tests/manual/expected.yaml").contains("name: a"));
+
+    let bed = Bed::new("misbehave", "plumbline:\n  options: {behaviour: panic-halfway}\n");
+    std::fs::copy(crate::bed::repository().join("target/modules/guests/misbehave.wasm"), bed.path("misbehave.wasm")).unwrap();
+    for case in ["bad", "good"] {
+        bed.write(&format!("tests/{case}/results/global/a.txt"), "12");
+    }
+    bed.write("tests/good/options.yaml", "behaviour: behave\n");
+    // What a module that was ended left behind is never right, whoever says so.
+    assert_eq!(said(&bed.words(true)), ["bad: broken", "good: blessed"]);
+    assert!(!bed.path("tests/bad/expected.yaml").exists());
+    let report = bed.run(&["bad"], false).unwrap();
+    let CaseResult::Broken(reason) = &report.cases[0].result else { panic!("{report:?}") };
+    assert!(reason.contains("module `misbehave` crashed"), "{reason}");
+}
+
+#[test]
+fn what_a_module_refuses_can_be_expected() {
+    let bed = Bed::new("hand", "");
+    bed.write("hand.wasm", handmade(REFUSE));
+    bed.write("tests/one/results/global/a", "x");
+    assert_eq!(said(&bed.words(true)), ["one: blessed"]);
+    assert!(bed.read("tests/one/expected.yaml").contains("error: \"no\""), "{}", bed.read("tests/one/expected.yaml"));
+}
+
+#[test]
+fn a_module_that_is_not_there_is_not_taken_for_another() {
+    let bed = Bed::new("hand", "");
+    bed.write("tests/one/results/global/a", "x");
+    let report = bed.run(&[], true).unwrap();
+    let CaseResult::Broken(reason) = &report.cases[0].result else { panic!("{report:?}") };
+    assert!(reason.contains("`hand` is not known") && reason.contains("plugin build"), "{reason}");
+    bed.write("hand.wasm", "no module");
+    let report = bed.run(&[], true).unwrap();
+    let CaseResult::Broken(reason) = &report.cases[0].result else { panic!("{report:?}") };
+    assert!(reason.contains("it is not WebAssembly"), "{reason}");
+}
+
+#[test]
+fn expectations_are_asked_with_the_nodes_of_the_case() {
+    let bed = Bed::new("raw", "plumbline:\n  expectations: daemonset\npodSpec:\n  nodeSelector: {gpu: \"1\"}\n");
+    bed.write("tests/gpu/nodes.yaml", "- name: b\n  labels: {gpu: \"1\"}\n- name: plain\n- name: a\n  labels: {gpu: \"1\"}\n");
+    bed.write("tests/none/nodes.yaml", "");
+    assert_eq!(said(&bed.words(true)), ["gpu: blessed", "none: blessed"]);
+    assert_eq!(bed.read("tests/gpu/expected.yaml"), "- a\n- b\n");
+    assert_eq!(bed.read("tests/none/expected.yaml"), "[]\n");
+    bed.write("tests/gpu/expected.yaml", "- b # any order\n- a\n");
+    assert_eq!(said(&bed.words(false)), ["gpu: passed", "none: passed"]);
+    bed.write("tests/gpu/nodes.yaml", "- nam: b\n");
+    assert_eq!(said(&bed.words(false)), ["gpu: broken", "none: passed"]);
+}
+
+#[test]
+fn a_refusal_of_expectations_can_be_expected() {
+    let bed = Bed::new("raw", "plumbline:\n  expectations: daemonset\npodSpec:\n  nodeSelector: 3\n");
+    bed.write("tests/one/nodes.yaml", "- name: a\n");
+    assert_eq!(said(&bed.words(true)), ["one: blessed"]);
+    assert!(bed.read("tests/one/expected.yaml").starts_with("error: "), "{}", bed.read("tests/one/expected.yaml"));
+}
+
+#[test]
+fn summarizers_see_all_result_sets_of_a_case() {
+    let bed = Bed::new("host-facts", "");
+    let yaml = bed.read("plugin.yaml").replace("driver: Job", "driver: DaemonSet");
+    bed.write("plugin.yaml", yaml);
+    for (node, kernel) in [("n1", "6.1"), ("n2", "6.1"), ("n3", "5.10")] {
+        let facts = serde_json::json!({"ansible_facts": {"ansible_hostname": node, "ansible_kernel": kernel}, "plumbline_facts": {}, "errors": []});
+        bed.write(&format!("tests/drift/results/{node}/host-facts.json"), facts.to_string());
+    }
+    assert_eq!(said(&bed.words(true)), ["drift: blessed"]);
+    assert!(bed.read("tests/drift/expected.yaml").contains("kernel: 1 of 3 nodes differs from 6.1"));
+}
+
+#[test]
+fn nothing_to_run_is_an_error_that_says_what_a_case_is() {
+    let bed = Bed::new("junit", "");
+    assert!(matches!(bed.run(&[], false), Err(GoldenError::NoCase(_))));
+    bed.write("tests/unit.rs", "");
+    let error = bed.run(&[], false).unwrap_err();
+    assert!(error.hint().unwrap().contains("results/global"));
+    let empty = tempfile::tempdir().unwrap();
+    assert!(matches!(Project::open(empty.path()), Err(GoldenError::NoDefinition(_))));
+}

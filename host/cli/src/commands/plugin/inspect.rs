@@ -1,0 +1,151 @@
+//! `plumbline plugin inspect`
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use plumbline_author::inspect::{
+    self, BundleInspection, Imports, InspectionError, Kind, Metadata, ModuleInspection, Sections,
+};
+use plumbline_bundle::{Store, StoreError};
+use plumbline_core::size::Bytes;
+
+use crate::args::{Global, InspectArgs, TextOrJson};
+use crate::error::CliError;
+use crate::logging;
+use crate::output::print_json;
+
+/// Says what a module or a bundle is. Nothing of it is run.
+pub(crate) fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let path = Path::new(&args.what);
+    let json = args.format == TextOrJson::Json;
+    let mut out = anstream::stdout().lock();
+    let printed = if path.is_dir() {
+        let bundle = inspect::bundle(path).map_err(|error| wrong(&error))?;
+        if json { print_json(&bundle, &mut out) } else { print_bundle(&bundle, &mut out) }
+    } else if path.is_file() && path.extension().is_some_and(|extension| extension == "tar") {
+        let bundle = inspect::packed(path).map_err(|error| wrong(&error))?;
+        if json { print_json(&bundle, &mut out) } else { print_bundle(&bundle, &mut out) }
+    } else if path.is_file() {
+        let module = inspect::module_file(path).map_err(|error| wrong(&error))?;
+        if json { print_json(&module, &mut out) } else { print_module(&module, "", &mut out) }
+    } else {
+        let bundle = find(&args.what)?;
+        if json { print_json(&bundle, &mut out) } else { print_bundle(&bundle, &mut out) }
+    };
+    printed.map_err(|error| CliError::printing("what it is cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The installed bundle of that name.
+fn find(name: &str) -> Result<BundleInspection, CliError> {
+    let unknown = || CliError::usage(format!("`{name}` is neither a file, nor a directory, nor an installed bundle"));
+    if name.contains("://") {
+        return Err(unknown().hint("what lies in a registry is pulled first: `plumbline plugin pull`"));
+    }
+    let failed = |error: &StoreError| {
+        let told = if error.is_systems() { CliError::system } else { CliError::usage };
+        told(format!("installed bundle `{name}` cannot be read")).because(error)
+    };
+    let found = Store::user().and_then(|store| store.find(name)).map_err(|error| failed(&error))?;
+    let found = found.ok_or_else(|| unknown().hint("name a file `NAME.wasm` or `NAME.bundle.tar`, or a directory with `plugin.yaml`"))?;
+    inspect::installed(&found).map_err(|error| wrong(&error))
+}
+
+fn wrong(error: &InspectionError) -> CliError {
+    CliError::usage("it cannot be inspected").because(error)
+}
+
+fn print_bundle(bundle: &BundleInspection, out: &mut impl Write) -> io::Result<()> {
+    let definition = &bundle.definition;
+    writeln!(out, "plugin {}", definition.name)?;
+    let or = |text: &Option<String>, none: &str| text.clone().unwrap_or_else(|| none.to_owned());
+    row(out, "", "description", &or(&definition.description, "none"))?;
+    row(out, "", "driver", &definition.driver)?;
+    row(out, "", "results", &format!("read as {}", or(&definition.result_format, "raw")))?;
+    row(out, "", "expected", &format!("by {}", definition.expectations))?;
+    row(out, "", "summarized", &format!("by {}", or(&definition.summarizer, "its own module, if that does")))?;
+    row(out, "", "digest", bundle.digest.as_deref().unwrap_or("none"))?;
+    if let Some(unfit) = &bundle.unfit {
+        row(out, "", "unfit", &format!("it cannot be packed: {unfit}"))?;
+    }
+    if let Some(source) = &bundle.source {
+        row(out, "", "from", &format!("{}, {}", source.reference, source.installed))?;
+    }
+    if let Some(bytes) = bundle.signatures {
+        row(out, "", "signatures", &format!("{}; `plumbline plugin verify` says whose", Bytes(bytes)))?;
+    }
+    for warning in &bundle.warnings {
+        row(out, "", "warning", warning)?;
+    }
+    for file in &bundle.files {
+        row(out, "", "file", &format!("{}  {}", file.name, Bytes(file.bytes)))?;
+    }
+    for module in &bundle.modules {
+        writeln!(out)?;
+        print_module(module, "", out)?;
+    }
+    for broken in &bundle.broken {
+        writeln!(out, "\nbroken: {broken}")?;
+    }
+    Ok(())
+}
+
+fn print_module(module: &ModuleInspection, indent: &str, out: &mut impl Write) -> io::Result<()> {
+    match module.kind {
+        Kind::Component => writeln!(out, "{indent}module {}", module.file)?,
+        Kind::CoreModule => writeln!(
+            out,
+            "{indent}core module {}: no host runs it; `plumbline plugin build` makes a component of it",
+            module.file
+        )?,
+    }
+    let list = |names: &[String]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    row(out, indent, "size", &Bytes(module.size).to_string())?;
+    row(out, indent, "digest", &module.digest)?;
+    if module.kind == Kind::Component {
+        row(out, indent, "roles", &list(&module.roles.iter().map(|role| (*role).to_owned()).collect::<Vec<_>>()))?;
+        let made = module.generation.as_deref().unwrap_or("none");
+        row(out, indent, "contract", &format!("plumbline:plugin@{made} (this program speaks {})", module.host_generation))?;
+    }
+    for (at, export) in module.exports.iter().enumerate() {
+        row(out, indent, if at == 0 { "exports" } else { "" }, export)?;
+    }
+    let Imports { contract, wasi, refused, core } = &module.imports;
+    let groups = [("imports", contract), ("of WASI", wasi), ("refused", refused), ("to be given", core)];
+    for (title, names) in groups {
+        for (at, name) in names.iter().enumerate() {
+            row(out, indent, if at == 0 { title } else { "" }, name)?;
+        }
+    }
+    match &module.metadata {
+        Some(Metadata { name, formats, default_files, limits, schema }) => {
+            row(out, indent, "name", name)?;
+            row(out, indent, "formats", &list(formats))?;
+            row(out, indent, "files", &list(default_files))?;
+            for (limit, value) in limits {
+                row(out, indent, "asks for", &format!("{limit}: {value}"))?;
+            }
+            row(out, indent, "options", if schema.is_some() { "described by a JSON Schema (`-o json`)" } else { "not described" })?;
+        }
+        None if module.kind == Kind::Component => row(out, indent, "name", "it says none: the file's name is used")?,
+        None => {}
+    }
+    let Sections { core_modules, custom, producers } = &module.sections;
+    if !core_modules.is_empty() {
+        let sizes: Vec<String> = core_modules.iter().map(|bytes| Bytes(*bytes).to_string()).collect();
+        row(out, indent, "consists of", &format!("{} core modules: {}", sizes.len(), sizes.join(", ")))?;
+    }
+    for section in custom {
+        row(out, indent, "section", &format!("{}  {}", section.name, Bytes(section.bytes)))?;
+    }
+    for made in producers {
+        row(out, indent, &made.field, format!("{} {}", made.name, made.version).trim_end())?;
+    }
+    Ok(())
+}
+
+fn row(out: &mut impl Write, indent: &str, key: &str, value: &str) -> io::Result<()> {
+    writeln!(out, "{indent}  {key:12} {value}")
+}

@@ -1,0 +1,158 @@
+//! `plumbline plugin test`
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use plumbline_author::fuzz::{self, FuzzError, FuzzOptions, FuzzReport};
+use plumbline_author::golden::{self, CaseReport, CaseResult, DiffLine, GoldenError, Project, Report, Runner};
+use plumbline_core::size::Bytes;
+use serde_json::json;
+
+use crate::args::{Global, TestArgs, TextOrJson};
+use crate::error::CliError;
+use crate::limits::Limits;
+use crate::output::print_json;
+use crate::ui::say;
+use crate::{logging, stock};
+
+/// Runs golden cases, and damaged inputs if they are wished for.
+pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let project = Project::open(&args.dir).map_err(|error| refused(&error))?;
+    for warning in &project.warnings {
+        say(&format!("warning: {warning}"));
+    }
+    let cases = golden::find(&project, &args.cases).map_err(|error| refused(&error))?;
+    let limits = Limits::load(&args.limits)?;
+    let modules = stock::modules(&limits)?;
+    let runner = Runner { modules: &modules, limits: &limits.modules, bless: args.bless };
+    let report = golden::run(&project, &cases, &runner);
+    let printing = |error: io::Error| CliError::printing("the report cannot be printed", &error);
+    let text = args.format == TextOrJson::Text;
+    if text {
+        print(&report, &mut anstream::stdout().lock()).map_err(printing)?;
+    }
+    let options = args.fuzz.map(|inputs| FuzzOptions { inputs, seed: args.seed });
+    let fuzzed = options.map(|options| fuzz::run(&project, &cases, &runner, options)).transpose();
+    let fuzzed = fuzzed.map_err(|error| fuzzing(&error))?;
+    match (&fuzzed, text) {
+        (Some(fuzzed), true) => print_fuzzed(fuzzed, args.seed, &mut anstream::stdout().lock()).map_err(printing)?,
+        (None, true) => {}
+        (fuzzed, false) => {
+            let document = json!({
+                "passed": report.is_good() && fuzzed.as_ref().is_none_or(|fuzzed| fuzzed.findings.is_empty()),
+                "cases": report.to_json(),
+                "fuzz": fuzzed.as_ref().map(|fuzzed| document(fuzzed, args.seed)),
+            });
+            print_json(&document, &mut io::stdout().lock()).map_err(printing)?;
+        }
+    }
+    let good = report.is_good() && fuzzed.is_none_or(|fuzzed| fuzzed.findings.is_empty());
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Why there was nothing to run.
+pub(super) fn refused(error: &GoldenError) -> CliError {
+    let told = CliError::usage("no case can be run").because(error);
+    match error.hint() {
+        Some(hint) => told.hint(hint),
+        None => told,
+    }
+}
+
+fn fuzzing(error: &FuzzError) -> CliError {
+    match error {
+        FuzzError::NothingToDamage | FuzzError::Case { .. } => {
+            CliError::usage("the module cannot be tried with damaged inputs").because(error)
+        }
+        FuzzError::Host(_) | FuzzError::Keep { .. } => {
+            CliError::system("the module cannot be tried with damaged inputs").because(error)
+        }
+    }
+}
+
+/// One line for each case, with what is wrong below it, and their sum.
+pub(super) fn print(report: &Report, out: &mut impl Write) -> io::Result<()> {
+    let width = report.cases.iter().map(|case| case.name.chars().count()).max().unwrap_or_default();
+    for case in &report.cases {
+        line(case, width, out)?;
+    }
+    writeln!(out, "{}", report.summary())
+}
+
+fn line(case: &CaseReport, width: usize, out: &mut impl Write) -> io::Result<()> {
+    let colour = anstyle::Style::new().bold().fg_color(Some(if case.result.is_good() { GREEN } else { RED }.into()));
+    write!(out, "{colour}{:7}{colour:#}  {:width$}", case.result.word(), case.name)?;
+    match &case.result {
+        CaseResult::Passed | CaseResult::Blessed { .. } | CaseResult::Failed(_) => {
+            write!(out, "  {:>7.1} ms  {:>9}", case.wall.as_secs_f64() * 1e3, Bytes(case.memory).to_string())?;
+        }
+        CaseResult::Missing => {
+            write!(out, "  nobody says what is expected: `plumbline plugin test --bless` writes `expected.yaml`")?;
+        }
+        CaseResult::Broken(reason) => write!(out, "  {reason}")?,
+    }
+    match &case.result {
+        CaseResult::Blessed { new: true } => writeln!(out, "  `expected.yaml` is new")?,
+        CaseResult::Blessed { new: false } => writeln!(out, "  `expected.yaml` was changed")?,
+        _ => writeln!(out)?,
+    }
+    if let CaseResult::Failed(diff) = &case.result {
+        writeln!(out, "  --- tests/{}/expected.yaml\n  +++ what the module says", case.name)?;
+        for DiffLine { mark, text } in &diff.lines {
+            let colour = match mark {
+                '-' => Some(RED),
+                '+' => Some(GREEN),
+                '@' => Some(CYAN),
+                _ => None,
+            };
+            let colour = anstyle::Style::new().fg_color(colour.map(Into::into));
+            let mark = if *mark == '@' { String::new() } else { mark.to_string() };
+            writeln!(out, "  {colour}{mark}{text}{colour:#}")?;
+        }
+        if diff.more > 0 {
+            writeln!(out, "  ... {} more lines", diff.more)?;
+        }
+    }
+    Ok(())
+}
+
+const GREEN: anstyle::AnsiColor = anstyle::AnsiColor::Green;
+const RED: anstyle::AnsiColor = anstyle::AnsiColor::Red;
+const CYAN: anstyle::AnsiColor = anstyle::AnsiColor::Cyan;
+
+fn print_fuzzed(fuzzed: &FuzzReport, seed: u64, out: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{} damaged inputs (seed {seed}) in {:.1} s, {:.0} a second: {} refused, {} findings",
+        fuzzed.inputs,
+        fuzzed.wall.as_secs_f64(),
+        fuzzed.rate(),
+        fuzzed.refused,
+        fuzzed.findings.len()
+    )?;
+    for finding in &fuzzed.findings {
+        let colour = anstyle::Style::new().bold().fg_color(Some(RED.into()));
+        writeln!(out, "{colour}finding{colour:#}  {}", finding.failure)?;
+        writeln!(out, "         input {}: {} of case {}: {}", finding.input, finding.file, finding.case, finding.damage)?;
+        writeln!(out, "         kept in {}", finding.kept.display())?;
+    }
+    Ok(())
+}
+
+fn document(fuzzed: &FuzzReport, seed: u64) -> serde_json::Value {
+    let findings: Vec<_> = fuzzed
+        .findings
+        .iter()
+        .map(|finding| {
+            json!({
+                "input": finding.input, "case": finding.case, "file": finding.file, "damage": finding.damage,
+                "failure": finding.failure, "kept": finding.kept,
+            })
+        })
+        .collect();
+    json!({
+        "seed": seed, "inputs": fuzzed.inputs, "seconds": fuzzed.wall.as_secs_f64(), "per-second": fuzzed.rate(),
+        "refused": fuzzed.refused, "findings": findings,
+    })
+}

@@ -1,0 +1,36 @@
+/** The role of an expectation: the nodes become the results that must arrive. */
+import { refusePromise, sentence } from "./failure.js";
+import { Plugin } from "./plugin.js";
+import { text } from "./text.js";
+
+/** One result for the whole cluster. */
+export const GLOBAL = Object.freeze({ global: true });
+
+/** The export `expectations` of a module, made of `(plugin, podSpec, nodes) => results`. */
+export function expectations(expect) {
+  return {
+    expectedResults(info, podSpec, nodes) {
+      try {
+        const spec = podSpec == null ? undefined : JSON.parse(podSpec);
+        const results = refusePromise(expect(new Plugin(info), spec, nodes.map(nodeFromWire)));
+        return Array.from(results, resultToWire);
+      } catch (thrown) {
+        throw sentence(thrown);
+      }
+    },
+  };
+}
+
+function nodeFromWire(node) {
+  const { name, taints, ready, unschedulable, os, arch } = node;
+  // No prototype: a label may be called `constructor`.
+  const labels = Object.assign(Object.create(null), Object.fromEntries(node.labels));
+  return { name, labels, taints, ready, unschedulable, os, arch };
+}
+
+function resultToWire(result) {
+  if (result === GLOBAL) return { tag: "global" };
+  const name = typeof result === "string" ? result : result?.name;
+  if (typeof name !== "string") throw new TypeError("an expected result is `GLOBAL`, a node, or a node's name");
+  return { tag: "node", val: text(name) };
+}

@@ -1,0 +1,69 @@
+/** Items: as an author writes them, and as the contract has them. */
+import { json, text } from "./text.js";
+
+const KNOWN = new Set(["passed", "failed", "skipped", "timeout", "unknown"]);
+
+/** `item` as the contract has it. A `TypeError` says what is wrong, which the engine's own error would not. */
+export function toWire(item, depth) {
+  if (item === null || typeof item !== "object") throw new TypeError(`an item is an object, not ${describe(item)}`);
+  if (typeof item.name !== "string") throw new TypeError(`the name of an item is a string, not ${describe(item.name)}`);
+  if (!Number.isInteger(depth) || depth < 0) throw new TypeError(`item \`${item.name}\`: the depth is ${describe(depth)}`);
+  return {
+    depth,
+    name: text(item.name),
+    status: statusToWire(item),
+    meta: entries(item.meta).map(([key, value]) => [text(key), metaToWire(item, key, value)]),
+    details: entries(item.details).map(([key, value]) => [text(key), detailToWire(item, key, value)]),
+  };
+}
+
+/** Characters of a wire item's texts: nearly its bytes. */
+export function weight(wire) {
+  let sum = wire.name.length;
+  for (const [key, value] of wire.meta) sum += key.length + value.length;
+  for (const [key, value] of wire.details) sum += key.length + value.val.length;
+  return sum;
+}
+
+/** An item of the contract as an author reads it. */
+export function fromWire(wire) {
+  return {
+    depth: wire.depth,
+    name: wire.name,
+    status: wire.status == null ? undefined : wire.status.tag === "custom" ? wire.status.val : wire.status.tag,
+    meta: Object.fromEntries(wire.meta),
+    details: Object.fromEntries(
+      wire.details.map(([key, { tag, val }]) => [key, tag === "json" ? { json: JSON.parse(val) } : val]),
+    ),
+  };
+}
+
+/** `[key, value]` of an object or a `Map`; keys whose value is `undefined` or `null` are left out. */
+function entries(pairs) {
+  if (pairs == null) return [];
+  const list = pairs instanceof Map ? [...pairs] : Object.entries(pairs);
+  return list.filter(([, value]) => value != null);
+}
+
+function statusToWire(item) {
+  const status = item.status;
+  // `null` is how this engine writes `none`.
+  if (status == null) return null;
+  if (typeof status !== "string") throw new TypeError(`item \`${item.name}\`: the status is ${describe(status)}, not a string`);
+  return KNOWN.has(status) ? { tag: status } : { tag: "custom", val: text(status) };
+}
+
+function metaToWire(item, key, value) {
+  if (typeof value === "object") throw new TypeError(`item \`${item.name}\`: meta \`${key}\` is no text (structures go to details)`);
+  return text(value);
+}
+
+function detailToWire(item, key, value) {
+  if (typeof value !== "object") return { tag: "text", val: text(value) };
+  if ("json" in value) return { tag: "json", val: json(value.json) };
+  throw new TypeError(`item \`${item.name}\`: detail \`${key}\` is neither text nor \`{ json: … }\``);
+}
+
+function describe(value) {
+  return value === null ? "null" : typeof value === "object" ? "an object" : `${typeof value} ${String(value)}`;
+}

@@ -1,0 +1,40 @@
+/** The role of a summarizer: the items of all result sets become further items at the plugin's root. */
+import { refusePromise, sentence } from "./failure.js";
+import { ReadError } from "./input.js";
+import { fromWire } from "./item.js";
+import { Output } from "./output.js";
+import { Plugin } from "./plugin.js";
+import { text } from "./text.js";
+
+/** Entries that are asked for at a time; the host gives fewer where they are large. */
+const BATCH = 256;
+
+/** The export `summarizer` of a module, made of `(plugin, entries, out) => void`. */
+export function summarizer(summarize) {
+  return {
+    summarize(info, items) {
+      const out = new Output();
+      let failure;
+      try {
+        refusePromise(summarize(new Plugin(info), entries(items), out));
+      } catch (thrown) {
+        failure = { sentence: sentence(thrown) };
+      }
+      out.flush();
+      if (failure) throw failure.sentence;
+    },
+  };
+}
+
+function* entries(items) {
+  for (;;) {
+    let batch;
+    try {
+      batch = items.next(BATCH);
+    } catch (error) {
+      throw new ReadError(text(error?.payload ?? error?.message ?? error));
+    }
+    if (batch.length === 0) return;
+    for (const { set, item } of batch) yield { set, item: fromWire(item) };
+  }
+}

@@ -1,0 +1,34 @@
+"""Write a module for Plumbline in Python: one function per role, and everything else is done here.
+
+README.md beside this package begins at the beginning; `plumbline_sdk.testing` runs a module natively.
+"""
+
+from . import log
+from .failure import ModuleError
+from .input import InputFile, ReadError
+from .item import Item, Json, Status
+from .node import GLOBAL, Global, Node, Taint
+from .output import Output
+from .plugin import Plugin
+from .results import Entry
+from .roles import expectations, post_processor, summarizer
+
+__all__ = [
+    "GLOBAL",
+    "Entry",
+    "Global",
+    "InputFile",
+    "Item",
+    "Json",
+    "ModuleError",
+    "Node",
+    "Output",
+    "Plugin",
+    "ReadError",
+    "Status",
+    "Taint",
+    "expectations",
+    "log",
+    "post_processor",
+    "summarizer",
+]

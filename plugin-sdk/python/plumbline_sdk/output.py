@@ -1,0 +1,43 @@
+"""Where the tree goes: in batches, so that neither side holds a whole result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import host
+from .item import Item, to_wire
+
+# Items of a batch at most.
+BATCH_ITEMS = 256
+# Characters of a batch's texts, after which it is sent: far below what the host takes in one call, even at four bytes each.
+BATCH_CHARACTERS = 1 << 20
+
+_output: Any = host.binding("imports.output")
+
+
+class Output:
+    """Takes items in pre-order and hands them to the host."""
+
+    def __init__(self) -> None:
+        self._batch: list[Any] = []
+        self._characters = 0
+
+    def emit(self, item: Item) -> None:
+        """Appends an item to the tree. One that breaks a rule of the host ends the call: it keeps what came before."""
+        wire, size = to_wire(item)
+        self._batch.append(wire)
+        self._characters += size
+        if len(self._batch) >= BATCH_ITEMS or self._characters >= BATCH_CHARACTERS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hands over what has gathered. Happens by itself when a batch is full and at the end of the call."""
+        if not self._batch:
+            return
+        batch, self._batch, self._characters = self._batch, [], 0
+        if _output is not None:
+            _output.emit(batch)
+        elif host.native.emit is not None:
+            host.native.emit(batch)
+        else:
+            raise RuntimeError("there is no host here: call the module through plumbline_sdk.testing.Case")

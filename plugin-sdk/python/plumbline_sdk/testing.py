@@ -1,0 +1,237 @@
+"""Runs a module natively against a host that is as strict as the real one: for tests of modules.
+
+    from plumbline_sdk.testing import Case
+    run = Case().file("results/global/node.verdicts", "ok disk").run(app.process)
+    assert run.outline() == "node.verdicts: -\\n  disk: passed\\n"
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Callable, Iterable, Iterator, Optional, Union
+
+from . import host
+from .item import Item, Status, from_wire, to_wire
+from .node import Node
+
+_MAX_NAME = 64 << 10
+_MAX_CUSTOM_STATUS = 256
+
+
+@dataclass
+class Run:
+    """What a native run gives back."""
+
+    items: list[Item] = field(default_factory=list)
+    """What was emitted, in order."""
+    error: Optional[str] = None
+    """The sentence with which the module ended, if it failed."""
+    log: list[tuple[str, str]] = field(default_factory=list)
+    """The log: level and message."""
+
+    def outline(self) -> str:
+        """One line `name: status` per item, two spaces per level; `-` where the host is to work the status out."""
+        return "".join(f"{'  ' * item.depth}{item.name}: {_word(item)}\n" for item in self.items)
+
+    def item(self, name: str) -> Item:
+        """The first item of that name. Raises `KeyError` where there is none."""
+        for item in self.items:
+            if item.name == name:
+                return item
+        raise KeyError(name)
+
+
+class Refused(AssertionError):
+    """The real host would refuse what the module did, and say that the module is defective."""
+
+
+class Case:
+    """What a module is given. What breaks a rule of the host raises `Refused`; what the module itself raises is `Run.error`."""
+
+    def __init__(self) -> None:
+        self._info = {"name": "test", "driver": "Job", "format": "", "expected_results": 1}
+        self._options: dict[str, Any] = {}
+        self._files: list[tuple[str, Callable[[], Iterable[bytes]], int, Optional[str]]] = []
+        self._chunk = 1 << 20
+        self._pod_spec: Optional[str] = None
+        self._nodes: list[Node] = []
+        self._entries: list[Any] = []
+        self._results_error: Optional[str] = None
+
+    def plugin(self, **info: Any) -> Case:
+        """What the module is told of the plugin: `name`, `driver`, `format`, `expected_results`."""
+        self._info.update(info)
+        return self
+
+    def option(self, key: str, value: Any) -> Case:
+        """An option of the definition."""
+        self._options[key] = value
+        return self
+
+    def file(self, path: str, content: Union[str, bytes]) -> Case:
+        """A file of the result set."""
+        data = _bytes(content)
+        return self._add(path, lambda: [data], len(data), None)
+
+    def broken_file(self, path: str, content: Union[str, bytes], error: str) -> Case:
+        """A file that cannot be read any further after `content`."""
+        data = _bytes(content)
+        return self._add(path, lambda: [data], len(data), error)
+
+    def generated_file(self, path: str, pieces: Callable[[], Iterable[bytes]]) -> Case:
+        """A file that is made while it is read."""
+        return self._add(path, pieces, 0, None)
+
+    def chunk(self, size: int) -> Case:
+        """How many bytes the host gives at a time: with 1, every border is met."""
+        self._chunk = size
+        return self
+
+    def pod_spec(self, spec: dict[str, Any]) -> Case:
+        """The `podSpec` of the definition."""
+        self._pod_spec = json.dumps(spec)
+        return self
+
+    def node(self, node: Node) -> Case:
+        """A node of the cluster."""
+        self._nodes.append(node)
+        return self
+
+    def results(self, set: str, items: Iterable[Item]) -> Case:
+        """Items of a result set, for a summarizer."""
+        for item in items:
+            whole = item if item.status is not None else Item(item.name, item.depth, Status.UNKNOWN, item.meta, item.details)
+            self._entries.append(SimpleNamespace(set=set, item=to_wire(whole)[0]))
+        return self
+
+    def broken_results(self, error: str) -> Case:
+        """The results cannot be read any further after those that were given."""
+        self._results_error = error
+        return self
+
+    def run(self, process: Any) -> Run:
+        """What the function under `@post_processor` makes of the files."""
+        files = [_File(path, pieces(), size, error, self._chunk) for path, pieces, size, error in sorted(self._files, key=lambda file: file[0])]
+        return self._call(lambda: process.plumbline_role().process(self._wire_info(), files))
+
+    def summarize(self, summarize: Any) -> Run:
+        """What the function under `@summarizer` makes of the results."""
+        items = _Items(sorted(self._entries, key=lambda entry: entry.set), self._results_error)
+        return self._call(lambda: summarize.plumbline_role().summarize(self._wire_info(), items))
+
+    def expected(self, expect: Any) -> list[str]:
+        """The results that the function under `@expectations` names, each `global` or `node/NAME`. Raises what the module raises."""
+        named: list[Any] = []
+
+        def call() -> None:
+            nodes = [SimpleNamespace(**{**vars(node), "labels": list(node.labels.items())}) for node in self._nodes]
+            named.extend(expect.plumbline_role().expected_results(self._wire_info(), self._pod_spec, nodes))
+
+        run = self._call(call)
+        if run.error is not None:
+            raise RuntimeError(run.error)
+        labels = [kind if name is None else f"{kind}/{name}" for kind, name in named]
+        known = {"global"} | {f"node/{node.name}" for node in self._nodes}
+        for at, label in enumerate(labels):
+            if label not in known:
+                raise Refused(f"there is no such node: {label}")
+            if label in labels[:at]:
+                raise Refused(f"named twice: {label}")
+        return labels
+
+    def _add(self, path: str, pieces: Callable[[], Iterable[bytes]], size: int, error: Optional[str]) -> Case:
+        if any(path == other for other, *_ in self._files):
+            raise ValueError(f"two files are called {path}")
+        self._files.append((path, pieces, size, error))
+        return self
+
+    def _wire_info(self) -> Any:
+        return SimpleNamespace(**self._info, options=json.dumps(self._options))
+
+    def _call(self, work: Callable[[], None]) -> Run:
+        run = Run()
+        refusals: list[str] = []
+
+        def emit(batch: list[Any]) -> None:
+            for item in batch:
+                problem = _problem(item, run.items[-1].depth if run.items else -1)
+                if problem:
+                    # The real host ends the call here, so a module cannot catch it.
+                    refusals.append(problem)
+                    raise Refused(problem)
+                run.items.append(from_wire(item))
+
+        host.native.emit = emit
+        host.native.write = lambda level, message: run.log.append((level, message))
+        try:
+            work()
+        except host.HostError as error:
+            run.error = error.value
+        finally:
+            host.native.emit = host.native.write = None
+        if refusals:
+            raise Refused(refusals[0])
+        return run
+
+
+class _File:
+    """The host's file."""
+
+    def __init__(self, path: str, pieces: Iterable[bytes], size: int, error: Optional[str], chunk: int) -> None:
+        self._path, self._pieces, self._size, self._error, self._chunk = path, iter(pieces), size, error, chunk
+        self._piece = b""
+
+    def path(self) -> str:
+        return self._path
+
+    def size(self) -> int:
+        return self._size
+
+    def read(self, max: int) -> bytes:
+        while not self._piece:
+            piece = next(self._pieces, None)
+            if piece is None and self._error is not None:
+                raise host.HostError(self._error)
+            if piece is None:
+                return b""
+            self._piece = piece
+        count = min(self._chunk, max)
+        given, self._piece = self._piece[:count], self._piece[count:]
+        return given
+
+
+class _Items:
+    """The host's items."""
+
+    def __init__(self, entries: list[Any], error: Optional[str]) -> None:
+        self._entries: Iterator[Any] = iter(entries)
+        self._error = error
+
+    def next(self, max: int) -> list[Any]:
+        batch = [entry for _, entry in zip(range(max), self._entries)]
+        if not batch and self._error is not None:
+            raise host.HostError(self._error)
+        return batch
+
+
+def _problem(item: Any, previous: int) -> str:
+    if item.depth < 0 or item.depth > previous + 1:
+        return f"item `{item.name}` has depth {item.depth}, but at most {previous + 1} can follow here"
+    if not item.name:
+        return f"an item at depth {item.depth} has an empty name"
+    if len(item.name.encode()) > _MAX_NAME:
+        return f"the name `{item.name[:60]}…` has more than {_MAX_NAME} bytes"
+    word = None if item.status is None else item.status.word
+    if word is not None and (not word or len(word.encode()) > _MAX_CUSTOM_STATUS):
+        return f"the custom status of item `{item.name}` is empty or longer than {_MAX_CUSTOM_STATUS} bytes"
+    return ""
+
+
+def _word(item: Item) -> str:
+    return "-" if item.status is None else str(getattr(item.status, "value", item.status))
+
+
+def _bytes(content: Union[str, bytes]) -> bytes:
+    return content.encode() if isinstance(content, str) else content

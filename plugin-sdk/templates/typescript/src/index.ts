@@ -1,0 +1,29 @@
+// Each line of a `*.verdicts` file is a verdict: `ok NAME` or `bad NAME: reason`.
+import * as plumbline from "../sdk/typescript/index.js";
+import type { Item, Status } from "../sdk/typescript/index.js";
+
+const STATUS: { readonly [word: string]: Status | undefined } = { ok: "passed", bad: "failed" };
+
+export const postProcessor = plumbline.postProcessor((plugin, files, out) => {
+  for (const file of files) {
+    // No status: the host works it out from the items below.
+    out.emit({ name: file.name, meta: { file: file.path, type: "file" } });
+    try {
+      for (const line of file.lines()) {
+        const item = verdict(line);
+        if (item) out.emit(item);
+      }
+    } catch (error) {
+      // A file that cannot be read is no reason to stop; it must not pass either. Anything else is a mistake of ours.
+      if (!(error instanceof plumbline.ReadError)) throw error;
+      out.emit({ depth: 1, name: "unreadable", status: "unknown", meta: { error: error.message } });
+    }
+  }
+});
+
+function verdict(line: string): Item | undefined {
+  const [, word = "", name = "", reason = ""] = /^(\S+)\s+([^:]*)(?::(.*))?$/.exec(line) ?? [];
+  if (name.trim() === "") return undefined;
+  const failure = reason.trim() === "" ? undefined : reason.trim();
+  return { depth: 1, name: name.trim(), status: STATUS[word] ?? "unknown", details: { failure } };
+}

@@ -1,0 +1,97 @@
+//! What builds modules in JavaScript and TypeScript, from the npm registry: a compiler of components, a bundler, a type checker. All that they
+//! need is locked (`xtask/npm/package-lock.json`), and installed together, once.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+
+use crate::error::Error;
+use crate::lock::Lock;
+use crate::paths;
+use crate::process;
+use crate::report::say;
+
+/// What is installed. The lock names no registry's host: npm takes it from its own configuration.
+const PACKAGE: &str = include_str!("../npm/package.json");
+const LOCK: &str = include_str!("../npm/package-lock.json");
+
+/// The programs, each with the variable that tells the tests where it is.
+const PROGRAMS: [(&str, &str); 3] =
+    [("jco", "PLUMBLINE_JCO"), ("esbuild", "PLUMBLINE_ESBUILD"), ("tsc", "PLUMBLINE_TSC")];
+
+/// The variables that tell the tests where the programs are: of those that are named already, in our cache, or installed there now. What
+/// cannot be had is left out, with the reason told: the tests then say that they are skipped.
+pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
+    let named = |variable| env::var_os(variable).filter(|named| !named.is_empty());
+    let known: Vec<_> = PROGRAMS.iter().filter_map(|(_, variable)| Some((*variable, named(variable)?))).collect();
+    if known.len() == PROGRAMS.len() {
+        return known;
+    }
+    match in_cache() {
+        Ok(programs) => {
+            let program = |name: &str| programs.join(name).into_os_string();
+            PROGRAMS.iter().map(|(name, variable)| (*variable, named(variable).unwrap_or_else(|| program(name)))).collect()
+        }
+        Err(error) => {
+            let reason = error.to_string();
+            let reason = reason.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned();
+            say(format_args!("no tools for JavaScript, so modules in JavaScript and TypeScript are skipped: {reason}"));
+            known
+        }
+    }
+}
+
+/// The directory of the programs.
+fn in_cache() -> Result<PathBuf, Error> {
+    let tools = paths::cache()?.join("tools");
+    let root = tools.join(format!("npm-{}", version()));
+    let programs = root.join("node_modules/.bin");
+    let _lock = Lock::take(&tools)?;
+    if !PROGRAMS.iter().all(|(name, _)| programs.join(name).exists()) {
+        say(format_args!("installing jco, esbuild and tsc (about 375 MB) into {}", root.display()));
+        if let Err(error) = install(&root) {
+            // Half an installation would be taken for a whole one the next time.
+            let _ = fs::remove_dir_all(&root);
+            return Err(error);
+        }
+    }
+    Ok(programs)
+}
+
+/// The lock file is the version of all of it.
+fn version() -> String {
+    Sha256::digest(LOCK).iter().take(6).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}
+
+fn install(root: &Path) -> Result<(), Error> {
+    let failed = |source| Error::unexpected(format!("`{}` cannot be written: {source}", root.display()));
+    fs::create_dir_all(root).map_err(failed)?;
+    for (name, text) in [("package.json", PACKAGE), ("package-lock.json", LOCK)] {
+        fs::write(root.join(name), text).map_err(failed)?;
+    }
+    // No install script is needed: what they would fetch is in packages of its own for each platform.
+    let mut npm = Command::new("npm");
+    npm.current_dir(root).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    process::output(&mut npm).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_locked_is_what_is_asked_for_and_no_host_is_named() {
+        let parse = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let (package, lock) = (parse(PACKAGE), parse(LOCK));
+        assert_eq!(lock["packages"][""]["devDependencies"], package["devDependencies"]);
+        let packages = lock["packages"].as_object().unwrap();
+        assert!(packages.len() > 100);
+        assert!(packages.values().all(|package| package.get("resolved").is_none()));
+        // What `npm ci` holds the downloads against.
+        assert!(packages.iter().all(|(path, package)| path.is_empty() || package.get("integrity").is_some()));
+    }
+}
