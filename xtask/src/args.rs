@@ -27,6 +27,8 @@ Work:
                   set up, build a static binary, and write an image archive that containerd, podman and docker load; needs
                   none of them. --optimised links as a release is linked, which takes minutes more
   deploy          set up, then write anew what is generated below deploy/ from what `plumbline gen` prints
+  bindings        write anew what is generated from the contract and from the definition's reader: the SDKs' bindings,
+                  docs/wit.md, the JSON Schemas
   e2e [--nodes 1|3] [--keep] [--tests-binary] [-- ARGS…]
                   run the end-to-end tests against a real cluster: the one of PLUMBLINE_E2E_KUBECONFIG, or one that is put up
                   on this machine and down again (not with --keep); skipped, with the reason, where neither is possible.
@@ -67,6 +69,7 @@ pub(crate) enum Task {
     Dist,
     Image(image::Options),
     Deploy,
+    Bindings,
     E2e(e2e::Options),
     Check,
     Deny,
@@ -90,6 +93,7 @@ impl Task {
             Some("modules") => Self::Modules,
             Some("dist") => Self::Dist,
             Some("deploy") => Self::Deploy,
+            Some("bindings") => Self::Bindings,
             Some("check") => Self::Check,
             Some("deny") => Self::Deny,
             _ => return Err(Error::Usage(format!("there is no command `{}`", name.display()))),
@@ -146,8 +150,8 @@ mod tests {
         assert_eq!(
             commands,
             [
-                "setup", "modules", "run", "test", "bench", "fuzz", "dist", "image", "deploy", "e2e", "check", "deny",
-                "help"
+                "setup", "modules", "run", "test", "bench", "fuzz", "dist", "image", "deploy", "bindings", "e2e",
+                "check", "deny", "help"
             ]
         );
         for command in commands {

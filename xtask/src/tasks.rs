@@ -47,6 +47,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
             setup(&workspace)?;
             deploy::write(&workspace)?;
         }
+        Task::Bindings => return bindings(&workspace),
         Task::E2e(options) => return e2e::e2e(&workspace, &options),
         Task::Check => check::check(&workspace)?,
         Task::Deny => deny(&workspace)?,
@@ -75,6 +76,12 @@ fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     process::run_talkative(cargo.args(["--release", "-p", "plumbline-bench", "-p", "plumbline"]))?;
     let program = workspace.target().join("release/plumbline-bench");
     passed_through(Command::new(program).args(args).current_dir(workspace.root()))
+}
+
+/// Needs no set-up: nothing of it is made of modules.
+fn bindings(workspace: &Workspace) -> Result<ExitCode, Error> {
+    let mut cargo = process::cargo_locked(workspace.root(), "run");
+    passed_through(cargo.args(["-p", "plumbline-bindings", "--", "write"]).arg(workspace.root()))
 }
 
 /// The release build; path and size go to stdout.

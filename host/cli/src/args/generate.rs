@@ -24,6 +24,8 @@ pub(crate) enum GenCommand {
     Config(Box<GenConfigArgs>),
     /// Print the definition of a plugin: a stock one by its name, or a new one
     Plugin(Box<GenPluginArgs>),
+    /// Print the JSON Schema of definitions, for editors
+    Schema,
 }
 
 /// `plumbline gen`

@@ -9,6 +9,7 @@ pub(crate) mod gen_config;
 pub(crate) mod gen_files;
 pub(crate) mod gen_options;
 pub(crate) mod gen_plugin;
+pub(crate) mod gen_schema;
 pub(crate) mod generate;
 pub(crate) mod get;
 pub(crate) mod in_root;

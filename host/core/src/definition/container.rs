@@ -4,14 +4,12 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::definition::error::DefinitionError;
+use crate::definition::schema::CONTAINER;
 use crate::definition::section::{scalar, wrong_type};
 use crate::definition::warning::{WarningKind, Warnings};
 
 /// The text in an image that stands for the version of the cluster.
 pub const K8S_VERSION_VARIABLE: &str = "$SONOBUOY_K8S_VERSION";
-
-/// Keys of a container that are read here. Kubernetes reads keys in this spelling only.
-const READ: [&str; 6] = ["name", "image", "command", "args", "workingDir", "env"];
 
 /// The `spec` of a definition: a container as Kubernetes knows it (core/v1 `Container`), kept as it was written, with what a run on
 /// this machine needs in types.
@@ -51,7 +49,8 @@ impl Container {
             if key.eq_ignore_ascii_case("volumes") {
                 let instead = "a container has no volumes: use `extra-volumes`, or `podSpec.volumes`";
                 warnings.add("spec.volumes", WarningKind::NoEffect { instead });
-            } else if let Some(right) = READ.iter().find(|name| name.eq_ignore_ascii_case(key) && **name != key) {
+            } else if let Some(right) = CONTAINER.iter().map(|field| field.name).find(|name| misspelt(key, name)) {
+                // Kubernetes reads keys in this spelling only.
                 warnings.add(format!("spec.{key}"), WarningKind::Spelling { right });
             }
         }
@@ -124,6 +123,11 @@ impl Serialize for Container {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         self.raw.serialize(to)
     }
+}
+
+/// Whether `key` is `name` but for the case of its letters.
+fn misspelt(key: &str, name: &str) -> bool {
+    key != name && key.eq_ignore_ascii_case(name)
 }
 
 fn read_text(path: String, value: &Value, warnings: &mut Warnings) -> Result<String, DefinitionError> {

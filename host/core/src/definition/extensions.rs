@@ -7,11 +7,10 @@ use serde_json::{Map, Value};
 use crate::definition::error::DefinitionError;
 use crate::definition::limits::LimitsRequest;
 use crate::definition::module_name::is_module_name;
+use crate::definition::schema::PLUMBLINE;
 use crate::definition::section::{Section, wrong_type};
 use crate::definition::warning::{Warnings, cut};
 use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
-
-const KEYS: &[&str] = &["expectations", "summarizer", "options", "limits", "timeout", "depends-on"];
 
 /// The section `plumbline` of a definition. Other tools ignore it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -30,7 +29,7 @@ pub struct Extensions {
 
 impl Extensions {
     pub(super) fn read(value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
-        let mut section = Section::new("plumbline", value, KEYS, &[], warnings)?;
+        let mut section = Section::new("plumbline", value, PLUMBLINE, &[], warnings)?;
         let expectations = module(&mut section, "expectations")?;
         let summarizer = module(&mut section, "summarizer")?;
         if !section.texts("depends-on")?.is_empty() {

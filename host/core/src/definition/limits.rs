@@ -4,6 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::definition::error::DefinitionError;
+use crate::definition::schema::LIMITS;
 use crate::definition::section::{Section, wrong_type};
 use crate::definition::warning::Warnings;
 use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
@@ -127,25 +128,10 @@ pub fn effective_limits(
     })
 }
 
-const KEYS: &[&str] = &[
-    "wall",
-    "wall-seconds",
-    "memory",
-    "table-elements",
-    "stack",
-    "input-bytes",
-    "items",
-    "output-bytes",
-    "item-bytes",
-    "depth",
-    "hostcall-bytes",
-    "log-bytes",
-];
-
 impl LimitsRequest {
     /// Reads the mapping at `path`.
     pub(super) fn read(path: &str, value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
-        let mut section = Section::new(path, value, KEYS, &[], warnings)?;
+        let mut section = Section::new(path, value, LIMITS, &[], warnings)?;
         let wall = wall(&mut section, "wall")?;
         let wall_seconds = wall_once(&mut section, wall)?;
         let depth = number(&mut section, "depth")?;

@@ -8,15 +8,10 @@ use crate::definition::error::DefinitionError;
 use crate::definition::extensions::Extensions;
 use crate::definition::model::{Definition, Parsed};
 use crate::definition::module_name::is_module_name;
+use crate::definition::schema::{CONFIG, TOP};
 use crate::definition::section::{Section, wrong_type};
 use crate::definition::warning::{WarningKind, Warnings};
 use crate::definition::yaml::{self, MAX_YAML_BYTES};
-
-const TOP: &[&str] =
-    &["apiVersion", "kind", "sonobuoy-config", "spec", "podSpec", "extra-volumes", "config-map", "plumbline"];
-
-const CONFIG: &[&str] =
-    &["driver", "plugin-name", "result-format", "result-files", "skip-cleanup", "description", "source-url", "order"];
 
 /// Keys of `sonobuoy-config` that real definitions have and that never did anything.
 const CONFIG_NO_EFFECT: &[(&str, &str)] = &[

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::definition::error::DefinitionError;
+use crate::definition::schema::Field;
 use crate::definition::warning::{WarningKind, Warnings, cut};
 
 /// A mapping whose keys are known. `null` stands for an absent value, as the incumbent reads it.
@@ -18,7 +19,7 @@ impl Section {
     pub(super) fn new(
         path: impl Into<String>,
         value: Value,
-        known: &'static [&'static str],
+        known: &'static [Field],
         no_effect: &[(&str, &'static str)],
         warnings: &mut Warnings,
     ) -> Result<Self, DefinitionError> {
@@ -27,19 +28,19 @@ impl Section {
         let mut section = Self { path, values: Map::new() };
         let mut spellings: Vec<(&str, String)> = Vec::new();
         for (key, value) in fields {
-            let Some(name) = known.iter().find(|name| name.eq_ignore_ascii_case(&key)) else {
+            let Some(name) = known.iter().map(|field| field.name).find(|name| name.eq_ignore_ascii_case(&key)) else {
                 match no_effect.iter().find(|(name, _)| name.eq_ignore_ascii_case(&key)) {
                     Some((_, instead)) => warnings.add(section.at(&key), WarningKind::NoEffect { instead }),
-                    None => warnings.unknown_key(section.at(&key), &key, known),
+                    None => warnings.unknown_key(section.at(&key), &key, known.iter().map(|field| field.name)),
                 }
                 continue;
             };
-            if let Some((_, first)) = spellings.iter().find(|(known, _)| known == name) {
+            if let Some((_, first)) = spellings.iter().find(|(known, _)| *known == name) {
                 return Err(DefinitionError::Twice { first: section.at(first), second: section.at(&key) });
             }
             spellings.push((name, key));
             if !value.is_null() {
-                section.values.insert((*name).to_owned(), value);
+                section.values.insert(name.to_owned(), value);
             }
         }
         Ok(section)

@@ -83,7 +83,7 @@ impl Warnings {
     }
 
     /// Says that `key` at `path` is not among `known`.
-    pub(super) fn unknown_key(&mut self, path: String, key: &str, known: &'static [&'static str]) {
+    pub(super) fn unknown_key(&mut self, path: String, key: &str, known: impl Iterator<Item = &'static str>) {
         // The search costs time for each key: none for those that will not be shown.
         let closest = if self.0.len() < MAX_WARNINGS { closest(key, known) } else { None };
         self.add(path, WarningKind::UnknownKey { closest });
@@ -103,14 +103,13 @@ pub(super) fn cut(path: &str) -> String {
 }
 
 /// The known key that `key` was most likely meant to be.
-fn closest(key: &str, known: &'static [&'static str]) -> Option<&'static str> {
+fn closest(key: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     if key.len() > MAX_SIMILAR {
         return None;
     }
     let key = key.to_ascii_lowercase().replace('_', "-");
     known
-        .iter()
-        .map(|known| (distance(&key, &known.to_ascii_lowercase()), *known))
+        .map(|known| (distance(&key, &known.to_ascii_lowercase()), known))
         .filter(|&(distance, known)| distance <= (known.len() / 3).max(1))
         .min()
         .map(|(_, known)| known)
@@ -154,16 +153,16 @@ mod tests {
             ("colour", None),
             ("", None),
         ] {
-            assert_eq!(closest(typed, known), meant, "{typed}");
+            assert_eq!(closest(typed, known.iter().copied()), meant, "{typed}");
         }
-        assert_eq!(closest(&"x".repeat(100_000), known), None);
+        assert_eq!(closest(&"x".repeat(100_000), known.iter().copied()), None);
     }
 
     #[test]
     fn warnings_are_bounded() {
         let mut warnings = Warnings::default();
         for i in 0..1_000 {
-            warnings.unknown_key(format!("key-{i}"), "key", &["kex"]);
+            warnings.unknown_key(format!("key-{i}"), "key", ["kex"].into_iter());
         }
         let warnings = warnings.into_vec();
         assert_eq!(warnings.len(), MAX_WARNINGS + 1);

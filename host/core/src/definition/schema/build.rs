@@ -1,0 +1,118 @@
+//! From the tables to a JSON Schema.
+
+use serde_json::{Map, Value, json};
+
+use super::field::{Field, Shape};
+use super::top::TOP;
+
+/// The identity of the schema, and the address under which editors find it (docs/definition.md).
+pub const DEFINITION_SCHEMA_ID: &str = "https://plumbline.dev/schema/definition.schema.json";
+
+/// The JSON Schema (draft 2020-12) of a definition. What it accepts is read without a warning; the reader is more generous: it takes
+/// keys in any case, numbers where texts belong, and passes over what it does not know, with a warning for each.
+#[must_use]
+pub fn definition_schema() -> Value {
+    let mut schema = mapping(TOP, false);
+    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("$id".to_owned(), json!(DEFINITION_SCHEMA_ID));
+    schema.insert("title".to_owned(), json!("Definition of a plugin"));
+    schema.insert(
+        "description".to_owned(),
+        json!("What is executed, how, and how its results are read. One YAML document, usually called plugin.yaml."),
+    );
+    sorted(Value::Object(schema))
+}
+
+/// [`definition_schema`] as it is printed and kept: the same bytes each time.
+#[must_use]
+pub fn definition_schema_text() -> String {
+    format!("{:#}\n", definition_schema())
+}
+
+/// Keys in their order, whichever map is behind [`Map`].
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<(String, Value)> =
+                fields.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            fields.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(fields.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        other => other,
+    }
+}
+
+fn mapping(fields: &[Field], open: bool) -> Map<String, Value> {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), json!("object"));
+    let properties: Map<String, Value> = fields.iter().map(|field| (field.name.to_owned(), property(field))).collect();
+    schema.insert("properties".to_owned(), Value::Object(properties));
+    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+    if !open {
+        schema.insert("additionalProperties".to_owned(), Value::Bool(false));
+    }
+    // Two names of one thing: the reader refuses both at once.
+    let has = |name: &str| fields.iter().any(|field| field.name == name);
+    if has("wall") && has("wall-seconds") {
+        schema.insert("not".to_owned(), json!({ "required": ["wall", "wall-seconds"] }));
+    }
+    schema
+}
+
+fn property(field: &Field) -> Value {
+    if matches!(field.shape, Shape::Never) {
+        return Value::Bool(false);
+    }
+    let mut schema = shape(&field.shape);
+    schema.insert("title".to_owned(), json!(field.title));
+    schema.insert("description".to_owned(), json!(field.about));
+    if let Some(default) = field.default {
+        schema.insert("default".to_owned(), literal(default));
+    }
+    if !field.examples.is_empty() {
+        schema.insert("examples".to_owned(), field.examples.iter().map(|example| literal(example)).collect());
+    }
+    Value::Object(schema)
+}
+
+fn shape(shape: &Shape) -> Map<String, Value> {
+    let schema = match *shape {
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Form { pattern, longest, not } => {
+            let mut schema = json!({ "type": "string", "pattern": pattern, "maxLength": longest });
+            if let (false, Some(fields)) = (not.is_empty(), schema.as_object_mut()) {
+                fields.insert("not".to_owned(), json!({ "enum": not }));
+            }
+            schema
+        }
+        Shape::Choice(texts) => json!({ "type": "string", "enum": texts }),
+        Shape::Truth => json!({ "type": "boolean" }),
+        Shape::Whole { least, most } => json!({ "type": "integer", "minimum": least, "maximum": most }),
+        Shape::Measure { least, most, pattern } => {
+            json!({ "type": ["integer", "string"], "minimum": least, "maximum": most, "pattern": pattern })
+        }
+        Shape::List(of) => json!({ "type": "array", "items": self::shape(of) }),
+        Shape::Nothing => json!({ "type": "array", "maxItems": 0 }),
+        Shape::Open => json!({ "type": "object" }),
+        Shape::Texts { keys, longest } => json!({
+            "type": "object",
+            "propertyNames": { "pattern": keys, "maxLength": longest },
+            "additionalProperties": { "type": "string" },
+        }),
+        Shape::Section { fields, open } => return mapping(fields, open),
+        Shape::Never => json!({ "not": {} }),
+    };
+    match schema {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// A value in a table: JSON, or else the text as it is.
+fn literal(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}

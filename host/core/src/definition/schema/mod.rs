@@ -1,0 +1,18 @@
+//! The keys of a definition, once: the reader knows these and no others, and the JSON Schema for editors is made of the same tables.
+
+mod build;
+mod container;
+mod field;
+mod own;
+mod pod;
+mod top;
+
+pub use build::{DEFINITION_SCHEMA_ID, definition_schema, definition_schema_text};
+
+pub(super) use container::CONTAINER;
+pub(super) use field::Field;
+pub(super) use own::{LIMITS, PLUMBLINE};
+pub(super) use top::{CONFIG, TOP};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Our own section, `plumbline`, and the limits in it.
+
+use super::field::{Field, Shape};
+
+/// What may name a module.
+pub(super) const MODULE_NAME: &str = "^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$";
+
+/// Durations as people write them. Bounded, so that none is longer than what can be counted.
+const DURATION: &str = "^(0|([0-9]{1,6}(\\.[0-9]{1,3})?(ns|us|ms|s|m|h)){1,3})$";
+
+/// The same, and not nothing.
+const SOME_DURATION: &str =
+    "^[1-9][0-9]{0,5}(\\.[0-9]{1,3})?(ns|us|ms|s|m|h)([0-9]{1,6}(\\.[0-9]{1,3})?(ns|us|ms|s|m|h)){0,2}$";
+
+/// Sizes as people write them. Bounded, so that none is larger than what can be counted.
+const SIZE: &str = "^([0-9]{1,18}|[0-9]{1,6}(\\.[0-9]{1,3})? ?(B|kB?|[KMGT](B|i|iB)?))$";
+
+/// The same, and not nothing.
+const SOME_SIZE: &str = "^([1-9][0-9]{0,17}|[1-9][0-9]{0,5}(\\.[0-9]{1,3})? ?(B|kB?|[KMGT](B|i|iB)?))$";
+
+/// The largest number that every reader of JSON reads exactly: 2^53 - 1.
+const MOST: i64 = (1 << 53) - 1;
+
+/// The most seconds that can be counted: [`crate::duration::MAX_SECONDS`].
+#[expect(clippy::cast_possible_wrap, reason = "far below 2^63")]
+const MOST_SECONDS: i64 = crate::duration::MAX_SECONDS as i64;
+
+const fn size(least: i64) -> Shape {
+    Shape::Measure { least, most: MOST, pattern: if least > 0 { SOME_SIZE } else { SIZE } }
+}
+
+const fn number(least: i64) -> Shape {
+    Shape::Whole { least, most: MOST }
+}
+
+/// The keys of `plumbline`.
+pub(in crate::definition) const PLUMBLINE: &[Field] = &[
+    Field::new(
+        "expectations",
+        "Who must answer",
+        Shape::Form { pattern: MODULE_NAME, longest: 63, not: &[] },
+        "The module that names the results that must arrive: job, daemonset, or one of the bundle. Left out: the one named after the driver.",
+    )
+    .examples(&["daemonset", "zone-spread"]),
+    Field::new(
+        "summarizer",
+        "What all results come to",
+        Shape::Form { pattern: MODULE_NAME, longest: 63, not: &[] },
+        "The module that says what all results come to, in items beside the nodes: one of the bundle, else of the stock (host-facts). Left out: the one that reads the results, if it plays this role too.",
+    )
+    .examples(&["host-facts"]),
+    Field::new(
+        "options",
+        "Options",
+        Shape::Open,
+        "Free options for the plugin's modules. A module may bring a schema of its own for them.",
+    )
+    .examples(&[r#"{"fail-on": ["critical", "high"]}"#]),
+    Field::new(
+        "limits",
+        "Limits",
+        Shape::Section { fields: LIMITS, open: false },
+        "What a call of a module may use, where that is not the default. Less is always granted, more up to the operator's cap.",
+    ),
+    Field::new(
+        "timeout",
+        "Time limit",
+        Shape::Measure { least: 0, most: MOST_SECONDS, pattern: DURATION },
+        "From launch to the last result: a duration, or a number of seconds; 0 for as long as it wants. Left out: what the run says.",
+    )
+    .examples(&["10m", "1h30m", "600"]),
+    Field::new("depends-on", "Reserved", Shape::Nothing, "Reserved for a later version: leave it out or empty."),
+];
+
+/// The keys of `plumbline.limits`. Defaults are those of [`crate::ModuleLimits`].
+pub(in crate::definition) const LIMITS: &[Field] = &[
+    Field::new(
+        "wall",
+        "Wall clock",
+        Shape::Measure { least: 1, most: MOST_SECONDS, pattern: SOME_DURATION },
+        "Wall clock of one call: a duration, or a number of seconds.",
+    )
+    .default("300")
+    .examples(&["10m"]),
+    Field::new(
+        "wall-seconds",
+        "Wall clock",
+        Shape::Measure { least: 1, most: MOST_SECONDS, pattern: SOME_DURATION },
+        "The same as wall, under the name that it has in configurations. Write one of the two.",
+    ),
+    Field::new("memory", "Memory", size(1), "Linear memory of the module: a size, or a number of bytes.")
+        .default("268435456")
+        .examples(&["512MiB"]),
+    Field::new("table-elements", "Tables", number(0), "Elements of all tables of the module together.")
+        .default("100000"),
+    Field::new(
+        "stack",
+        "Stack",
+        size(1),
+        "Stack of the module: a size, or a number of bytes. Never more than the default.",
+    )
+    .default("1048576"),
+    Field::new(
+        "input-bytes",
+        "Input",
+        size(0),
+        "What a call may read: all files of a result set, or for a summarizer all items. A size, or a number of bytes.",
+    )
+    .default("4294967296")
+    .examples(&["8GiB"]),
+    Field::new("items", "Items", number(0), "Items that a call may emit.").default("5000000"),
+    Field::new("output-bytes", "Output", size(0), "Everything that a call may emit: a size, or a number of bytes.")
+        .default("2147483648"),
+    Field::new("item-bytes", "Size of an item", size(0), "One item: a size, or a number of bytes.").default("16777216"),
+    Field::new("depth", "Depth", number(1), "Levels of the tree.").default("64"),
+    Field::new(
+        "hostcall-bytes",
+        "Call of the host",
+        size(1),
+        "What one call of the host may copy: a size, or a number of bytes.",
+    )
+    .default("33554432"),
+    Field::new(
+        "log-bytes",
+        "Log",
+        size(0),
+        "Log lines and standard output: a size, or a number of bytes. The rest is dropped, and said once.",
+    )
+    .default("65536"),
+];

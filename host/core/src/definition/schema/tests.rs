@@ -1,0 +1,338 @@
+//! The tables, the reader and the schema say the same.
+
+use boon::{Compiler, SchemaIndex, Schemas};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use serde_json::{Map, Value, json};
+
+use super::field::{Field, Shape};
+use super::pod::POD;
+use super::*;
+use crate::ModuleLimits;
+use crate::definition::{Definition, WarningKind};
+
+/// Checks values against the schema, as an editor does.
+struct Checker(Schemas, SchemaIndex);
+
+impl Checker {
+    fn new() -> Self {
+        let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+        compiler.add_resource(DEFINITION_SCHEMA_ID, definition_schema()).unwrap();
+        let index = compiler.compile(DEFINITION_SCHEMA_ID, &mut schemas).unwrap();
+        Self(schemas, index)
+    }
+
+    fn accepts(&self, value: &Value) -> bool {
+        self.refusal(value).is_none()
+    }
+
+    fn refusal(&self, value: &Value) -> Option<String> {
+        self.0.validate(value, self.1).err().map(|error| error.to_string())
+    }
+}
+
+/// Where each table stands in a definition. `open` sections know more keys than are listed.
+fn tables() -> [(&'static [&'static str], &'static [Field], bool); 6] {
+    [
+        (&[], TOP, false),
+        (&["sonobuoy-config"], CONFIG, false),
+        (&["plumbline"], PLUMBLINE, false),
+        (&["plumbline", "limits"], LIMITS, false),
+        (&["spec"], CONTAINER, true),
+        (&["podSpec"], POD, true),
+    ]
+}
+
+/// A definition with `value` at `key` of the mapping at `path`.
+fn with(path: &[&str], key: &str, value: Value) -> Value {
+    let mut document = json!({ "sonobuoy-config": { "driver": "Job", "plugin-name": "p" }, "spec": {} });
+    let mut at = &mut document;
+    for step in path {
+        at = at.as_object_mut().unwrap().entry(*step).or_insert_with(|| json!({}));
+    }
+    at[key] = value;
+    document
+}
+
+fn unknown_keys(document: Value) -> Vec<String> {
+    let parsed = Definition::from_json(document).unwrap();
+    let unknown = parsed.warnings.iter().filter(|warning| matches!(warning.kind, WarningKind::UnknownKey { .. }));
+    unknown.map(|warning| warning.path.clone()).collect()
+}
+
+/// A value that the field takes.
+fn good(field: &Field) -> Value {
+    match (field.name, field.shape) {
+        ("driver", _) => json!("Process"),
+        ("plugin-name", _) => json!("node-check"),
+        ("sonobuoy-config", _) => json!({ "driver": "Job", "plugin-name": "p" }),
+        (_, Shape::Text) => json!("text"),
+        (_, Shape::Form { .. }) => json!("name"),
+        (_, Shape::Choice(texts)) => json!(texts[0]),
+        (_, Shape::Truth) => json!(true),
+        (_, Shape::Whole { .. } | Shape::Measure { .. }) => json!(1),
+        (_, Shape::List(_) | Shape::Nothing) => json!([]),
+        (_, Shape::Open | Shape::Texts { .. } | Shape::Section { .. }) => json!({}),
+        (_, Shape::Never) => unreachable!("{}", field.name),
+    }
+}
+
+#[test]
+fn the_schema_is_one() {
+    let checker = Checker::new();
+    assert!(checker.accepts(&with(&[], "kind", json!("x"))));
+    let schema = definition_schema();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert_eq!(schema["$id"], DEFINITION_SCHEMA_ID);
+    assert!(definition_schema_text().ends_with("}\n"));
+}
+
+#[test]
+fn the_reader_and_the_schema_know_the_same_keys() {
+    let checker = Checker::new();
+    for (path, fields, open) in tables() {
+        let mut schema = &definition_schema();
+        for step in path {
+            schema = &schema["properties"][step];
+        }
+        let properties: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+        let mut names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+        names.sort_unstable();
+        assert_eq!(properties, names, "{path:?}");
+        for field in fields.iter().filter(|field| !matches!(field.shape, Shape::Never)) {
+            let document = with(path, field.name, good(field));
+            assert_eq!(unknown_keys(document.clone()), [""; 0], "{path:?} {}", field.name);
+            assert_eq!(checker.refusal(&document), None, "{path:?} {}", field.name);
+        }
+        // What nobody knows: the reader says so, the schema refuses it. Keys of Kubernetes are for Kubernetes to know.
+        let document = with(path, "nobody-knows-this", json!(1));
+        assert_eq!(unknown_keys(document.clone()).len(), usize::from(!open), "{path:?}");
+        assert_eq!(checker.accepts(&document), open, "{path:?}");
+    }
+    assert!(!checker.accepts(&with(&["spec"], "volumes", json!([]))), "a container has no volumes");
+}
+
+#[test]
+fn every_key_of_the_tables_is_read() {
+    for (path, fields, open) in tables() {
+        for field in fields {
+            // Those of Kubernetes are its own to check; two keys mean nothing.
+            let ignored = open && !["command", "args", "env", "image", "name", "workingDir"].contains(&field.name);
+            if ignored || path == ["podSpec"] || ["apiVersion", "kind"].contains(&field.name) {
+                continue;
+            }
+            let wrong = match field.shape {
+                Shape::Open | Shape::Texts { .. } | Shape::Section { .. } => json!("a text"),
+                _ => json!({ "a": "mapping" }),
+            };
+            let read = Definition::from_json(with(path, field.name, wrong));
+            let error = read.expect_err(field.name).to_string();
+            assert!(error.contains(field.name), "{}: {error}", field.name);
+        }
+    }
+}
+
+#[test]
+fn every_key_has_its_words_and_examples_that_are_right() {
+    let checker = Checker::new();
+    for (path, fields, _) in tables() {
+        for field in fields.iter().filter(|field| !matches!(field.shape, Shape::Never)) {
+            assert!(!field.title.is_empty() && field.about.ends_with('.'), "{}", field.name);
+            let mut schema = &definition_schema();
+            for step in path {
+                schema = &schema["properties"][step];
+            }
+            let property = &schema["properties"][field.name];
+            let values = property["examples"].as_array().cloned().unwrap_or_default();
+            for value in values.into_iter().chain(property.get("default").cloned()) {
+                let document = with(path, field.name, value);
+                assert_eq!(checker.refusal(&document), None, "{}: {document}", field.name);
+                let parsed = Definition::from_json(document).unwrap();
+                assert_eq!(parsed.warnings, [], "{}", field.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn defaults_of_limits_are_those_that_count() {
+    let defaults = serde_json::to_value(ModuleLimits::default()).unwrap();
+    let limits = &definition_schema()["properties"]["plumbline"]["properties"]["limits"]["properties"];
+    for (key, value) in defaults.as_object().unwrap() {
+        let key = if key == "wall-seconds" { "wall" } else { key };
+        assert_eq!(limits[key]["default"], *value, "{key}");
+    }
+}
+
+#[test]
+fn what_the_reader_refuses_the_schema_refuses() {
+    let checker = Checker::new();
+    let own = |key: &str, value: Value| with(&["plumbline"], key, value);
+    let limit = |key: &str, value: Value| with(&["plumbline", "limits"], key, value);
+    let cases = [
+        with(&["sonobuoy-config"], "driver", json!("Deployment")),
+        with(&["sonobuoy-config"], "plugin-name", json!("Upper")),
+        with(&["sonobuoy-config"], "plugin-name", json!("sonobuoy")),
+        with(&["sonobuoy-config"], "plugin-name", json!("plumbline")),
+        with(&["sonobuoy-config"], "order", json!(1_u64 << 40)),
+        with(&["config-map"], "..", json!("x")),
+        with(&["config-map"], "a/b", json!("x")),
+        with(&["config-map"], &"k".repeat(254), json!("x")),
+        with(&[], "extra-volumes", json!(["root"])),
+        with(&["spec"], "env", json!([{ "value": "x" }])),
+        with(&["spec"], "env", json!([{ "name": "A=B" }])),
+        own("expectations", json!("Zone")),
+        own("timeout", json!("10")),
+        own("timeout", json!(-1)),
+        own("timeout", json!(u64::MAX / 1_000_000_000 + 1)),
+        own("depends-on", json!(["other"])),
+        limit("memory", json!(0)),
+        limit("memory", json!("0MiB")),
+        limit("memory", json!("many")),
+        limit("wall", json!("0s")),
+        limit("depth", json!(0)),
+        json!({ "sonobuoy-config": { "driver": "Job", "plugin-name": "p" } }),
+        json!({ "sonobuoy-config": { "driver": "Job" }, "spec": {} }),
+        json!({ "spec": {} }),
+        json!([]),
+    ];
+    for document in cases {
+        assert!(Definition::from_json(document.clone()).is_err(), "{document}");
+        assert!(!checker.accepts(&document), "{document}");
+    }
+    let mut twice = limit("wall", json!(1));
+    twice["plumbline"]["limits"]["wall-seconds"] = json!(2);
+    assert!(Definition::from_json(twice.clone()).is_err() && !checker.accepts(&twice));
+}
+
+#[test]
+fn real_definitions_are_accepted_or_warned_of() {
+    let checker = Checker::new();
+    let yaml = "sonobuoy-config: {driver: DaemonSet, plugin-name: smoke, result-format: junit, result-files: [a.xml]}\n\
+                spec: {command: [./check.sh], image: i, volumeMounts: [{name: r, mountPath: /node}], anything: {k8s: 1}}\n\
+                podSpec: {tolerations: [{operator: Exists}], hostNetwork: true, schedulerName: mine}\n\
+                config-map: {.hidden: x, a.txt: text}\n\
+                plumbline: {timeout: 1h30m, limits: {memory: 512 MiB, wall: 10m}, options: {strict: true}}\n";
+    let document: Value = serde_saphyr::from_str(yaml).unwrap();
+    assert_eq!(checker.refusal(&document), None);
+    assert_eq!(Definition::parse(yaml).unwrap().warnings, []);
+}
+
+/// A value that the field takes, if it can be given without knowing more of it.
+fn tame(field: &'static Field) -> BoxedStrategy<Value> {
+    match field.shape {
+        Shape::Section { fields, open } => section(fields, open),
+        Shape::Never => Just(json!(0)).boxed(),
+        Shape::Measure { .. } => prop_oneof![Just(good(field)), (1_u32..1_000_000).prop_map(Value::from)].boxed(),
+        _ => Just(good(field)).boxed(),
+    }
+}
+
+/// Any value for a field: mostly what its shape takes, at the edges of it, and sometimes something else.
+fn value(field: &'static Field) -> BoxedStrategy<Value> {
+    let text = |pattern: &str| proptest::string::string_regex(pattern).unwrap().prop_map(Value::from).boxed();
+    let right = match (field.name, field.shape) {
+        ("plugin-name", _) => text("[a-z0-9]{1,5}([-.][a-z0-9]{1,3}){0,3}"),
+        (_, Shape::Text | Shape::Never) => text("\\PC{0,12}"),
+        (_, Shape::Form { .. }) => text("[a-zA-Z0-9._/=-]{0,12}"),
+        (_, Shape::Choice(texts)) => proptest::sample::select(texts).prop_map(Value::from).boxed(),
+        (_, Shape::Truth) => any::<bool>().prop_map(Value::from).boxed(),
+        (_, Shape::Whole { .. }) => any::<i64>().prop_map(Value::from).boxed(),
+        (_, Shape::Measure { .. }) => prop_oneof![
+            text("[0-9]{0,19}([.][0-9]{0,4})? ?(ns|us|ms|s|m|h|B|k|kB|KiB|Mi|GB|T|TiB|x)?([0-9]{1,7}(h|m|s))?"),
+            any::<u64>().prop_map(Value::from),
+        ]
+        .boxed(),
+        (_, Shape::List(&Shape::Section { fields, open })) => {
+            prop::collection::vec(section(fields, open), 0..3).prop_map(Value::from).boxed()
+        }
+        (_, Shape::List(_) | Shape::Nothing) => {
+            prop::collection::vec(prop_oneof![text("[a-z./]{0,6}"), Just(json!({ "name": "x" }))], 0..3)
+                .prop_map(Value::from)
+                .boxed()
+        }
+        (_, Shape::Open) => Just(json!({ "a": [1, null] })).boxed(),
+        // Files that say that they are YAML or JSON have to be: no schema can say so.
+        (_, Shape::Texts { .. }) => prop::collection::btree_map("[a-zA-Z0-9./_-]{0,6}", "\\PC{0,6}", 0..3)
+            .prop_filter("holds YAML", |files| !files.keys().any(|key| key.ends_with(".yml")))
+            .prop_map(|files| json!(files))
+            .boxed(),
+        (_, Shape::Section { fields, open }) => section(fields, open),
+    };
+    let wrong = prop_oneof![
+        Just(json!("x")),
+        Just(json!(7)),
+        Just(json!(-1)),
+        Just(json!([])),
+        Just(json!({})),
+        Just(json!(true))
+    ];
+    prop_oneof![400 => tame(field), 30 => right, 1 => wrong].boxed()
+}
+
+/// A mapping of these fields.
+fn section(fields: &'static [Field], open: bool) -> BoxedStrategy<Value> {
+    let fields: Vec<_> = fields
+        .iter()
+        .map(|field| {
+            let chance = match field {
+                Field { required: true, .. } => 0.99,
+                Field { shape: Shape::Never, .. } => 0.01,
+                // Refused with anything in it, and as a pair.
+                Field { name: "depends-on" | "wall-seconds", .. } => 0.05,
+                // Most mappings have few keys; each more is one more that may be wrong.
+                _ => 0.2,
+            };
+            prop::option::weighted(chance, value(field)).prop_map(move |value| (field.name, value))
+        })
+        .collect();
+    let foreign = prop::option::weighted(if open { 0.3 } else { 0.02 }, Just(json!("x")));
+    (fields, foreign)
+        .prop_map(|(fields, foreign)| {
+            let mut map = Map::new();
+            for (name, value) in fields {
+                if let Some(value) = value {
+                    map.insert(name.to_owned(), value);
+                }
+            }
+            if let Some(value) = foreign {
+                map.insert("foreign".to_owned(), value);
+            }
+            Value::Object(map)
+        })
+        .boxed()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_the_schema_accepts_is_read_without_a_warning(document in section(TOP, false)) {
+        thread_local!(static CHECKER: Checker = Checker::new());
+        if CHECKER.with(|checker| checker.accepts(&document)) {
+            let parsed = Definition::from_json(document);
+            prop_assert!(parsed.is_ok(), "{:?}", parsed);
+            prop_assert_eq!(parsed.unwrap().warnings, vec![]);
+        } else if let Ok(parsed) = Definition::from_json(document.clone()) {
+            // The reader may be kinder, but an unknown key is always said.
+            let unknown = |path: &[&str]| {
+                let at = path.iter().try_fold(&document, |at, step| at.get(*step));
+                at.and_then(|at| at.get("foreign")).is_some()
+            };
+            let closed = [&[][..], &["sonobuoy-config"], &["plumbline"], &["plumbline", "limits"]];
+            let expected = closed.iter().filter(|path| unknown(path)).count();
+            let said = parsed.warnings.iter().filter(|warning| matches!(warning.kind, WarningKind::UnknownKey { .. })).count();
+            prop_assert_eq!(said, expected);
+        }
+    }
+}
+
+/// The property below would hold of nothing, too.
+#[test]
+fn many_generated_definitions_are_accepted_and_many_are_not() {
+    let checker = Checker::new();
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let strategy = section(TOP, false);
+    let accepted = (0..200).filter(|_| checker.accepts(&strategy.new_tree(&mut runner).unwrap().current())).count();
+    assert!((40..180).contains(&accepted), "{accepted} of 200");
+}
