@@ -5,8 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use plumbline_componentize::{ComponentizeError, Recipe, component};
 use plumbline_sandbox::{InspectError, LoadError, Sandbox, SandboxConfig, SandboxError, inspect};
-use wit_component::ComponentEncoder;
 
 use crate::args::Args;
 
@@ -22,8 +22,8 @@ pub(crate) enum PackError {
     Name(PathBuf),
     #[error("`{}` and `{}` would both become `{name}`", first.display(), second.display())]
     Twice { name: String, first: PathBuf, second: PathBuf },
-    #[error("`{}` cannot be made a component: {reason}", path.display())]
-    Encode { path: PathBuf, reason: String },
+    #[error("`{}` cannot be made a component: {source}", path.display())]
+    Encode { path: PathBuf, source: ComponentizeError },
     #[error("the component of `{}` cannot be read: {source}", path.display())]
     Inspect { path: PathBuf, source: InspectError },
     #[error("`{}` says nothing of itself: it has no section `plumbline:module`", .0.display())]
@@ -82,10 +82,13 @@ pub(crate) fn pack(args: &Args) -> Result<(), PackError> {
     Ok(())
 }
 
-/// The component of a core module. Custom sections of the core module stay in the core module inside of it.
+/// The component of a core module. Custom sections of the core module stay in the core module inside of it. A core module without types was
+/// not made by the SDK, so it says nothing of itself either.
 fn componentize(path: &Path, core: &[u8]) -> Result<Vec<u8>, PackError> {
-    let encode = || ComponentEncoder::default().validate(true).module(core)?.encode();
-    encode().map_err(|error| PackError::Encode { path: path.to_owned(), reason: format!("{error:#}") })
+    component(core, &Recipe::default()).map_err(|source| match source {
+        ComponentizeError::NoTypes => PackError::NoMetadata(path.to_owned()),
+        source => PackError::Encode { path: path.to_owned(), source },
+    })
 }
 
 fn check(path: &Path, name: &str, component: &[u8]) -> Result<(), PackError> {

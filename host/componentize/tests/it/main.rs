@@ -1,0 +1,7 @@
+//! Core modules, made components, in the real sandbox.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod adapter;
+mod describe;
+mod refuse;
+mod support;
