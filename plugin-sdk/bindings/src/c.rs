@@ -1,33 +1,36 @@
 //! The low-level C bindings of the worlds: `plugin-sdk/c/bindings/WORLD/contract.{c,h}`.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use wit_bindgen_c::Opts;
 use wit_parser::{PackageId, Resolve};
 
-use crate::BindingsError;
+use crate::error::BindingsError;
+use crate::registry::Files;
 use crate::worlds::{SDK_WORLDS, generate};
 
 /// Everything generated has this as its prefix, whatever the world, so that the library above is the same text for all of them.
 const WORLD: &str = "contract";
 
-/// The files, by their path below `plugin-sdk/`.
+/// For messages.
+const WHAT: &str = "the bindings for C";
+
+/// The files, by their path.
 ///
 /// # Errors
 ///
 /// A world that is not in the package, or that the generator does not take.
-pub(crate) fn files(resolve: &Resolve, package: PackageId) -> Result<BTreeMap<PathBuf, Vec<u8>>, BindingsError> {
-    let mut all = BTreeMap::new();
+pub(crate) fn files(resolve: &Resolve, package: PackageId) -> Result<Files, BindingsError> {
+    let mut all = Files::new();
     for world in SDK_WORLDS {
         // No object file: the world's types are embedded by `plumbline plugin build`, and a binary file does not belong into a tree of sources.
         let options = Opts { rename_world: Some(WORLD.to_owned()), no_object_file: true, ..Opts::default() };
-        for (name, text) in generate(options.build(), resolve, package, world)? {
+        for (name, text) in generate(WHAT, options.build(), resolve, package, world)? {
             let text = match Path::new(&name).extension().and_then(|ending| ending.to_str()) {
                 Some("h") => header(&text, world),
                 _ => source(&text),
             };
-            all.insert(Path::new("c/bindings").join(world).join(name), text.into_bytes());
+            all.insert(Path::new("plugin-sdk/c/bindings").join(world).join(name), text.into_bytes());
         }
     }
     Ok(all)

@@ -5,14 +5,17 @@
 //! It also compares two generations of the contract ([`differences`]): what is frozen must stay as it is in all that follow.
 #![forbid(unsafe_code)]
 
+mod c;
 mod compatible;
 mod contract;
 mod definition;
 mod error;
+mod go;
 mod page;
 mod registry;
 mod shape;
 mod tree;
+mod worlds;
 
 pub use compatible::differences;
 pub use contract::Contract;

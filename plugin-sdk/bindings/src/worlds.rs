@@ -5,19 +5,20 @@ use std::collections::BTreeMap;
 use wit_bindgen_core::{Files, WorldGenerator};
 use wit_parser::{PackageId, Resolve};
 
-use crate::BindingsError;
+use crate::error::BindingsError;
 
 /// One role each: a module plays one, and more is its author's own business.
 pub(crate) const SDK_WORLDS: [&str; 3] = ["post-processor-module", "expectations-module", "summarizer-module"];
 
-/// What `generator` makes of `world`: texts by file name.
+/// What `generator` makes of `world`: texts by file name. `what` is for messages.
 pub(crate) fn generate(
+    what: &'static str,
     mut generator: Box<dyn WorldGenerator>,
     resolve: &Resolve,
     package: PackageId,
     world: &str,
 ) -> Result<BTreeMap<String, String>, BindingsError> {
-    let failed = |reason: String| BindingsError::Generator { what: world.to_owned(), reason };
+    let failed = |cause: String| BindingsError::Generator { what, cause: format!("world `{world}`: {cause}") };
     let id = resolve.select_world(&[package], Some(world)).map_err(|error| failed(format!("{error:#}")))?;
     let mut files = Files::default();
     // Generators add ids of their own to what they are given.
