@@ -16,8 +16,11 @@ const NAMES: [(&str, &str); 3] = [("__NAME__", "my-format"), ("__IDENT__", "my_f
 /// The guide of the workspace at `root` with its excerpts as they are in the templates.
 ///
 /// Above the fence of an excerpt stands `<!-- excerpt FILE: START … END -->`: it is the lines of the file from the first that begins
-/// with START to the next that is END.
-pub(crate) fn files(root: &Path) -> Result<Files, BindingsError> {
+/// with START to the next that is END; `(blank)` for END is the next blank line, which is left out. No files where there is no guide.
+///
+/// # Errors
+/// [`BindingsError`]: a file cannot be read, or has no such lines.
+pub fn excerpts(root: &Path) -> Result<Files, BindingsError> {
     let path = root.join(GUIDE);
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -29,7 +32,9 @@ pub(crate) fn files(root: &Path) -> Result<Files, BindingsError> {
     while let Some(line) = lines.next() {
         guide.push_str(line);
         guide.push('\n');
-        let Some(wanted) = line.strip_prefix("<!-- excerpt ").and_then(|rest| rest.strip_suffix(" -->")) else { continue };
+        let Some(wanted) = line.strip_prefix("<!-- excerpt ").and_then(|rest| rest.strip_suffix(" -->")) else {
+            continue;
+        };
         let fence = lines.next().unwrap_or_default();
         if !fence.starts_with("```") {
             return Err(wrong(wanted, "no fence follows it"));
@@ -52,9 +57,11 @@ fn excerpt(root: &Path, wanted: &str) -> Result<String, BindingsError> {
     let mut piece = String::new();
     let mut ended = false;
     for line in text.lines().skip_while(|line| !line.starts_with(start)) {
-        piece.push_str(line);
-        piece.push('\n');
-        ended = line == end;
+        ended = if end == "(blank)" { line.is_empty() } else { line == end };
+        if !line.is_empty() || !ended {
+            piece.push_str(line);
+            piece.push('\n');
+        }
         if ended {
             break;
         }

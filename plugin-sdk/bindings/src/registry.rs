@@ -7,7 +7,8 @@ use wit_parser::{PackageId, Resolve};
 
 use crate::contract::Contract;
 use crate::error::BindingsError;
-use crate::{definition, excerpts, page};
+use crate::excerpts::excerpts;
+use crate::{c, definition, go, page};
 
 /// Where the current generation of the contract is, below the root of the workspace.
 pub const WIT_DIR: &str = "wit";
@@ -19,7 +20,7 @@ pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 type Generator = fn(&Resolve, PackageId) -> Result<Files, BindingsError>;
 
 /// One for each kind of output: a language's bindings, a page. What they make must depend on nothing but the sources.
-const GENERATORS: &[Generator] = &[page::files, definition::files];
+const GENERATORS: &[Generator] = &[c::files, go::files, page::files, definition::files];
 
 /// Everything that is generated from the workspace at `root`.
 ///
@@ -27,7 +28,7 @@ const GENERATORS: &[Generator] = &[page::files, definition::files];
 /// [`BindingsError`]: the WIT cannot be read, or a generator fails.
 pub fn generate(root: &Path) -> Result<Files, BindingsError> {
     let contract = Contract::read(&root.join(WIT_DIR))?;
-    let mut all = excerpts::files(root)?;
+    let mut all = excerpts(root)?;
     for generator in GENERATORS {
         for (path, content) in generator(contract.resolve(), contract.id())? {
             if all.insert(path.clone(), content).is_some() {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plumbline_bindings::{Files, check, generate, write};
+use plumbline_bindings::{Files, check, excerpts, generate, write};
 
 use crate::root;
 
@@ -40,4 +40,37 @@ fn a_directory_without_wit_is_named() {
     let error = generate(dir.path()).unwrap_err().to_string();
     assert!(error.contains("a.wit:2"), "{error}");
     assert!(generate(Path::new("/nowhere/at/all")).unwrap_err().to_string().starts_with("read `/nowhere/at/all/wit`"));
+}
+
+#[test]
+fn excerpts_of_the_guide_follow_the_templates() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    fs::create_dir_all(root.join("docs")).unwrap();
+    fs::write(root.join("template"), "before\nfn f() {\n    __TYPE__\n}\n\nafter\nlast\n\nend\n").unwrap();
+    let guide = |text: &str| {
+        fs::write(root.join("docs/authors-guide.md"), text).unwrap();
+        generated(root)
+    };
+    let told = guide("a\n<!-- excerpt template: fn f … } -->\n```rust\nold\n```\nb\n").unwrap();
+    assert_eq!(told, "a\n<!-- excerpt template: fn f … } -->\n```rust\nfn f() {\n    MyFormat\n}\n```\nb\n");
+    let told = guide("<!-- excerpt template: after … (blank) -->\n```\n```\n").unwrap();
+    assert_eq!(told, "<!-- excerpt template: after … (blank) -->\n```\nafter\nlast\n```\n");
+    for (text, cause) in [
+        ("<!-- excerpt template: fn g … } -->\n```\n```\n", "the file has no such lines"),
+        ("<!-- excerpt template: after … } -->\n```\n```\n", "the file has no such lines"),
+        ("<!-- excerpt template -->\n```\n```\n", "write `FILE: START … END`"),
+        ("<!-- excerpt template: fn f … } -->\ntext\n", "no fence follows it"),
+        ("<!-- excerpt template: fn f … } -->\n```\nx\n", "its fence does not end"),
+        ("<!-- excerpt gone: fn f … } -->\n```\n```\n", "gone"),
+    ] {
+        let error = guide(text).unwrap_err();
+        assert!(error.contains(cause), "{text}: {error}");
+    }
+}
+
+/// The guide as it is generated.
+fn generated(root: &Path) -> Result<String, String> {
+    let files = excerpts(root).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8(files[Path::new("docs/authors-guide.md")].clone()).unwrap())
 }

@@ -37,18 +37,23 @@ fn follow(found: &[PathBuf], id: &str, schema: Value) {
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.add_resource(id, schema).unwrap();
     let index = compiler.compile(id, &mut schemas).unwrap();
+    let mut wrong = Vec::new();
     for path in found {
         let text = fs::read_to_string(path).unwrap();
         // Templates have names in place of names.
         let text = text.replace("__NAME__", "my-format").replace("__IDENT__", "my_format");
         let shown = path.display();
         let first = text.lines().next().unwrap_or_default();
-        assert_eq!(first, format!("# yaml-language-server: $schema={id}"), "the first line of {shown}");
+        let modeline = format!("# yaml-language-server: $schema={id}");
+        if first != modeline {
+            wrong.push(format!("{shown} does not begin with `{modeline}`"));
+        }
         let value: Value = serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{shown}: {error}"));
         if let Err(error) = schemas.validate(&value, index) {
-            panic!("{shown}: {error}");
+            wrong.push(format!("{shown}: {error}"));
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

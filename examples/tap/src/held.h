@@ -1,0 +1,42 @@
+/* Items that cannot be emitted yet: the test point of a subtest comes behind its tests, and stands before them in the tree. */
+#ifndef TAP_HELD_H
+#define TAP_HELD_H
+
+#include <plumbline.h>
+
+#include "line.h"
+
+/* A text in the store of the items: the store may move. */
+typedef struct held_text {
+    size_t start, len;
+} held_text;
+
+typedef struct held_item {
+    uint32_t depth;
+    plumbline_status status;
+    tap_directive directive;
+    uint64_t number;
+    held_text name, reason, failure, output, error;
+    bool cut; /* some of its texts is not whole */
+} held_item;
+
+typedef struct held {
+    held_item *items;
+    size_t count, capacity;
+    plumbline_buffer store;
+} held;
+
+/* Items, and bytes of their texts, that are held at most: a subtest larger than that is emitted before its own test point is known. */
+#define HELD_ITEMS 50000u
+#define HELD_BYTES (16u << 20)
+
+/* Adds an item, whose index it returns. */
+size_t held_add(held *held, uint32_t depth, plumbline_text name, plumbline_status status);
+/* Keeps a text, unless there are too many of them already. */
+held_text held_keep(held *held, plumbline_text text);
+bool held_full(const held *held);
+/* Emits everything, and holds nothing any more. */
+void held_emit(held *held, plumbline_output *out);
+void held_free(held *held);
+
+#endif

@@ -1,0 +1,33 @@
+//! The worlds for which the SDKs of C and Go have bindings, and one run of a generator.
+
+use std::collections::BTreeMap;
+
+use wit_bindgen_core::{Files, WorldGenerator};
+use wit_parser::{PackageId, Resolve};
+
+use crate::error::BindingsError;
+
+/// One role each: a module plays one, and more is its author's own business.
+pub(crate) const SDK_WORLDS: [&str; 3] = ["post-processor-module", "expectations-module", "summarizer-module"];
+
+/// What `generator` makes of `world`: texts by file name. `what` is for messages.
+pub(crate) fn generate(
+    what: &'static str,
+    mut generator: Box<dyn WorldGenerator>,
+    resolve: &Resolve,
+    package: PackageId,
+    world: &str,
+) -> Result<BTreeMap<String, String>, BindingsError> {
+    let failed = |cause: String| BindingsError::Generator { what, cause: format!("world `{world}`: {cause}") };
+    let id = resolve.select_world(&[package], Some(world)).map_err(|error| failed(format!("{error:#}")))?;
+    let mut files = Files::default();
+    // Generators add ids of their own to what they are given.
+    generator.generate(&mut resolve.clone(), id, &mut files).map_err(|error| failed(format!("{error:#}")))?;
+    files
+        .iter()
+        .map(|(name, content)| {
+            let text = std::str::from_utf8(content).map_err(|error| failed(format!("{name}: {error}")))?;
+            Ok((name.to_owned(), text.to_owned()))
+        })
+        .collect()
+}

@@ -1,0 +1,101 @@
+/* Runs a post-processor natively, for a debugger and sanitizers: the functions of the host, over files of the disk. Its output is an
+ * outline: a line `name: status` for each item, two spaces per level.
+ *
+ *     cc -std=c11 -g -fsanitize=address,undefined -Isdk/c -Isdk/c/bindings/post-processor-module \
+ *        src/*.c sdk/c/*.c sdk/c/bindings/post-processor-module/contract.c sdk/c/native/run.c -o build/native
+ *     build/native FILE…
+ *
+ * PLUMBLINE_OPTIONS is the options, as JSON; PLUMBLINE_CHUNK the bytes of a read at most. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "contract.h"
+
+static char **paths;
+
+static contract_string_t copy(const char *text) {
+    contract_string_t copied;
+    contract_string_dup(&copied, text);
+    return copied;
+}
+
+/* The bindings call these where WebAssembly has imports. A list or text comes back as its address and length, behind a word that says
+ * whether it is an error. */
+void __wasm_import_plumbline_plugin_input_method_file_path(int32_t file, uint8_t *into) {
+    contract_string_t path = copy(paths[file]);
+    memcpy(into, &path, sizeof path);
+}
+
+static FILE *opened[4096];
+
+int64_t __wasm_import_plumbline_plugin_input_method_file_size(int32_t file) {
+    FILE *from = fopen(paths[file], "rb");
+    if (from == NULL || fseek(from, 0, SEEK_END) != 0) return 0;
+    int64_t size = ftell(from);
+    fclose(from);
+    return size;
+}
+
+void __wasm_import_plumbline_plugin_input_method_file_read(int32_t file, int32_t max, uint8_t *into) {
+    const char *chunk = getenv("PLUMBLINE_CHUNK");
+    size_t bytes = chunk != NULL ? strtoul(chunk, NULL, 10) : (size_t)max;
+    if (opened[file] == NULL) opened[file] = fopen(paths[file], "rb");
+    memset(into, 0, 3 * sizeof(void *));
+    contract_string_t piece = {NULL, 0};
+    if (opened[file] == NULL) {
+        into[0] = 1;
+        piece = copy("cannot be opened");
+    } else {
+        piece.ptr = malloc(bytes);
+        piece.len = fread(piece.ptr, 1, bytes, opened[file]);
+        /* The bindings free nothing that has no bytes. */
+        if (piece.len == 0) free(piece.ptr);
+    }
+    memcpy(into + sizeof(void *), &piece, sizeof piece);
+}
+
+void __wasm_import_plumbline_plugin_input_file_drop(int32_t file) {
+    if (opened[file] != NULL) fclose(opened[file]);
+    opened[file] = NULL;
+}
+
+void __wasm_import_plumbline_plugin_output_emit(uint8_t *list, size_t len) {
+    static const char *const statuses[] = {"passed", "failed", "skipped", "timeout", "unknown"};
+    const plumbline_plugin_types_item_t *items = (const plumbline_plugin_types_item_t *)list;
+    for (size_t i = 0; i < len; i++) {
+        const plumbline_plugin_types_status_t *status = &items[i].status.val;
+        printf("%*s%.*s: ", (int)items[i].depth * 2, "", (int)items[i].name.len, (const char *)items[i].name.ptr);
+        if (!items[i].status.is_some) {
+            puts("-");
+        } else if (status->tag == PLUMBLINE_PLUGIN_TYPES_STATUS_CUSTOM) {
+            printf("%.*s\n", (int)status->val.custom.len, (const char *)status->val.custom.ptr);
+        } else {
+            puts(statuses[status->tag]);
+        }
+    }
+}
+
+void __wasm_import_plumbline_plugin_log_write(int32_t level, uint8_t *message, size_t len) {
+    static const char *const levels[] = {"debug", "info", "warning", "error"};
+    fprintf(stderr, "%s: %.*s\n", levels[level & 3], (int)len, (const char *)message);
+}
+
+int main(int count, char **arguments) {
+    if (count < 2 || (size_t)count > sizeof opened / sizeof *opened) {
+        fprintf(stderr, "usage: %s FILE...\n", arguments[0]);
+        return 2;
+    }
+    paths = arguments + 1;
+    const char *options = getenv("PLUMBLINE_OPTIONS");
+    exports_plumbline_plugin_post_processor_plugin_info_t plugin = {
+        .name = copy("test"), .driver = copy("Job"), .format = copy("test"), .expected_results = 1,
+        .options = copy(options != NULL ? options : "{}")};
+    exports_plumbline_plugin_post_processor_list_own_file_t files = {malloc((size_t)(count - 1) * sizeof *files.ptr), (size_t)(count - 1)};
+    for (int i = 0; i < count - 1; i++) files.ptr[i].__handle = i;
+    contract_string_t error = {NULL, 0};
+    if (exports_plumbline_plugin_post_processor_process(&plugin, &files, &error)) return 0;
+    fprintf(stderr, "error: %.*s\n", (int)error.len, (const char *)error.ptr);
+    contract_string_free(&error);
+    return 1;
+}

@@ -1,0 +1,3 @@
+module github.com/plumbline-dev/plumbline/plugin-sdk/go
+
+go 1.24

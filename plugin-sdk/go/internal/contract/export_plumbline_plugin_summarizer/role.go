@@ -1,0 +1,13 @@
+//go:build wasip1
+
+// Package export_plumbline_plugin_summarizer is where the generated export finds the role.
+package export_plumbline_plugin_summarizer
+
+import (
+	"github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/plumbline_plugin_results"
+	"github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/plumbline_plugin_types"
+	witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
+)
+
+// Summarize plays the role. The SDK sets it.
+var Summarize func(plumbline_plugin_types.PluginInfo, *plumbline_plugin_results.Items) witTypes.Result[witTypes.Unit, string]

@@ -1,0 +1,200 @@
+// Package plumblinetest runs modules natively, and checks what the host would check: for `go test`, without WebAssembly.
+//
+//	run := plumblinetest.New().File("results/global/a.verdicts", "ok disk\n").PostProcess(t, process)
+//	if run.Outline() != "a.verdicts: -\n  disk: passed\n" { … }
+package plumblinetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	plumbline "github.com/plumbline-dev/plumbline/plugin-sdk/go"
+)
+
+// Case is what a module is given: the plugin, the files, the nodes, the results. Its methods change it and return it.
+type Case struct {
+	plugin  plumbline.Plugin
+	options map[string]any
+	files   []input
+	chunk   int
+	podSpec any
+	nodes   []plumbline.Node
+	entries []plumbline.Entry
+	broken  string
+}
+
+type input struct {
+	path string
+	size uint64
+	open func() (io.Reader, error)
+	// fails is the error at the end; empty for none.
+	fails string
+}
+
+// New is a plugin `test` of driver Job, without options, files and nodes.
+func New() *Case {
+	return &Case{plugin: plumbline.Plugin{Name: "test", Driver: "Job", ExpectedResults: 1}, options: map[string]any{}}
+}
+
+// Plugin sets the plugin; its RawOptions are those of Option.
+func (c *Case) Plugin(plugin plumbline.Plugin) *Case {
+	c.plugin = plugin
+	return c
+}
+
+// Option adds an option of the definition.
+func (c *Case) Option(key string, value any) *Case {
+	c.options[key] = value
+	return c
+}
+
+// File adds a file. The path is the one in the archive, such as "results/global/a.xml". Files reach the module in the order in which they
+// are added.
+func (c *Case) File(path, content string) *Case {
+	return c.add(input{path, uint64(len(content)), func() (io.Reader, error) { return strings.NewReader(content), nil }, ""})
+}
+
+// BrokenFile adds a file that gives content and then fails with the error.
+func (c *Case) BrokenFile(path, content, fails string) *Case {
+	return c.add(input{path, uint64(len(content)), func() (io.Reader, error) { return strings.NewReader(content), nil }, fails})
+}
+
+// FileFrom adds a file of the disk under the path that it is to have in the archive.
+func (c *Case) FileFrom(path, disk string) *Case {
+	var size uint64
+	if about, err := os.Stat(disk); err == nil {
+		size = uint64(about.Size())
+	}
+	return c.add(input{path, size, func() (io.Reader, error) { return os.Open(disk) }, ""})
+}
+
+// GeneratedFile adds a file that open makes while it is read: for files larger than memory. The size is what the module is told.
+func (c *Case) GeneratedFile(path string, size uint64, open func() io.Reader) *Case {
+	return c.add(input{path, size, func() (io.Reader, error) { return open(), nil }, ""})
+}
+
+func (c *Case) add(file input) *Case {
+	c.files = append(c.files, file)
+	return c
+}
+
+// Chunk gives the module at most so many bytes with each read: what is read must not depend on where the host cuts.
+func (c *Case) Chunk(bytes int) *Case {
+	c.chunk = max(bytes, 1)
+	return c
+}
+
+// PodSpec sets the definition's podSpec: anything that encodes to JSON.
+func (c *Case) PodSpec(spec any) *Case {
+	c.podSpec = spec
+	return c
+}
+
+// Node adds a node of the cluster.
+func (c *Case) Node(node plumbline.Node) *Case {
+	c.nodes = append(c.nodes, node)
+	return c
+}
+
+// Results adds the items of a result set (a node's name, or "global"), for a summarizer. They have the status that they are given here: the
+// harness rolls nothing up, which the host does before a summarizer is called.
+func (c *Case) Results(set string, items ...plumbline.Item) *Case {
+	for _, item := range items {
+		c.entries = append(c.entries, plumbline.Entry{Set: set, Item: item})
+	}
+	return c
+}
+
+// BrokenResults lets reading fail with the error, after the results that were added.
+func (c *Case) BrokenResults(fails string) *Case {
+	c.broken = fails
+	return c
+}
+
+func (c *Case) info(t testing.TB) plumbline.Plugin {
+	t.Helper()
+	raw, err := json.Marshal(c.options)
+	if err != nil {
+		t.Fatalf("the options of the case are no JSON: %v", err)
+	}
+	plugin := c.plugin
+	plugin.RawOptions = raw
+	return plugin
+}
+
+// file is one that the module can read.
+func (c *Case) file(from input) *plumbline.File {
+	var reader io.Reader
+	return plumbline.NewFile(from.path, from.size, func(max uint32) ([]byte, error) {
+		if reader == nil {
+			var err error
+			if reader, err = from.open(); err != nil {
+				return nil, err
+			}
+		}
+		if c.chunk > 0 {
+			max = min(max, uint32(c.chunk))
+		}
+		piece := make([]byte, max)
+		read, err := io.ReadFull(reader, piece)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, err
+		}
+		if read == 0 && from.fails != "" {
+			return nil, errors.New(from.fails)
+		}
+		return piece[:read], nil
+	})
+}
+
+// results gives the entries a few at a time, so that a module sees more than one batch.
+func (c *Case) results() *plumbline.Results {
+	rest := c.entries
+	return plumbline.NewResults(func(limit uint32) ([]plumbline.Entry, error) {
+		if len(rest) == 0 && c.broken != "" {
+			return nil, errors.New(c.broken)
+		}
+		taken := min(len(rest), int(limit), 3)
+		batch := rest[:taken]
+		rest = rest[taken:]
+		return batch, nil
+	})
+}
+
+// Expect asks an expectation. What the host would refuse is an error, as is what the module returns.
+func (c *Case) Expect(t testing.TB, role plumbline.ExpectationsFunc) (expected []plumbline.Expected, err error) {
+	t.Helper()
+	var spec json.RawMessage
+	if c.podSpec != nil {
+		if spec, err = json.Marshal(c.podSpec); err != nil {
+			t.Fatalf("the pod spec of the case is no JSON: %v", err)
+		}
+	}
+	err = plumbline.Guarded(func() (err error) {
+		expected, err = role(c.info(t), spec, c.nodes)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{"": true}
+	for _, node := range c.nodes {
+		known[node.Name] = true
+	}
+	seen := map[string]bool{}
+	for _, result := range expected {
+		if !known[result.Node] {
+			return nil, fmt.Errorf("node `%s` is not one of the nodes given", result.Node)
+		}
+		if seen[result.Node] {
+			return nil, fmt.Errorf("the result of `%s` is named twice", result.Node)
+		}
+		seen[result.Node] = true
+	}
+	return expected, nil
+}
