@@ -79,6 +79,9 @@ pub enum StatementError {
     /// Too many subjects.
     #[error("its statement has more than {MAX_SUBJECTS} subjects")]
     Subjects,
+    /// Nothing that it is about.
+    #[error("its statement names no SHA-256 of anything")]
+    NoSubject,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -46,7 +46,7 @@ pub enum Refusal {
         not_after: Timestamp,
     },
     /// What is signed is something else.
-    #[error("what key `{key}` has signed is a `{found}`, not a `{PAYLOAD_TYPE}`")]
+    #[error("what key `{key}` has signed is of type `{found}`, not `{PAYLOAD_TYPE}`")]
     PayloadType {
         /// The key, as the policy calls it.
         key: String,
@@ -166,6 +166,8 @@ fn says(envelope: &Envelope, subject: &Subject, key: &TrustedKey, now: Timestamp
     if let Some((other, _)) = about.iter().find(|(_, digest)| *digest == wanted) {
         return Err(Refusal::OtherName { key: name(), found: shown(other), expected: subject.name.clone() });
     }
-    let found = about.first().map(|(_, digest)| shown(digest)).unwrap_or_default();
-    Err(Refusal::OtherDigest { key: name(), found, expected: subject.digest() })
+    let Some((_, found)) = about.first() else {
+        return Err(Refusal::Statement { key: name(), source: StatementError::NoSubject });
+    };
+    Err(Refusal::OtherDigest { key: name(), found: shown(found), expected: subject.digest() })
 }

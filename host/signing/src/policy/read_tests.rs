@@ -70,7 +70,19 @@ fn what_is_not_understood_makes_the_whole_policy_useless() {
         ]
         .map(told)
         .join("\n"),
-        @""
+        @"
+        `rule` is not a known key: did you mean `rules`?
+        `rules[0].name` is not a known key: did you mean `names`?
+        `rules[0].until` is not a known key: known here: `names`, `keys`
+        `rules[0].keys` names the key `relaese`, which is not under `keys`: did you mean `release`?
+        `rules[0].keys` names the key `nobody`, which is not under `keys` (`ci`, `release`)
+        `rules[0].names` is empty, so the rule is for nothing
+        `rules[0]` has no `keys`
+        `rules[0].names`: error parsing glob '[a': unclosed character class; missing ']'
+        `rules[0].names` must be a text
+        `rules` must be a list
+        there are no `rules`
+        "
     );
 }
 
@@ -98,7 +110,19 @@ fn keys_that_cannot_be_used_are_named() {
         ]
         .map(told)
         .join("\n"),
-        @""
+        @"
+        1 keys
+        `keys.a`: key `DIR/mine.key` cannot be used: it holds `PRIVATE KEY`, not `PUBLIC KEY`
+        `keys.a`: key `DIR/gone.pub` cannot be read: No such file or directory (os error 2)
+        `keys.b` is the same key as `keys.a`
+        `keys.a` needs either `file` or `pem`
+        `keys.a`: it is no PEM text: there is no `-----BEGIN PUBLIC KEY-----` in it
+        `keys.a` needs either `file` or `pem`
+        `keys.a.not-after` is neither a day (`2027-12-31`) nor a moment (`2027-12-31T18:00:00Z`)
+        `keys.a.not_after` is not a known key: did you mean `not-after`?
+        1 keys
+        `keys` must be a mapping
+        "
     );
 }
 

@@ -74,7 +74,22 @@ fn every_reason_is_told() {
             told(&[envelope(&stranger), digest("ff"), digest("ff"), over(&key, "a", b""), over(&key, "b", b""), over(&key, "c", b"")]),
         ]
         .join("\n"),
-        @""
+        @"
+        there is no signature
+        there is no signature
+        it is signed by the key `STRANGER`, which is not trusted for this name
+        there is a signature that no trusted key has made
+        the signature does not fit: what is signed was changed, or key `release` has not made it
+        what key `release` has signed has the digest sha256:0808080808080808080808080808080808080808080808080808080808080808; this is sha256:0707070707070707070707070707070707070707070707070707070707070707
+        the signature by key `release` does not count: its statement names no SHA-256 of anything
+        key `release` has signed this under the name `top`, not `tap`
+        the signature by key `release` does not count: it is a statement of type `https://example.com/found-wanting/v1`, not one that releases a bundle
+        the signature by key `release` does not count: its payload is of type `https://in-toto.io/Statement/v0.1`, not `https://in-toto.io/Statement/v1`
+        the signature by key `release` does not count: its statement names no SHA-256 of anything
+        what key `release` has signed is of type `text/plain`, not `application/vnd.in-toto+json`
+        the signature by key `release` does not count: its payload is no in-toto statement: invalid type: integer `7`, expected struct Document at line 1 column 1
+        it is signed by the key `STRANGER`, which is not trusted for this name; what key `release` has signed has the digest sha256:ff; this is sha256:0707070707070707070707070707070707070707070707070707070707070707; what key `release` has signed is of type `a`, not `application/vnd.in-toto+json`; what key `release` has signed is of type `b`, not `application/vnd.in-toto+json`; and 1 more
+        "
     );
 }
 
