@@ -16,6 +16,7 @@ pub mod journal;
 mod modules;
 mod plan;
 mod postprocess;
+mod provenance;
 mod publish;
 mod run;
 mod runlog;
@@ -31,6 +32,7 @@ pub use postprocess::{
     ERROR_FILE, EXIT_FILE, Failure, MAX_FAILURES, NodeOutcome, Outcome, PostProcessError, Subject, TREE_FILE,
     post_process,
 };
+pub use provenance::Provenance;
 pub use publish::{HEARTBEAT, Published};
 pub use run::{Begun, Finished, PluginOutcome, Run, RunError, Settings};
 pub use runlog::RunLogLayer;

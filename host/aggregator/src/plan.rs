@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plumbline_core::definition::{Definition, LimitError, effective_limits};
 use plumbline_core::{ModuleLimits, Node, NodeName, PluginName, ResultKey};
-use plumbline_sandbox::{Expect, ModuleFailure, PluginInfo};
+use plumbline_sandbox::{Expect, Module, ModuleFailure, PluginInfo};
 
 use crate::modules::{ModuleError, Modules, PostProcessor, Summarizer};
 use crate::postprocess::{RunLog, Subject};
@@ -26,6 +26,8 @@ pub struct PlannedPlugin {
     pub source: Source,
     /// Who reads its results.
     pub post_processor: PostProcessor,
+    /// Who says which results must arrive. `None` before it was looked for.
+    pub expectations: Option<Module>,
     /// Who says what they come to.
     pub summarizer: Summarizer,
     /// What one call of its modules may use.
@@ -97,7 +99,7 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
     let request = definition.plumbline.limits.clone().or(&post_processor.module.info().limits);
     let limits = effective_limits(&request, &policy.default, &policy.cap)
         .map_err(|source| PlanError::Limit { plugin, source })?;
-    Ok(PlannedPlugin { source, post_processor, summarizer, limits, expected: Vec::new() })
+    Ok(PlannedPlugin { source, post_processor, expectations: None, summarizer, limits, expected: Vec::new() })
 }
 
 impl PlannedPlugin {
@@ -149,6 +151,11 @@ impl PlannedPlugin {
         warnings
     }
 
+    /// Who says which of its results must arrive.
+    pub(crate) fn find_expectations(&self, modules: &Modules) -> Result<Module, ModuleError> {
+        modules.expectations(self.source.bundle.as_deref(), self.source.definition.expectations_module())
+    }
+
     /// Asks its expectations which results must arrive. Blocking.
     ///
     /// # Errors
@@ -157,15 +164,15 @@ impl PlannedPlugin {
         let definition = Arc::clone(&self.source.definition);
         let plugin = definition.name.clone();
         let name = definition.expectations_module();
-        let module = modules
-            .expectations(self.source.bundle.as_deref(), name)
-            .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
+        let module =
+            self.find_expectations(modules).map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
         let info = self.info();
         let call = Expect { plugin: &info, pod_spec: definition.pod_spec.as_ref(), nodes, limits: &self.limits };
         let mut log = RunLog { plugin: plugin.as_str(), module: name };
         let expected: Vec<NodeName> = module.expected_results(call, &mut log).map_err(|source| {
             PlanError::Expectations { plugin: plugin.clone(), module: name.to_owned(), source: Box::new(source) }
         })?;
+        self.expectations = Some(module);
         self.expected = expected.into_iter().map(|node| ResultKey::new(plugin.clone(), node)).collect();
         Ok(())
     }

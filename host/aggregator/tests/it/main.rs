@@ -7,6 +7,7 @@ mod harness;
 mod memory;
 mod modules_fail;
 mod partial;
+mod provenance;
 mod restart;
 mod runs;
 mod summaries;

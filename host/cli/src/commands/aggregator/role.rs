@@ -138,6 +138,7 @@ async fn run(
         survey_only: sources.is_empty(),
         receive: limits.uploads.clone(),
         limits: limits.modules.clone(),
+        provenance: BTreeMap::new(),
         output: args.dir.clone(),
     };
     let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
