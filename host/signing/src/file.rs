@@ -35,7 +35,9 @@ pub enum SignatureFileError {
         source: EnvelopeError,
     },
     /// It is full.
-    #[error("`{0}` holds {MAX_ENVELOPES} envelopes, and no reader takes more: move it away and sign anew")]
+    #[error(
+        "`{0}` is full: no reader takes more than {MAX_ENVELOPES} signatures or {MAX_FILE} bytes; move it away and sign anew"
+    )]
     Full(PathBuf),
     /// It cannot be written.
     #[error("the signatures `{path}` cannot be written")]
@@ -102,11 +104,12 @@ impl SignatureFile {
             _ => {}
         }
         let mut envelopes = self.read()?;
-        if envelopes.len() >= MAX_ENVELOPES {
+        envelopes.push(envelope);
+        let text = write_envelopes(&envelopes);
+        if envelopes.len() > MAX_ENVELOPES || text.len() > MAX_FILE {
             return Err(SignatureFileError::Full(self.0.clone()));
         }
-        envelopes.push(envelope);
-        replace(dir, &self.0, write_envelopes(&envelopes).as_bytes()).map_err(failed)?;
+        replace(dir, &self.0, text.as_bytes()).map_err(failed)?;
         Ok(envelopes.len())
     }
 }

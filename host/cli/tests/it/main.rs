@@ -22,6 +22,7 @@ mod report;
 mod reprocess;
 mod results;
 mod run_in_cluster;
+mod signing;
 mod small;
 mod status;
 mod status_at_scale;

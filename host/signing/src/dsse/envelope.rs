@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::base64;
 
-/// Bytes of a file of envelopes.
-pub(crate) const MAX_FILE: usize = 4 << 20;
+/// Bytes of a file of envelopes: what is kept with an installed bundle may not be larger either.
+pub(crate) const MAX_FILE: usize = 1 << 20;
 /// Envelopes in one file: keys are few, and each envelope costs verifications.
 pub const MAX_ENVELOPES: usize = 32;
 /// Signatures in one envelope.
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(told(&ONE.replace("_-8=", "_+8=")), "`sig` is no base64");
         assert!(told("7").starts_with("it is no DSSE envelope"), "{}", told("7"));
         assert!(told(&"[".repeat(100_000)).starts_with("it is no DSSE envelope"));
-        assert_eq!(told(&" ".repeat(5 << 20)), "there are more than 4194304 bytes");
+        assert_eq!(told(&" ".repeat(5 << 20)), "there are more than 1048576 bytes");
         let long = ONE.replace("\"t\"", &format!("\"{}\"", "t".repeat(300)));
         assert_eq!(told(&long), "there are more than 256 bytes in a `payloadType`");
     }

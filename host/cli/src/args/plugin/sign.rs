@@ -1,0 +1,29 @@
+//! `plumbline plugin sign`
+
+use std::path::PathBuf;
+
+use crate::args::RunFormat;
+
+/// `plumbline plugin sign`
+#[derive(Debug, clap::Args)]
+pub(crate) struct SignArgs {
+    /// A packed bundle (`NAME.bundle.tar`), or the name of an installed one
+    #[arg(value_name = "TAR|NAME")]
+    pub(crate) bundle: String,
+    /// The private key: a file as `plugin keygen` writes it; without it, what `PLUMBLINE_SIGNING_KEY` holds: the key itself as PEM, or a
+    /// file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// The version that is released, for people to see
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) release: Option<String>,
+    /// Where the bundle's source is, for people to see
+    #[arg(long, value_name = "URL")]
+    pub(crate) source: Option<String>,
+    /// Where the signature goes; without it, beside the tar (`NAME.bundle.tar.dsse.json`) or to the installed bundle
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signatures: Option<PathBuf>,
+    /// Print the result as data
+    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<RunFormat>,
+}
