@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use plumbline_kubernetes::preflight::Check;
 
 use super::time::Time;
-use super::{ClusterArgs, ClusterRunArgs, LimitsArg};
+use super::{ClusterArgs, ClusterRunArgs, LimitsArg, PolicyArg};
 
 /// Run plugins, wait for their results, and say how it went.
 #[derive(Debug, clap::Args)]
@@ -35,6 +35,14 @@ pub(crate) struct RunArgs {
     /// Go on with a local run that was broken off: its working directory
     #[arg(long = "continue", value_name = "DIR", conflicts_with_all = ["plugins", "timeout", "dry_run"])]
     pub(crate) resume: Option<PathBuf>,
+    /// Begin only if every plugin that is no stock plugin is a bundle with a signature that counts (docs/signing.md)
+    #[arg(long, conflicts_with_all = ["resume", "manifest"])]
+    pub(crate) require_signed: bool,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    /// Begin only if every plugin is the one in the lock file; without a name, `plumbline.lock` (docs/signing.md)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "plumbline.lock", conflicts_with_all = ["resume", "manifest"])]
+    pub(crate) locked: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
     /// Check everything, say what would be run or created, and stop

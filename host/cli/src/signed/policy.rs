@@ -54,6 +54,11 @@ pub(crate) fn one_key(file: &Path) -> Result<Trust, CliError> {
 }
 
 impl Trust {
+    /// What to call it.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether a signature among `envelopes` counts for `subject`, which came from `reference` if it came from a registry; or why none
     /// does, each reason once.
     pub(crate) fn verify(

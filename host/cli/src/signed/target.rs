@@ -5,8 +5,10 @@ use std::io::BufReader;
 use std::path::Path;
 
 use plumbline_bundle::{Bundle, Digest, Store, unpack};
+use plumbline_registry::{Kind, Reference, ReferenceError};
 use plumbline_signing::{Envelope, ModuleDigest, SignatureFile, SignatureFileError, Subject};
 
+use super::registry::Registry;
 use crate::error::CliError;
 
 /// What an installed bundle's signatures are called (docs/bundles.md).
@@ -25,14 +27,21 @@ pub(crate) struct Target {
     pub(crate) reference: Option<String>,
     /// What its source calls it.
     pub(crate) version: Option<String>,
-    signatures: SignatureFile,
+    signatures: Place,
+}
+
+/// Where signatures are.
+#[derive(Debug)]
+enum Place {
+    File(SignatureFile),
+    Registry { registry: Registry, reference: Reference, manifest: plumbline_registry::Digest },
 }
 
 impl Target {
     /// The packed bundle at a path, else the installed bundle of a name.
     pub(crate) fn find(named: &str) -> Result<Self, CliError> {
         let path = Path::new(named);
-        if named.starts_with("oci://") {
+        if Reference::is_meant(named) {
             return Self::in_registry(named);
         }
         if path.is_dir() {
@@ -45,35 +54,33 @@ impl Target {
         Self::installed(named)
     }
 
-    /// A bundle in a registry. Its signatures are referrers of its manifest.
-    fn in_registry(reference: &str) -> Result<Self, CliError> {
-        Err(CliError::usage(format!(
-            "`{reference}` is in a registry, and this command reads tars and installed bundles"
-        ))
-        .hint(format!("`plumbline plugin pull {reference}` brings it here")))
+    /// A bundle in a registry. Its signatures belong to its manifest.
+    fn in_registry(text: &str) -> Result<Self, CliError> {
+        let reference: Reference = text.parse().map_err(|error: ReferenceError| {
+            CliError::usage(format!("`{text}` is no reference"))
+                .because(&error)
+                .hint("one looks like `oci://registry.example/team/tap:1.2`")
+        })?;
+        let registry = Registry::connect()?;
+        let pulled = registry.pull(&reference)?;
+        if pulled.kind != Kind::Bundle {
+            return Err(CliError::usage(format!("`{reference}` is a single module, and what is signed is a bundle"))
+                .hint("a module becomes a bundle with a `plugin.yaml` beside it: `plumbline plugin pack DIR`"));
+        }
+        let bundle = opened(pulled.file.path(), text)?;
+        let manifest = pulled.manifest;
+        let version = reference.tag().map(str::to_owned);
+        let place = Place::Registry { registry, reference: reference.clone(), manifest };
+        let mut target = Self::of(&bundle, text.to_owned(), place);
+        target.reference = Some(reference.to_string());
+        target.version = version;
+        Ok(target)
     }
 
     fn tar(path: &Path) -> Result<Self, CliError> {
-        let wrong = || CliError::usage(format!("`{}` is no bundle", path.display()));
-        let file = File::open(path)
-            .map_err(|error| CliError::usage(format!("`{}` cannot be read", path.display())).because(&error))?;
-        let place = tempfile::tempdir()
-            .map_err(|error| CliError::system("there is no place to unpack the bundle").because(&error))?;
-        let dir = place.path().join("bundle");
-        unpack(BufReader::new(file), &dir).map_err(|error| {
-            let told = if error.is_systems() {
-                CliError::system(format!("`{}` cannot be unpacked", path.display()))
-            } else {
-                wrong()
-            };
-            let told = told.because(&error);
-            match error.hint() {
-                Some(hint) => told.hint(hint),
-                None => told.hint("`plumbline plugin pack DIR` makes one"),
-            }
-        })?;
-        let bundle = Bundle::open(&dir).map_err(|error| wrong().because(&error))?;
-        Ok(Self::of(&bundle, path.display().to_string(), SignatureFile::beside(path)))
+        let shown = path.display().to_string();
+        let bundle = opened(path, &shown)?;
+        Ok(Self::of(&bundle, shown, Place::File(SignatureFile::beside(path))))
     }
 
     fn installed(name: &str) -> Result<Self, CliError> {
@@ -87,13 +94,13 @@ impl Target {
         };
         let signatures = SignatureFile::at(store.dir().join(name).join(INSTALLED));
         let record = installed.record;
-        let mut target = Self::of(&installed.bundle, name.to_owned(), signatures);
+        let mut target = Self::of(&installed.bundle, name.to_owned(), Place::File(signatures));
         target.reference = Some(record.source).filter(|source| source.starts_with("oci://"));
         target.version = record.version;
         Ok(target)
     }
 
-    fn of(bundle: &Bundle, shown: String, signatures: SignatureFile) -> Self {
+    fn of(bundle: &Bundle, shown: String, signatures: Place) -> Self {
         let module = |module: &plumbline_bundle::ModuleFile| ModuleDigest {
             file: module.file.clone(),
             sha256: module.digest.hex(),
@@ -111,25 +118,52 @@ impl Target {
     /// The same, with its signatures in another file.
     pub(crate) fn with_signatures(mut self, file: Option<&Path>) -> Self {
         if let Some(file) = file {
-            self.signatures = SignatureFile::at(file.to_owned());
+            self.signatures = Place::File(SignatureFile::at(file.to_owned()));
         }
         self
     }
 
     /// Where its signatures are.
-    pub(crate) fn place(&self) -> &Path {
-        self.signatures.path()
+    pub(crate) fn place(&self) -> String {
+        match &self.signatures {
+            Place::File(file) => file.path().display().to_string(),
+            Place::Registry { reference, manifest, .. } => reference.by_digest(*manifest).to_string(),
+        }
     }
 
     /// Its signatures.
     pub(crate) fn envelopes(&self) -> Result<Vec<Envelope>, CliError> {
-        self.signatures.read().map_err(|error| file_error(&error))
+        match &self.signatures {
+            Place::File(file) => file.read().map_err(|error| file_error(&error)),
+            Place::Registry { registry, reference, manifest } => registry.signatures_of(reference, *manifest),
+        }
     }
 
-    /// Adds a signature; how many there are then.
-    pub(crate) fn add(&self, envelope: Envelope) -> Result<usize, CliError> {
-        self.signatures.append(envelope).map_err(|error| file_error(&error))
+    /// Adds a signature.
+    pub(crate) fn add(&self, envelope: Envelope) -> Result<(), CliError> {
+        match &self.signatures {
+            Place::File(file) => file.append(envelope).map(drop).map_err(|error| file_error(&error)),
+            Place::Registry { registry, reference, manifest } => registry.attach(reference, *manifest, &envelope),
+        }
     }
+}
+
+/// Unpacks the tar at `path`, to look at it: nothing of it stays.
+fn opened(path: &Path, shown: &str) -> Result<Bundle, CliError> {
+    let wrong = || CliError::usage(format!("`{shown}` is no bundle"));
+    let file =
+        File::open(path).map_err(|error| CliError::usage(format!("`{shown}` cannot be read")).because(&error))?;
+    let place = tempfile::tempdir()
+        .map_err(|error| CliError::system("there is no place to unpack the bundle").because(&error))?;
+    let dir = place.path().join("bundle");
+    unpack(BufReader::new(file), &dir).map_err(|error| {
+        let told = match error.is_systems() {
+            true => CliError::system(format!("`{shown}` cannot be unpacked")),
+            false => wrong(),
+        };
+        told.because(&error).hint(error.hint().unwrap_or("`plumbline plugin pack DIR` makes one"))
+    })?;
+    Bundle::open(&dir).map_err(|error| wrong().because(&error))
 }
 
 /// What a signature over a bundle must say.

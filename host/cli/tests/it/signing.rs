@@ -61,7 +61,7 @@ fn a_bundle_is_signed_and_verified() {
         "json",
     ];
     let signed = json(&bed.plumbline(&args).expect(0));
-    assert_eq!((&signed["name"], &signed["count"]), (&"tap".into(), &1.into()));
+    assert_eq!(signed["name"], "tap");
     assert_eq!(signed["signatures"], "tap.bundle.tar.dsse.json");
 
     let done = bed.plumbline(&["plugin", "verify", &tar, "--key", "release.pub", "-o", "json"]).expect(0);

@@ -7,8 +7,8 @@ use crate::args::RunFormat;
 /// `plumbline plugin sign`
 #[derive(Debug, clap::Args)]
 pub(crate) struct SignArgs {
-    /// A packed bundle (`NAME.bundle.tar`), or the name of an installed one
-    #[arg(value_name = "TAR|NAME")]
+    /// A packed bundle (`NAME.bundle.tar`), the name of an installed one, or one in a registry (`oci://…`)
+    #[arg(value_name = "TAR|NAME|oci://…")]
     pub(crate) bundle: String,
     /// The private key: a file as `plugin keygen` writes it; without it, what `PLUMBLINE_SIGNING_KEY` holds: the key itself as PEM, or a
     /// file
@@ -20,7 +20,8 @@ pub(crate) struct SignArgs {
     /// Where the bundle's source is, for people to see
     #[arg(long, value_name = "URL")]
     pub(crate) source: Option<String>,
-    /// Where the signature goes; without it, beside the tar (`NAME.bundle.tar.dsse.json`) or to the installed bundle
+    /// Where the signature goes; without it, beside the tar (`NAME.bundle.tar.dsse.json`), to the installed bundle, or to the
+    /// manifest in the registry
     #[arg(long, value_name = "FILE")]
     pub(crate) signatures: Option<PathBuf>,
     /// Print the result as data

@@ -25,17 +25,16 @@ pub(super) fn sign(args: &SignArgs, global: &Global) -> Result<ExitCode, CliErro
     };
     let envelope = sign_subject(&target.subject, &predicate, &key)
         .map_err(|error| CliError::system(format!("`{}` cannot be signed", target.shown)).because(&error))?;
-    let count = target.add(envelope)?;
+    target.add(envelope)?;
 
-    let (name, digest, place) = (&target.subject.name, target.subject.digest(), target.place().display());
+    let (name, digest, place) = (&target.subject.name, target.subject.digest(), target.place());
     let data = json!({
         "name": name,
         "digest": digest,
         "key-id": key.public().id().as_str(),
-        "signatures": place.to_string(),
-        "count": count,
+        "signatures": place,
     });
-    let text = format!("signed `{name}` {digest}\nkey:        {}\nsignatures: {place} ({count})", key.public().id());
+    let text = format!("signed `{name}` {digest}\nkey:        {}\nsignatures: {place}", key.public().id());
     print(args.format, &text, &data)?;
     Ok(ExitCode::SUCCESS)
 }
