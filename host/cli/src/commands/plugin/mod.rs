@@ -6,6 +6,14 @@ mod print;
 mod process;
 mod sign;
 mod verify;
+mod describe;
+mod install;
+mod list;
+mod lock;
+mod pack;
+mod process;
+mod show;
+mod uninstall;
 
 use std::process::ExitCode;
 
@@ -20,5 +28,11 @@ pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, Cli
         PluginCommand::Keygen(args) => keygen::keygen(args, global),
         PluginCommand::Sign(args) => sign::sign(args, global),
         PluginCommand::Verify(args) => verify::verify(args, global),
+        PluginCommand::Pack(args) => pack::pack(args, global),
+        PluginCommand::Install(args) => install::install(args, global),
+        PluginCommand::Uninstall(args) => uninstall::uninstall(args, global),
+        PluginCommand::List(args) => list::list(args, global),
+        PluginCommand::Show(args) => show::show(args, global),
+        PluginCommand::Lock(args) => lock::lock(args, global),
     }
 }
