@@ -29,11 +29,11 @@ pub(crate) use delete::{DeleteArgs, RbacArg};
 pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs};
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
-pub(crate) use plugin::{KeygenArgs, PluginArgs, PluginCommand, ProcessArgs, SignArgs, VerifyArgs};
-pub(crate) use policy::PolicyArg;
 pub(crate) use plugin::{
-    DataFormat, InstallArgs, ListArgs, LockArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, ShowArgs, UninstallArgs,
+    DataFormat, InstallArgs, KeygenArgs, ListArgs, LockArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs,
+    ShowArgs, SignArgs, UninstallArgs, VerifyArgs,
 };
+pub(crate) use policy::PolicyArg;
 pub(crate) use query::QueryArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};

@@ -1,14 +1,15 @@
 //! Bundles that are signed: which one is meant, where its signatures are, and whose count.
 
+mod candidates;
 mod key;
 mod policy;
 mod registry;
 mod require;
 mod target;
 
+pub(crate) use candidates::{judge, packed_provenance, provenance};
 pub(crate) use key::{key_error, signing_key};
 pub(crate) use policy::{one_key, policy};
-pub(crate) use require::{Candidate, Warrant, require_locked, require_signed};
 pub(crate) use target::Target;
 
 use std::fs::File;

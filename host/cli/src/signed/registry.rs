@@ -1,6 +1,8 @@
 //! Signatures in a registry: each an artefact of its own that belongs to the bundle's manifest.
 
-use plumbline_registry::{Client, Digest, Manifest, Pulled, Reference, RegistryError, Settings, media, pull};
+use plumbline_registry::{
+    Client, Digest, Manifest, Pulled, Reference, ReferenceError, RegistryError, Settings, media, pull,
+};
 use plumbline_signing::{Envelope, MAX_ENVELOPES, parse_envelopes};
 use tokio::runtime::Runtime;
 
@@ -22,6 +24,22 @@ impl Registry {
         let settings = Settings::from_environment(|name| std::env::var_os(name));
         let client = Client::new(settings).map_err(|error| told(&error))?;
         Ok(Self { client, runtime })
+    }
+
+    /// The reference in `text`, and the signatures of the bundle that it names.
+    pub(crate) fn signatures_at(&self, text: &str) -> Result<(Reference, Vec<Envelope>), CliError> {
+        let reference = parsed(text)?;
+        let signatures = async {
+            let root = self.client.manifest(&reference).await.map_err(|error| told(&error))?;
+            let subject = match root.manifest {
+                Manifest::Image(_) => root.digest,
+                // The bundle in it is what has signatures, and which one that is, pulling finds out.
+                Manifest::Index(_) => pull(&self.client, &reference).await.map_err(|error| told(&error))?.manifest,
+            };
+            signatures_of(&self.client, &reference, subject).await
+        };
+        let envelopes = self.runtime.block_on(Box::pin(signatures))?;
+        Ok((reference, envelopes))
     }
 
     /// Brings an artefact here.
@@ -84,6 +102,15 @@ pub(crate) async fn attach(
 ) -> Result<Digest, CliError> {
     let content = envelope.to_json().into_bytes().into();
     client.attach(reference, subject, media::DSSE, content).await.map_err(|error| told(&error))
+}
+
+/// The reference that somebody wrote.
+pub(crate) fn parsed(text: &str) -> Result<Reference, CliError> {
+    text.parse().map_err(|error: ReferenceError| {
+        CliError::usage(format!("`{text}` is no reference"))
+            .because(&error)
+            .hint("one looks like `oci://registry.example/team/tap:1.2`")
+    })
 }
 
 /// What a registry did not do.

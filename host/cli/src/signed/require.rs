@@ -119,7 +119,8 @@ pub(crate) fn require_locked(candidates: &[Candidate<'_>], path: &Path) -> Resul
     }
     let Some(first) = refused.first() else { return Ok(()) };
     let (few, all) = (refused.len(), candidates.len());
-    let mut told = CliError::usage(format!("with `--locked`, {few} of {all} plugins may not run: `{shown}` has others"));
+    let mut told =
+        CliError::usage(format!("with `--locked`, {few} of {all} plugins may not run: `{shown}` has others"));
     for mismatch in &refused {
         told = told.because(mismatch);
     }
@@ -194,8 +195,11 @@ mod tests {
     #[test]
     fn all_that_may_not_run_are_told() {
         let place = Place::new();
-        let (tap, changed, other) = (place.bundle("tap", "one"), place.bundle("tap", "two"), place.bundle("other", "one"));
-        let wrong = |candidates: &[Candidate<'_>]| anstream::adapter::strip_str(&place.require(candidates).unwrap_err()).to_string();
+        let (tap, changed, other) =
+            (place.bundle("tap", "one"), place.bundle("tap", "two"), place.bundle("other", "one"));
+        let wrong = |candidates: &[Candidate<'_>]| {
+            anstream::adapter::strip_str(&place.require(candidates).unwrap_err()).to_string()
+        };
         let told = wrong(&[
             candidate("host-facts", None, Warrant::Stock),
             candidate("tap", Some(&changed), signatures(place.signed(&tap))),
@@ -213,7 +217,12 @@ mod tests {
         let (tap, changed) = (place.bundle("tap", "one"), place.bundle("tap", "two"));
         let of = |plugin, bundle| candidate(plugin, bundle, Warrant::Stock);
         let locked = |it: &Candidate<'_>| {
-            let text = Lock::of(&[Subject { name: it.plugin, origin: it.origin, definition: it.definition, bundle: it.bundle }]);
+            let text = Lock::of(&[Subject {
+                name: it.plugin,
+                origin: it.origin,
+                definition: it.definition,
+                bundle: it.bundle,
+            }]);
             place.write("plumbline.lock", &text.unwrap().to_yaml().unwrap());
         };
         let check = |candidates: &[Candidate<'_>]| require_locked(candidates, &place.at("plumbline.lock"));

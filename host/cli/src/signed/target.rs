@@ -4,12 +4,13 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use plumbline_bundle::{Bundle, Digest, Store, unpack};
-use plumbline_registry::{Kind, Reference, ReferenceError};
+use plumbline_bundle::{Bundle, Digest, unpack};
+use plumbline_registry::{Kind, Reference};
 use plumbline_signing::{Envelope, ModuleDigest, SignatureFile, SignatureFileError, Subject};
 
-use super::registry::Registry;
+use super::registry::{Registry, parsed};
 use crate::error::CliError;
+use crate::sources::{bundle_error, store, store_error};
 
 /// What an installed bundle's signatures are called (docs/bundles.md).
 const INSTALLED: &str = "signatures.json";
@@ -56,11 +57,7 @@ impl Target {
 
     /// A bundle in a registry. Its signatures belong to its manifest.
     fn in_registry(text: &str) -> Result<Self, CliError> {
-        let reference: Reference = text.parse().map_err(|error: ReferenceError| {
-            CliError::usage(format!("`{text}` is no reference"))
-                .because(&error)
-                .hint("one looks like `oci://registry.example/team/tap:1.2`")
-        })?;
+        let reference = parsed(text)?;
         let registry = Registry::connect()?;
         let pulled = registry.pull(&reference)?;
         if pulled.kind != Kind::Bundle {
@@ -84,18 +81,16 @@ impl Target {
     }
 
     fn installed(name: &str) -> Result<Self, CliError> {
-        let failed = |error: &dyn std::error::Error| {
-            CliError::system(format!("the installed bundle `{name}` cannot be used")).because(error)
-        };
-        let store = Store::user().map_err(|error| failed(&error))?;
-        let Some(installed) = store.find(name).map_err(|error| failed(&error))? else {
+        let store = store()?;
+        let failed = |error| store_error(format!("the installed bundle `{name}` cannot be used"), &error);
+        let Some(installed) = store.find(name).map_err(failed)? else {
             return Err(CliError::usage(format!("`{name}` is neither a file nor an installed bundle"))
                 .hint("`plumbline plugin list` shows what is installed; `plumbline plugin pack DIR` makes a file"));
         };
         let signatures = SignatureFile::at(store.dir().join(name).join(INSTALLED));
         let record = installed.record;
         let mut target = Self::of(&installed.bundle, name.to_owned(), Place::File(signatures));
-        target.reference = Some(record.source).filter(|source| source.starts_with("oci://"));
+        target.reference = Some(record.source).filter(|source| Reference::is_meant(source));
         target.version = record.version;
         Ok(target)
     }
@@ -163,7 +158,7 @@ fn opened(path: &Path, shown: &str) -> Result<Bundle, CliError> {
         };
         told.because(&error).hint(error.hint().unwrap_or("`plumbline plugin pack DIR` makes one"))
     })?;
-    Bundle::open(&dir).map_err(|error| wrong().because(&error))
+    Bundle::open(&dir).map_err(|error| bundle_error(format!("`{shown}` is no whole bundle"), &error))
 }
 
 /// What a signature over a bundle must say.

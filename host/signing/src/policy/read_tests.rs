@@ -138,3 +138,18 @@ fn a_document_that_is_no_policy_is_refused() {
     assert!(parse("version: 1\nkeys: &a {}\nrules: [*a]\n", Path::new("")).is_err());
     assert!(parse(&format!("version: 1\nkeys: {}\n", "[".repeat(50_000)), Path::new("")).is_err());
 }
+
+#[test]
+fn the_documented_policy_is_one() {
+    let text = include_str!("../../../../docs/signing.md");
+    let (_, rest) = text.split_once("```yaml\n").unwrap();
+    let (policy, _) = rest.split_once("```").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    write_pair(&dir.path().join("release"), false).unwrap();
+    let policy = parse(policy, dir.path()).unwrap();
+    let tap = Some(vec!["release".to_owned()]);
+    assert_eq!(names(&policy, "tap", None), tap);
+    assert_eq!(names(&policy, "experiment", None), Some(vec![]));
+    let reference = "oci://registry.example/team/sub/x:1";
+    assert_eq!(names(&policy, "x", Some(reference)).unwrap().len(), 2);
+}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::RunFormat;
+use super::DataFormat;
 
 /// `plumbline plugin keygen`
 #[derive(Debug, clap::Args)]
@@ -13,7 +13,7 @@ pub(crate) struct KeygenArgs {
     /// Replace keys that are there: what they have signed stays signed, and nothing new can be
     #[arg(long)]
     pub(crate) force: bool,
-    /// Print the result as data
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<RunFormat>,
+    /// How the result is printed
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
 }

@@ -1,35 +1,30 @@
 //! `plumbline plugin`
 
-mod keygen;
-mod process;
-mod sign;
-mod verify;
-
-use clap::Subcommand;
-
-pub(crate) use keygen::KeygenArgs;
-pub(crate) use process::ProcessArgs;
-pub(crate) use sign::SignArgs;
-pub(crate) use verify::VerifyArgs;
 mod data;
 mod install;
+mod keygen;
 mod list;
 mod lock;
 mod pack;
 mod process;
 mod show;
+mod sign;
 mod uninstall;
+mod verify;
 
 use clap::Subcommand;
 
 pub(crate) use data::DataFormat;
 pub(crate) use install::InstallArgs;
+pub(crate) use keygen::KeygenArgs;
 pub(crate) use list::ListArgs;
 pub(crate) use lock::LockArgs;
 pub(crate) use pack::PackArgs;
 pub(crate) use process::ProcessArgs;
 pub(crate) use show::ShowArgs;
+pub(crate) use sign::SignArgs;
 pub(crate) use uninstall::UninstallArgs;
+pub(crate) use verify::VerifyArgs;
 
 /// Work on plugins: for their authors.
 #[derive(Debug, clap::Args)]
@@ -42,8 +37,6 @@ pub(crate) struct PluginArgs {
 pub(crate) enum PluginCommand {
     /// Post-process a directory and print the result tree
     Process(ProcessArgs),
-    /// List the stock plugins and modules
-    List,
     /// Make a key pair to sign bundles with
     Keygen(KeygenArgs),
     /// Sign a bundle

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::args::RunFormat;
+use super::DataFormat;
 
 /// `plumbline plugin sign`
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(crate) struct SignArgs {
     /// manifest in the registry
     #[arg(long, value_name = "FILE")]
     pub(crate) signatures: Option<PathBuf>,
-    /// Print the result as data
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<RunFormat>,
+    /// How the result is printed
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
 }

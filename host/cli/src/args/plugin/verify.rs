@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::args::{PolicyArg, RunFormat};
+use super::DataFormat;
+use crate::args::PolicyArg;
 
 /// `plumbline plugin verify`
 #[derive(Debug, clap::Args)]
@@ -19,7 +20,7 @@ pub(crate) struct VerifyArgs {
     /// manifest in the registry
     #[arg(long, value_name = "FILE")]
     pub(crate) signatures: Option<PathBuf>,
-    /// Print the result as data
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
-    pub(crate) format: Option<RunFormat>,
+    /// How the result is printed
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
 }

@@ -1,19 +1,17 @@
 //! `plumbline plugin`: one file per command.
 
-mod keygen;
-mod list;
-mod print;
-mod process;
-mod sign;
-mod verify;
 mod describe;
 mod install;
+mod keygen;
 mod list;
 mod lock;
 mod pack;
+mod print;
 mod process;
 mod show;
+mod sign;
 mod uninstall;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -24,7 +22,6 @@ use crate::error::CliError;
 pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, CliError> {
     match &args.command {
         PluginCommand::Process(args) => process::process(args, global),
-        PluginCommand::List => list::list(global),
         PluginCommand::Keygen(args) => keygen::keygen(args, global),
         PluginCommand::Sign(args) => sign::sign(args, global),
         PluginCommand::Verify(args) => verify::verify(args, global),
