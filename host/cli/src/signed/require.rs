@@ -207,8 +207,18 @@ mod tests {
             candidate("bare", Some(&tap), signatures(Vec::new())),
         ]);
         let told = told.replace(&tap.digest().to_string(), "TAP").replace(&changed.digest().to_string(), "CHANGED");
-        insta::assert_snapshot!(told, @"");
-        insta::assert_snapshot!(wrong(&[candidate("tap", Some(&tap), Warrant::None("a directory"))]), @"");
+        insta::assert_snapshot!(told, @"
+        error: with `--require-signed`, 3 of 4 plugins may not run
+        cause: `tap` (`ORIGIN`): what key `k` has signed has the digest TAP; this is CHANGED
+        cause: `other` (`ORIGIN`): no rule of policy `DIR/policy.yaml` is for this name, so nobody may sign it
+        cause: `bare` (`ORIGIN`): there is no signature
+        hint:  have it signed by a key that counts: policy `DIR/policy.yaml` says which (`plumbline plugin verify` tells more)
+        ");
+        insta::assert_snapshot!(wrong(&[candidate("tap", Some(&tap), Warrant::None("a directory"))]), @"
+        error: with `--require-signed`, 1 of 1 plugins may not run
+        cause: `tap` (`ORIGIN`): it is a directory, which nothing can vouch for
+        hint:  pack and sign it: `plumbline plugin pack DIR`, then `plumbline plugin sign NAME.bundle.tar --key FILE`, and run the tar
+        ");
     }
 
     #[test]

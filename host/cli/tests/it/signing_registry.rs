@@ -52,7 +52,7 @@ impl Registry {
         let client = Client::new(settings).unwrap();
         let parsed: Reference = reference.parse().unwrap();
         let config = BundleConfig { name: "tap".to_owned(), ..BundleConfig::default() };
-        let pushed = async { push_bundle(&client, &parsed, &bed.path(tar), &config, &Default::default()).await };
+        let pushed = async { push_bundle(&client, &parsed, &bed.path(tar), &config, Default::default()).await };
         tokio::runtime::Runtime::new().unwrap().block_on(pushed).unwrap();
         reference
     }
