@@ -135,9 +135,12 @@ impl Found {
 
     /// The bundle that the plugin came as, if it came as one.
     pub(crate) fn bundle(&self) -> Result<Option<Bundle>, CliError> {
-        self.source.bundle.as_deref().map(Bundle::open).transpose().map_err(|error| {
-            bundle_error(format!("plugin `{}` is no whole bundle", self.origin), &error)
-        })
+        self.source
+            .bundle
+            .as_deref()
+            .map(Bundle::open)
+            .transpose()
+            .map_err(|error| bundle_error(format!("plugin `{}` is no whole bundle", self.origin), &error))
     }
 
     /// The same plugin under another name.

@@ -30,9 +30,7 @@ pub(super) fn is_installed(name: &str) -> bool {
 /// The installed plugin of this name, its digest verified; else the incumbent's.
 pub(super) fn found(name: &str) -> Result<Option<Found>, CliError> {
     if let Ok(store) = Store::user() {
-        let found = store
-            .find(name)
-            .map_err(|error| store_error(format!("plugin `{name}` cannot be used"), &error))?;
+        let found = store.find(name).map_err(|error| store_error(format!("plugin `{name}` cannot be used"), &error))?;
         if let Some(installed) = found {
             return Ok(Some(Found::of_bundle(installed.bundle, name, Where::Installed)));
         }

@@ -10,7 +10,6 @@ use crate::error::CliError;
 const SCHEME: &str = "oci://";
 
 /// A bundle that was fetched.
-#[expect(dead_code, reason = "nothing fetches yet")]
 pub(crate) struct Pulled {
     /// The tar, removed when this is dropped.
     pub(crate) tar: NamedTempFile,
@@ -28,8 +27,10 @@ pub(crate) fn is_remote(reference: &str) -> bool {
 /// Fetches the bundle that `reference` names. This is the one place where references become files: `--plugin`, `plugin install`,
 /// `plugin show` and `plugin lock` all come here.
 pub(crate) fn pull(reference: &str) -> Result<Pulled, CliError> {
-    Err(CliError::usage(format!("bundle `{reference}` cannot be fetched: this program does not speak to registries yet"))
-        .hint("fetch the bundle's layer, which is a tar, by other means, and name the file: `--plugin FILE.bundle.tar`"))
+    Err(CliError::usage(format!(
+        "bundle `{reference}` cannot be fetched: this program does not speak to registries yet"
+    ))
+    .hint("fetch the bundle's layer, which is a tar, by other means, and name the file: `--plugin FILE.bundle.tar`"))
 }
 
 /// The plugin that `reference` names.

@@ -34,8 +34,10 @@ pub(super) fn unknown(reference: &str, place: Place) -> CliError {
         }
     }
     hint.push_str("; a path may be a definition, a packed bundle, or a directory with `plugin.yaml`");
-    CliError::usage(format!("plugin `{reference}` is neither a stock plugin nor a file or directory, and not installed"))
-        .hint(hint)
+    CliError::usage(format!(
+        "plugin `{reference}` is neither a stock plugin nor a file or directory, and not installed"
+    ))
+    .hint(hint)
 }
 
 fn listed(names: &[String]) -> String {

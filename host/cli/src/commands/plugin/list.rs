@@ -39,7 +39,12 @@ pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CliErro
     Ok(ExitCode::SUCCESS)
 }
 
-fn print(modules: &[Module], installed: &[Entry], incumbent: &[(String, PathBuf)], out: &mut impl Write) -> io::Result<()> {
+fn print(
+    modules: &[Module],
+    installed: &[Entry],
+    incumbent: &[(String, PathBuf)],
+    out: &mut impl Write,
+) -> io::Result<()> {
     writeln!(out, "plugins:")?;
     for stock in plumbline_stock::definitions() {
         let description = description(stock).unwrap_or_default();

@@ -10,9 +10,9 @@ use plumbline_stock::Place;
 
 use crate::args::{Global, LockArgs};
 use crate::error::CliError;
+use crate::logging;
 use crate::sources::{self, Found};
 use crate::ui::say;
-use crate::logging;
 
 /// Writes down what the plugins are, exactly.
 pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, CliError> {

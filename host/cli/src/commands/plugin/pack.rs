@@ -72,7 +72,13 @@ fn print(bundle: &Bundle, packed: Packed, path: &Path, out: &mut impl Write) -> 
     writeln!(out, "size:   {}", Bytes(packed.bytes))?;
     writeln!(out, "files:")?;
     for file in &bundle.files {
-        writeln!(out, "  {:>10}  {}{}", Bytes(file.bytes).to_string(), file.name, if file.executable { " (executable)" } else { "" })?;
+        writeln!(
+            out,
+            "  {:>10}  {}{}",
+            Bytes(file.bytes).to_string(),
+            file.name,
+            if file.executable { " (executable)" } else { "" }
+        )?;
     }
     Ok(())
 }

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use super::describe;
 use crate::args::{DataFormat, Global, ShowArgs};
 use crate::error::CliError;
+use crate::logging;
 use crate::output::{one_line, print_json, print_yaml};
 use crate::sources::{self, Found, Where};
 use crate::ui::say;
-use crate::logging;
 
 /// Shows what a reference names, without running it.
 pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, CliError> {
@@ -46,7 +46,9 @@ pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, CliErro
 /// How the bundle came here. It was found a moment ago by the name that the user gave, which may be another by now.
 fn installed(found: &Found) -> Result<Option<Installed>, CliError> {
     let name = &found.origin;
-    sources::store()?.find(name).map_err(|error| sources::store_error(format!("plugin `{name}` cannot be used"), &error))
+    sources::store()?
+        .find(name)
+        .map_err(|error| sources::store_error(format!("plugin `{name}` cannot be used"), &error))
 }
 
 fn origin(found: &Found) -> String {
@@ -58,7 +60,12 @@ fn origin(found: &Found) -> String {
     }
 }
 
-fn print(found: &Found, bundle: Option<&Bundle>, installed: Option<&Installed>, out: &mut impl Write) -> io::Result<()> {
+fn print(
+    found: &Found,
+    bundle: Option<&Bundle>,
+    installed: Option<&Installed>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let definition = &found.source.definition;
     let mut row = |key: &str, value: &str| writeln!(out, "{key:<12} {value}");
     row("plugin:", definition.name.as_str())?;
@@ -84,7 +91,14 @@ fn print(found: &Found, bundle: Option<&Bundle>, installed: Option<&Installed>, 
         let info = &module.info;
         let formats = describe::formats(info, &module.name).join(", ");
         row("module:", &format!("{}  {}  {}", module.file, Bytes(info.size), module.digest))?;
-        row("", &format!("{}; formats: {}", describe::roles(info.roles).join(", "), if formats.is_empty() { "none" } else { &formats }))?;
+        row(
+            "",
+            &format!(
+                "{}; formats: {}",
+                describe::roles(info.roles).join(", "),
+                if formats.is_empty() { "none" } else { &formats }
+            ),
+        )?;
     }
     for file in bundle.iter().flat_map(|bundle| &bundle.files).filter(|file| !file.name.ends_with(".wasm")) {
         row("file:", &format!("{}  {}", file.name, Bytes(file.bytes)))?;
