@@ -1,7 +1,13 @@
 //! `plumbline plugin`: one file per command.
 
+mod describe;
+mod install;
 mod list;
+mod lock;
+mod pack;
 mod process;
+mod show;
+mod uninstall;
 
 use std::process::ExitCode;
 
@@ -12,6 +18,11 @@ use crate::error::CliError;
 pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, CliError> {
     match &args.command {
         PluginCommand::Process(args) => process::process(args, global),
-        PluginCommand::List => list::list(global),
+        PluginCommand::Pack(args) => pack::pack(args, global),
+        PluginCommand::Install(args) => install::install(args, global),
+        PluginCommand::Uninstall(args) => uninstall::uninstall(args, global),
+        PluginCommand::List(args) => list::list(args, global),
+        PluginCommand::Show(args) => show::show(args, global),
+        PluginCommand::Lock(args) => lock::lock(args, global),
     }
 }
