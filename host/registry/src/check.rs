@@ -59,6 +59,9 @@ mod tests {
         assert!(matches!(check(b"abc", &[b"ab", b"cd"]), Err(Cause::Size { said: 3, got: 4, more: true })));
         assert!(matches!(check(b"abc", &[b"ab"]), Err(Cause::Size { said: 3, got: 2, more: false })));
         let told = check(b"abc", &[b"abd"]).unwrap_err().to_string();
-        assert!(told.contains(&Digest::of(b"abc").to_string()) && told.contains(&Digest::of(b"abd").to_string()), "{told}");
+        assert!(
+            told.contains(&Digest::of(b"abc").to_string()) && told.contains(&Digest::of(b"abd").to_string()),
+            "{told}"
+        );
     }
 }

@@ -66,7 +66,9 @@ async fn tree(from: &Place, root: &RawManifest) -> Result<Vec<RawManifest>, Regi
     while let Some((manifest, depth)) = waiting.pop() {
         if let Manifest::Index(index) = &manifest.manifest {
             if depth >= MAX_DEPTH {
-                return Err(Cause::Malformed(format!("indexes name indexes more than {MAX_DEPTH} deep")).of(copying(root)));
+                return Err(
+                    Cause::Malformed(format!("indexes name indexes more than {MAX_DEPTH} deep")).of(copying(root))
+                );
             }
             for child in &index.manifests {
                 if found.len() + waiting.len() >= MAX_MANIFESTS {
@@ -121,7 +123,11 @@ async fn one(
 /// # Errors
 ///
 /// As [`copy`].
-pub async fn save(client: &Client, reference: &Reference, layout: &Layout) -> Result<(Descriptor, Copied), RegistryError> {
+pub async fn save(
+    client: &Client,
+    reference: &Reference,
+    layout: &Layout,
+) -> Result<(Descriptor, Copied), RegistryError> {
     let root = client.manifest(reference).await?;
     let from = Place::Registry(client.clone(), reference.clone());
     let copied = copy(&from, &root, &Place::Layout(layout.clone())).await?;

@@ -98,7 +98,9 @@ mod tests {
         let text = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(Digest::of(b"").to_string(), text);
         assert_eq!(text.parse(), Ok(Digest::of(b"")));
-        for bad in ["", "sha256:", "sha256:00", &text.to_uppercase(), &text.replace('e', "E"), &format!("{text}0"), "md5:00"] {
+        for bad in
+            ["", "sha256:", "sha256:00", &text.to_uppercase(), &text.replace('e', "E"), &format!("{text}0"), "md5:00"]
+        {
             assert!(matches!(bad.parse::<Digest>(), Err(DigestError::Malformed(_))), "{bad}");
         }
         let long = format!("sha512:{}", "0".repeat(128));

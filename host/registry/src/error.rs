@@ -175,14 +175,16 @@ impl RegistryError {
                 "`docker login HOST` or `podman login HOST` writes credentials where they are found; docs/registries.md lists the places"
             }
             Cause::Denied(_) => "the account that is logged in has no right to do this there",
-            Cause::NotFound(_) => "check the name and the tag; some registries hide from strangers what is there: log in",
-            Cause::Status { status: 429, .. } => "the registry limits how often it is asked: try again later, or log in",
+            Cause::NotFound(_) => {
+                "check the name and the tag; some registries hide from strangers what is there: log in"
+            }
+            Cause::Status { status: 429, .. } => {
+                "the registry limits how often it is asked: try again later, or log in"
+            }
             Cause::Tls(_) => {
                 "name the registry's authority with `--registry-ca FILE`; a registry without encryption must be named: `--insecure-registry HOST[:PORT]`"
             }
-            Cause::Redirect { .. } => {
-                "a host without encryption must be named: `--insecure-registry HOST[:PORT]`"
-            }
+            Cause::Redirect { .. } => "a host without encryption must be named: `--insecure-registry HOST[:PORT]`",
             Cause::Mismatch { .. } | Cause::Size { .. } => {
                 "somebody on the way or the registry itself has changed the content; nothing of it was used"
             }

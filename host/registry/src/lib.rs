@@ -30,7 +30,8 @@ mod reference;
 mod settings;
 
 pub use artifact::{
-    BundleConfig, BundleModule, Component, Kind, ModuleFields, Pulled, Pushed, pull, push_bundle, push_module, unwrap_entry,
+    BundleConfig, BundleModule, Component, Kind, ModuleFields, Pulled, Pushed, pull, push_bundle, push_module,
+    unwrap_entry,
 };
 pub use client::{Client, Put, TempBlob};
 pub use copy::{Copied, copy, load, save};

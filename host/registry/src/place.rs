@@ -43,7 +43,9 @@ impl Place {
         match self {
             Self::Registry(client, repository) => {
                 let found = client.manifest(&repository.by_digest(wanted.digest)).await?;
-                found.must_be(wanted).map_err(|cause| cause.of(format!("pull manifest {} of `{repository}`", wanted.digest)))?;
+                found
+                    .must_be(wanted)
+                    .map_err(|cause| cause.of(format!("pull manifest {} of `{repository}`", wanted.digest)))?;
                 Ok(found)
             }
             Self::Layout(layout) => {
@@ -81,7 +83,10 @@ impl Place {
             Self::Registry(client, repository) => client.push_blob(repository, what, from).await.map(drop),
             Self::Layout(layout) => {
                 let from = from.to_path_buf();
-                in_layout(layout, format!("write blob {}", what.digest), what, move |layout, what| layout.put_blob(what, &from)).await
+                in_layout(layout, format!("write blob {}", what.digest), what, move |layout, what| {
+                    layout.put_blob(what, &from)
+                })
+                .await
             }
         }
     }
@@ -112,9 +117,9 @@ impl Place {
     pub async fn referrers(&self, subject: Digest) -> Result<Vec<Descriptor>, RegistryError> {
         match self {
             Self::Registry(client, repository) => client.referrers(repository, subject, None).await,
-            Self::Layout(layout) => {
-                layout.referrers(subject).map_err(|cause| cause.of(format!("list what belongs to {subject} in the layout")))
-            }
+            Self::Layout(layout) => layout
+                .referrers(subject)
+                .map_err(|cause| cause.of(format!("list what belongs to {subject} in the layout"))),
         }
     }
 }

@@ -33,13 +33,17 @@ pub enum ReferenceError {
     #[error("`{0}` is not the name of a registry: expected HOST or HOST:PORT")]
     Registry(String),
     /// The name in the registry is missing or has characters that no registry takes.
-    #[error("`{0}` is not a name in a registry: expected parts of a-z, 0-9 and single `.`, `_`, `-` between them, parted by `/`")]
+    #[error(
+        "`{0}` is not a name in a registry: expected parts of a-z, 0-9 and single `.`, `_`, `-` between them, parted by `/`"
+    )]
     Repository(String),
     /// Host and name are too long together.
     #[error("the name is longer than {MAX_NAME} characters")]
     Long,
     /// The tag has characters that no tag has.
-    #[error("`{0}` is not a tag: expected up to {MAX_TAG} of A-Z, a-z, 0-9, `.`, `_`, `-`, and no `.` or `-` at the beginning")]
+    #[error(
+        "`{0}` is not a tag: expected up to {MAX_TAG} of A-Z, a-z, 0-9, `.`, `_`, `-`, and no `.` or `-` at the beginning"
+    )]
     Tag(String),
     /// What follows `@` is no digest.
     #[error(transparent)]
@@ -142,7 +146,8 @@ impl FromStr for Reference {
         };
         let (registry, name) = rest.split_once('/').ok_or_else(|| ReferenceError::NoRegistry(told(text)))?;
         // Without the scheme, `team/check` is a path or a mistake; with it, `registry/check` is a host in a cluster's own network.
-        if registry.is_empty() || !explicit && !(registry.contains(['.', ':']) || registry == "localhost") {
+        let looks_like_one = registry.contains(['.', ':']) && !registry.starts_with('.') || registry == "localhost";
+        if registry.is_empty() || !explicit && !looks_like_one {
             return Err(ReferenceError::NoRegistry(told(text)));
         }
         check_registry(registry)?;
@@ -186,16 +191,15 @@ pub(crate) fn check_registry(text: &str) -> Result<(), ReferenceError> {
     };
     let label = |label: &str| {
         let inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-        (1..=63).contains(&label.len())
-            && label.bytes().all(inner)
-            && !label.starts_with('-')
-            && !label.ends_with('-')
+        (1..=63).contains(&label.len()) && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
     };
     if !text.starts_with('[') && !host.split('.').all(label) {
         return Err(wrong());
     }
     match port {
-        Some(port) if !port.bytes().all(|byte| byte.is_ascii_digit()) || !port.parse::<u16>().is_ok_and(|port| port > 0) => {
+        Some(port)
+            if !port.bytes().all(|byte| byte.is_ascii_digit()) || !port.parse::<u16>().is_ok_and(|port| port > 0) =>
+        {
             Err(wrong())
         }
         _ => Ok(()),
@@ -215,9 +219,10 @@ fn is_repository(text: &str) -> bool {
             if after.is_empty() {
                 return true;
             }
-            let next = after.trim_start_matches(|c| matches!(c, '.' | '_' | '-'));
+            let next = after.trim_start_matches(['.', '_', '-']);
             let between = after.strip_suffix(next).unwrap_or_default();
-            if !(matches!(between, "." | "_" | "__") || !between.is_empty() && between.bytes().all(|byte| byte == b'-')) {
+            if !(matches!(between, "." | "_" | "__") || !between.is_empty() && between.bytes().all(|byte| byte == b'-'))
+            {
                 return false;
             }
             rest = next;
@@ -250,7 +255,10 @@ mod tests {
             assert_eq!(reference.to_string(), text);
         }
         let bare: Reference = "registry.example.com/check".parse().unwrap();
-        assert_eq!((bare.registry(), bare.repository(), bare.target().as_str()), ("registry.example.com", "check", "latest"));
+        assert_eq!(
+            (bare.registry(), bare.repository(), bare.target().as_str()),
+            ("registry.example.com", "check", "latest")
+        );
         assert_eq!(bare.bare(), "registry.example.com/check");
         let upper: Reference = "OCI://Registry.Example.com/check:V1".parse().unwrap();
         assert_eq!(upper.to_string(), "oci://registry.example.com/check:V1");
@@ -263,11 +271,28 @@ mod tests {
         for text in ["", "oci://", "check", "team/check", "./team/check", "oci:///check", "oci://host"] {
             assert!(matches!(error(text), ReferenceError::NoRegistry(_)), "{text}: {}", error(text));
         }
-        for text in ["oci://-h/x", "oci://h:0/x", "oci://h:70000/x", "oci://h:+1/x", "oci://h_x/x", "oci://[::1/x", "oci://u:p@h/x"] {
+        for text in [
+            "oci://-h/x",
+            "oci://h:0/x",
+            "oci://h:70000/x",
+            "oci://h:+1/x",
+            "oci://h_x/x",
+            "oci://[::1/x",
+            "oci://u:p@h/x",
+        ] {
             let error = error(text);
-            assert!(matches!(error, ReferenceError::Registry(_) | ReferenceError::Digest(_) | ReferenceError::NoRegistry(_)), "{text}: {error}");
+            assert!(
+                matches!(
+                    error,
+                    ReferenceError::Registry(_) | ReferenceError::Digest(_) | ReferenceError::NoRegistry(_)
+                ),
+                "{text}: {error}"
+            );
         }
-        for name in ["", "A", "a//b", "/a", "a/", "a..b", "a___b", "-a", "a-", "a._b", "ä", "a b", "../a", "a/../b", "a?b", "a%2fb"] {
+        for name in [
+            "", "A", "a//b", "/a", "a/", "a..b", "a___b", "-a", "a-", "a._b", "ä", "a b", "../a", "a/../b", "a?b",
+            "a%2fb",
+        ] {
             assert!(matches!(error(&format!("oci://h/{name}")), ReferenceError::Repository(_)), "{name}");
         }
         for tag in ["", ".a", "-a", "a b", "ä", &"a".repeat(129)] {

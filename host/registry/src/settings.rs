@@ -90,7 +90,12 @@ impl Settings {
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name| variable(name).and_then(|value| value.into_string().ok()).unwrap_or_default();
-        let insecure = text(INSECURE_VARIABLE).split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect();
+        let insecure = text(INSECURE_VARIABLE)
+            .split(',')
+            .map(str::trim)
+            .filter(|host| !host.is_empty())
+            .map(str::to_owned)
+            .collect();
         let authorities = variable(CA_VARIABLE)
             .map(|value| std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect())
             .unwrap_or_default();
@@ -100,7 +105,8 @@ impl Settings {
     /// Each insecure registry must be a host, and nothing more: `http://host` would be taken for one that is never met.
     pub(crate) fn check(&self) -> Result<(), Cause> {
         for host in &self.insecure {
-            check_registry(host).map_err(|error| Cause::Setting(format!("{error}, for a registry without encryption")))?;
+            check_registry(host)
+                .map_err(|error| Cause::Setting(format!("{error}, for a registry without encryption")))?;
         }
         Ok(())
     }

@@ -10,7 +10,6 @@ use crate::error::CliError;
 const SCHEME: &str = "oci://";
 
 /// A bundle that was fetched.
-#[expect(dead_code, reason = "nothing fetches yet")]
 pub(crate) struct Pulled {
     /// The tar, removed when this is dropped.
     pub(crate) tar: NamedTempFile,

@@ -6,6 +6,7 @@ mod addresses;
 mod aggregator_role;
 mod bed;
 mod broken_off;
+mod bundles;
 mod cluster_reading;
 mod compat;
 mod crowd;

@@ -133,8 +133,10 @@ fn content(image: &ImageManifest) -> Result<(Kind, Descriptor), Cause> {
         ([bundle], [], 1) => Ok((Kind::Bundle, bundle.clone())),
         ([], [module], 1) => Ok((Kind::Module, module.clone())),
         ([], [], _) => {
-            let kinds: Vec<String> = image.layers.iter().take(3).map(|layer| format!("`{}`", short(&layer.media_type))).collect();
-            let image = if image.config.media_type == media::OCI_CONFIG { ", as a container image has them" } else { "" };
+            let kinds: Vec<String> =
+                image.layers.iter().take(3).map(|layer| format!("`{}`", short(&layer.media_type))).collect();
+            let image =
+                if image.config.media_type == media::OCI_CONFIG { ", as a container image has them" } else { "" };
             let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
             Err(Cause::Kind(format!("it is neither a bundle nor a WebAssembly file: its layers are {kinds}{image}")))
         }

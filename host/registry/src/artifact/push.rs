@@ -115,7 +115,8 @@ pub async fn push_bundle(
     // path: where the tar lay while it was pushed must not change the digest.
     layer.annotations.insert(media::TITLE.into(), format!("{}.bundle.tar", config.name));
     let config = serde_json::to_vec(config).map_err(|error| Cause::Malformed(error.to_string()).of(what()))?;
-    let artefact = Artefact { kind: Some(media::BUNDLE), config_kind: media::BUNDLE_CONFIG, config, layer, annotations };
+    let artefact =
+        Artefact { kind: Some(media::BUNDLE), config_kind: media::BUNDLE_CONFIG, config, layer, annotations };
     artefact.push(client, to, tar).await
 }
 

@@ -86,7 +86,8 @@ impl Auth {
 }
 
 fn unauthorized(credentials: Option<&Credentials>, told: Told) -> Cause {
-    let credentials = credentials.map_or_else(|| "requests without credentials, and there are none for it".to_owned(), Credentials::told);
+    let credentials = credentials
+        .map_or_else(|| "requests without credentials, and there are none for it".to_owned(), Credentials::told);
     Cause::Unauthorized { credentials, told }
 }
 
@@ -98,8 +99,9 @@ async fn token(
     credentials: Option<&Credentials>,
     scope: &Scope,
 ) -> Result<String, Cause> {
-    let mut url: Url =
-        realm.parse().map_err(|_| Cause::Malformed("the place where the registry gives tokens is no address".into()))?;
+    let mut url: Url = realm
+        .parse()
+        .map_err(|_| Cause::Malformed("the place where the registry gives tokens is no address".into()))?;
     // What is sent there is a password.
     client.must_be_safe(&url)?;
     let rights = if scope.push { "pull,push" } else { "pull" };
@@ -124,8 +126,9 @@ async fn token(
             let request = client.http(&url).await?.get(url);
             match credentials {
                 Some(Credentials { secret: Secret::Password(user, password), .. }) => {
-                    let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
-                        .map_err(|_| Cause::Malformed("the password cannot be sent".into()))?;
+                    let mut value =
+                        HeaderValue::try_from(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
+                            .map_err(|_| Cause::Malformed("the password cannot be sent".into()))?;
                     value.set_sensitive(true);
                     request.header(AUTHORIZATION, value)
                 }

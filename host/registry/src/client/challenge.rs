@@ -20,12 +20,8 @@ pub(super) enum Challenge {
 
 /// The best of what the server offers: tokens are asked for where there are any, because a password goes to fewer places then.
 pub(super) fn best(headers: &HeaderMap) -> Option<Challenge> {
-    let all: Vec<Challenge> = headers
-        .get_all(WWW_AUTHENTICATE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(parse)
-        .collect();
+    let all: Vec<Challenge> =
+        headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok()).flat_map(parse).collect();
     let bearer = all.iter().position(|challenge| matches!(challenge, Challenge::Bearer { .. }));
     let at = bearer.or_else(|| all.iter().position(|challenge| *challenge == Challenge::Basic))?;
     all.into_iter().nth(at)
@@ -101,12 +97,17 @@ mod tests {
 
     #[test]
     fn challenges_are_read_as_servers_write_them() {
-        let text = r#"Bearer realm="https://auth.example/token?a=b,c",service="r.example",scope="repository:x:pull,push""#;
+        let text =
+            r#"Bearer realm="https://auth.example/token?a=b,c",service="r.example",scope="repository:x:pull,push""#;
         assert_eq!(parse(text), [bearer("https://auth.example/token?a=b,c", Some("r.example"))]);
         assert_eq!(parse(r#"Basic realm="x \"y\", z""#), [Challenge::Basic]);
         assert_eq!(parse("BASIC"), [Challenge::Basic]);
-        assert_eq!(parse(r#"Basic realm="x", Bearer realm="https://a" , service=s"#), [Challenge::Basic, bearer("https://a", Some("s"))]);
-        for text in ["", ",", "Bearer", "Bearer service=x", "=", "Negotiate abc==", "Digest realm=\"x", "\"", "a b c=d"] {
+        assert_eq!(
+            parse(r#"Basic realm="x", Bearer realm="https://a" , service=s"#),
+            [Challenge::Basic, bearer("https://a", Some("s"))]
+        );
+        for text in ["", ",", "Bearer", "Bearer service=x", "=", "Negotiate abc==", "Digest realm=\"x", "\"", "a b c=d"]
+        {
             assert!(parse(text).is_empty(), "{text}");
         }
     }

@@ -75,7 +75,8 @@ impl Client {
         }
         let target = reference.tag().map_or_else(|| manifest.digest.to_string(), str::to_owned);
         let url = self.address(reference, &format!("manifests/{target}"))?;
-        let mut call = Call::new(Method::PUT, url, Scope::push(reference)).header(CONTENT_TYPE, &manifest.media_type)?;
+        let mut call =
+            Call::new(Method::PUT, url, Scope::push(reference)).header(CONTENT_TYPE, &manifest.media_type)?;
         call.content = Content::Bytes(manifest.bytes.clone());
         let answer = self.send(&call).await?;
         if !answer.status().is_success() {

@@ -105,10 +105,13 @@ impl Client {
     /// The manifest has no subject, or the registry does not take it or the list.
     pub async fn put_referrer(&self, repository: &Reference, manifest: &RawManifest) -> Result<Digest, RegistryError> {
         let Manifest::Image(image) = &manifest.manifest else {
-            return Err(Cause::Kind("an index belongs to nothing".into()).of(format!("push a referrer to `{repository}`")));
+            return Err(
+                Cause::Kind("an index belongs to nothing".into()).of(format!("push a referrer to `{repository}`"))
+            );
         };
         let Some(subject) = &image.subject else {
-            return Err(Cause::Kind("it does not say what it belongs to".into()).of(format!("push a referrer to `{repository}`")));
+            return Err(Cause::Kind("it does not say what it belongs to".into())
+                .of(format!("push a referrer to `{repository}`")));
         };
         let put = self.put_manifest(&repository.by_digest(manifest.digest), manifest).await?;
         if !put.subject_noted {

@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 use std::time::Duration;
 
 use plumbline_core::chain;
-use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
 
 use crate::error::Cause;
 

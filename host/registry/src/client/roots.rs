@@ -15,7 +15,9 @@ use crate::limits::MAX_AUTHORITIES_BYTES;
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Certificate>, Cause> {
     let mut all = Vec::new();
     for path in files {
-        let wrong = |why: String| Cause::Setting(format!("`{}` cannot be used as authority of registries: {why}", path.display()));
+        let wrong = |why: String| {
+            Cause::Setting(format!("`{}` cannot be used as authority of registries: {why}", path.display()))
+        };
         let text = read_bounded(path).map_err(|error| wrong(error.to_string()))?;
         let before = all.len();
         for certificate in CertificateDer::pem_slice_iter(&text) {

@@ -194,7 +194,8 @@ impl Client {
             self.must_be_safe(&url)?;
             // Only to the registry itself: what another host sees of us is nobody's password.
             let at_home = self.is_home(&url, &call.scope)?;
-            let mut request = self.http(&url).await?.request(call.method.clone(), url.clone()).headers(call.headers.clone());
+            let mut request =
+                self.http(&url).await?.request(call.method.clone(), url.clone()).headers(call.headers.clone());
             if at_home && let Some(value) = self.inner.auth.shown(&call.scope).await {
                 request = request.header(AUTHORIZATION, value);
             }
@@ -238,7 +239,10 @@ impl Client {
         let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         let next = location.and_then(|location| url.join(location).ok());
         let Some(next) = next else {
-            return Err(Cause::Malformed(format!("the server sends elsewhere ({}), and does not say where", answer.status().as_u16())));
+            return Err(Cause::Malformed(format!(
+                "the server sends elsewhere ({}), and does not say where",
+                answer.status().as_u16()
+            )));
         };
         let refused = |why| Err(Cause::Redirect { to: without_query(&next), why });
         if redirects > MAX_REDIRECTS {

@@ -9,8 +9,8 @@ use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, LOCATION};
 use reqwest::{Method, StatusCode, Url};
 use sha2::{Digest as _, Sha256};
 
-use super::session::{Call, Client, Content, Scope};
 use super::blobs::Broken;
+use super::session::{Call, Client, Content, Scope};
 use super::{answer, blobs, retry};
 use crate::digest::Digest;
 use crate::error::{Cause, RegistryError};
@@ -47,7 +47,12 @@ impl Client {
     /// # Errors
     ///
     /// The registry does not take it, there is no connection, or the file is no longer what the descriptor says: the registry checks that.
-    pub async fn push_blob(&self, repository: &Reference, what: &Descriptor, file: &Path) -> Result<bool, RegistryError> {
+    pub async fn push_blob(
+        &self,
+        repository: &Reference,
+        what: &Descriptor,
+        file: &Path,
+    ) -> Result<bool, RegistryError> {
         self.push_content(repository, what, Content::File(file.into(), what.size)).await
     }
 
@@ -56,11 +61,21 @@ impl Client {
     /// # Errors
     ///
     /// As [`Client::push_blob`].
-    pub async fn push_bytes(&self, repository: &Reference, what: &Descriptor, bytes: Bytes) -> Result<bool, RegistryError> {
+    pub async fn push_bytes(
+        &self,
+        repository: &Reference,
+        what: &Descriptor,
+        bytes: Bytes,
+    ) -> Result<bool, RegistryError> {
         self.push_content(repository, what, Content::Bytes(bytes)).await
     }
 
-    async fn push_content(&self, repository: &Reference, what: &Descriptor, content: Content) -> Result<bool, RegistryError> {
+    async fn push_content(
+        &self,
+        repository: &Reference,
+        what: &Descriptor,
+        content: Content,
+    ) -> Result<bool, RegistryError> {
         if self.has_blob(repository, what).await? {
             return Ok(false);
         }

@@ -53,7 +53,11 @@ impl CredentialFile {
             Err(error) => return Err(unreadable(error)),
             // A pipe would be waited for; `/dev/null` is how one says that there are none.
             Ok(there) if !there.is_file() => {
-                return if path == Path::new("/dev/null") { Ok(None) } else { Err(malformed("it is not a file".into())) };
+                return if path == Path::new("/dev/null") {
+                    Ok(None)
+                } else {
+                    Err(malformed("it is not a file".into()))
+                };
             }
             Ok(_) => {}
         }
@@ -67,7 +71,8 @@ impl CredentialFile {
             return Ok(None);
         }
         // Where it is wrong, and not how: serde quotes what it found, which may be a secret.
-        let place = |error: serde_json::Error| malformed(format!("at line {}, column {}", error.line(), error.column()));
+        let place =
+            |error: serde_json::Error| malformed(format!("at line {}, column {}", error.line(), error.column()));
         serde_json::from_slice(&text).map(Some).map_err(place)
     }
 
@@ -83,7 +88,12 @@ impl CredentialFile {
     }
 
     /// What the file itself holds for a repository; the most exact entry counts, as Podman has it.
-    pub(super) fn secret(&self, registry: &str, repository: &str, path: &Path) -> Result<Option<Secret>, CredentialError> {
+    pub(super) fn secret(
+        &self,
+        registry: &str,
+        repository: &str,
+        path: &Path,
+    ) -> Result<Option<Secret>, CredentialError> {
         let mut fitting: Vec<(&str, &Entry)> = self
             .auths
             .iter()
@@ -92,7 +102,8 @@ impl CredentialFile {
             .collect();
         fitting.sort_by_key(|(key, _)| std::cmp::Reverse(plain(key).len()));
         for (key, entry) in fitting {
-            let wrong = |why: &str| CredentialError::Malformed { path: path.into(), why: format!("entry `{key}`: {why}") };
+            let wrong =
+                |why: &str| CredentialError::Malformed { path: path.into(), why: format!("entry `{key}`: {why}") };
             if let Some(token) = entry.identitytoken.as_ref().filter(|token| !token.is_empty()) {
                 return Ok(Some(Secret::Identity(token.clone())));
             }

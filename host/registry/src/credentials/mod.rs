@@ -17,20 +17,23 @@ pub enum Secret {
     Identity(String),
 }
 
+// By hand, as that of what holds it: a secret must not get into a log because somebody prints something.
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Password(..) => "Password",
+            Self::Identity(_) => "Identity",
+        })
+    }
+}
+
 /// Credentials and where they come from.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// The secret.
     pub secret: Secret,
     /// For messages: the file or the helper.
     pub origin: String,
-}
-
-// By hand: a secret must not get into a log because somebody prints what holds it.
-impl std::fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Credentials").field("origin", &self.origin).finish_non_exhaustive()
-    }
 }
 
 impl Credentials {
@@ -82,7 +85,9 @@ impl CredentialError {
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::Read { .. } => "make the file readable, or name another: `REGISTRY_AUTH_FILE`, `DOCKER_CONFIG`".to_owned(),
+            Self::Read { .. } => {
+                "make the file readable, or name another: `REGISTRY_AUTH_FILE`, `DOCKER_CONFIG`".to_owned()
+            }
             Self::Malformed { .. } => "`docker login` or `podman login` writes such a file anew".to_owned(),
             Self::Helper { program, .. } => {
                 format!("install `{program}`, try it by hand (`echo HOST | {program} get`), or take it out of the file")

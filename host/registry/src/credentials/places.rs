@@ -82,8 +82,12 @@ mod tests {
     #[test]
     fn places_are_those_of_docker_and_podman() {
         let all = [("HOME", "/h"), ("XDG_RUNTIME_DIR", "/run/u"), ("DOCKER_CONFIG", "/d")];
-        let expected =
-            ["/d/config.json", "/run/u/containers/auth.json", "/h/.config/containers/auth.json", "/h/.docker/config.json"];
+        let expected = [
+            "/d/config.json",
+            "/run/u/containers/auth.json",
+            "/h/.config/containers/auth.json",
+            "/h/.docker/config.json",
+        ];
         assert_eq!(files(&all), expected);
         assert_eq!(files(&[("HOME", "/h"), ("REGISTRY_AUTH_FILE", "/a.json")]), ["/a.json"]);
         assert_eq!(files(&[("XDG_CONFIG_HOME", "/c"), ("DOCKER_CONFIG", "")]), ["/c/containers/auth.json"]);

@@ -85,7 +85,9 @@ impl Layout {
         let layout = Self { dir: dir.into() };
         let text = match layout.small(MARK) {
             Ok(text) => text,
-            Err(Cause::File { error, .. }) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(Cause::File { error, .. })
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
                 return Err(Cause::Kind(format!("`{}` is no OCI layout: it has no file `{MARK}`", dir.display())));
             }
             Err(cause) => return Err(cause),
@@ -152,10 +154,11 @@ impl Layout {
         while let Some((descriptor, depth)) = waiting.pop() {
             let tagged = descriptor.annotations.get(media::REF_NAME).is_some_and(|name| *name == tag);
             match self.manifest(&descriptor)?.manifest {
-                Manifest::Image(image) if image.subject.as_ref().is_some_and(|one| one.digest == subject) => {
-                    if !found.iter().any(|one| one.digest == descriptor.digest) {
-                        found.push(descriptor);
-                    }
+                Manifest::Image(image)
+                    if image.subject.as_ref().is_some_and(|one| one.digest == subject)
+                        && !found.iter().any(|one| one.digest == descriptor.digest) =>
+                {
+                    found.push(descriptor);
                 }
                 Manifest::Index(index) if tagged && depth < MAX_DEPTH => {
                     waiting.extend(index.manifests.into_iter().map(|one| (one, depth + 1)));
@@ -173,7 +176,8 @@ impl Layout {
     ///
     /// It is not there, or not what the descriptor says.
     pub fn manifest(&self, wanted: &Descriptor) -> Result<RawManifest, Cause> {
-        let bytes = self.small(&format!("{BLOBS}/{}", wanted.digest.hex())).map_err(|cause| missing(cause, wanted.digest))?;
+        let bytes =
+            self.small(&format!("{BLOBS}/{}", wanted.digest.hex())).map_err(|cause| missing(cause, wanted.digest))?;
         let digest = Digest::of(&bytes);
         if digest != wanted.digest {
             return Err(Cause::Mismatch { wanted: wanted.digest, got: digest });
@@ -191,7 +195,8 @@ impl Layout {
     pub fn blob(&self, wanted: &Descriptor) -> Result<PathBuf, Cause> {
         let path = self.blob_path(wanted.digest);
         let mut checker = Checker::new(wanted);
-        let mut file = self.file(&format!("{BLOBS}/{}", wanted.digest.hex())).map_err(|cause| missing(cause, wanted.digest))?;
+        let mut file =
+            self.file(&format!("{BLOBS}/{}", wanted.digest.hex())).map_err(|cause| missing(cause, wanted.digest))?;
         let mut piece = vec![0; 256 << 10];
         loop {
             match file.read(&mut piece).map_err(Cause::file(&path))? {
@@ -206,7 +211,8 @@ impl Layout {
     /// Whether a content of this size is there.
     #[must_use]
     pub fn has(&self, wanted: &Descriptor) -> bool {
-        fs::symlink_metadata(self.blob_path(wanted.digest)).is_ok_and(|there| there.is_file() && there.len() == wanted.size)
+        fs::symlink_metadata(self.blob_path(wanted.digest))
+            .is_ok_and(|there| there.is_file() && there.len() == wanted.size)
     }
 
     /// Copies the file of a content that has been checked into the layout.

@@ -6,8 +6,8 @@ use crate::manifest::ImageManifest;
 fn image(layout: &Layout, content: &[u8], subject: Option<Descriptor>) -> RawManifest {
     let mut descriptors = Vec::new();
     for (kind, bytes) in [(media::OCI_EMPTY, &b"{}"[..]), (media::WASM, content)] {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), bytes).unwrap();
+        let file = NamedTempFile::new().unwrap();
+        fs::write(file.path(), bytes).unwrap();
         let descriptor = Descriptor::of(kind, bytes);
         layout.put_blob(&descriptor, file.path()).unwrap();
         descriptors.push(descriptor);
@@ -40,14 +40,15 @@ fn what_is_put_in_is_found_under_its_name() {
     layout.list(signature.descriptor(), None).unwrap();
 
     let layout = Layout::create(layout.dir()).unwrap();
-    let names: Vec<_> = layout.entries().unwrap().into_iter().map(|entry| (entry.name.unwrap(), entry.descriptor.digest)).collect();
+    let names: Vec<_> =
+        layout.entries().unwrap().into_iter().map(|entry| (entry.name.unwrap(), entry.descriptor.digest)).collect();
     assert_eq!(names, [("h/n:2".to_owned(), two.digest), ("h/n:1".to_owned(), two.digest)]);
     let belonging: Vec<_> = layout.referrers(two.digest).unwrap().into_iter().map(|one| one.digest).collect();
     assert_eq!(belonging, [signature.digest]);
     assert!(layout.referrers(one.digest).unwrap().is_empty());
     let content = Descriptor::of(media::WASM, b"two");
     assert!(layout.has(&content));
-    assert_eq!(std::fs::read(layout.blob(&content).unwrap()).unwrap(), b"two");
+    assert_eq!(fs::read(layout.blob(&content).unwrap()).unwrap(), b"two");
 }
 
 #[test]
@@ -59,11 +60,11 @@ fn a_layout_that_lies_is_found_out() {
     let content = Descriptor::of(media::WASM, b"content");
     let path = layout.blob_path(content.digest);
 
-    std::fs::write(&path, b"CONTENT").unwrap();
+    fs::write(&path, b"CONTENT").unwrap();
     assert!(matches!(layout.blob(&content), Err(Cause::Mismatch { .. })));
-    std::fs::write(&path, b"content and more").unwrap();
+    fs::write(&path, b"content and more").unwrap();
     assert!(matches!(layout.blob(&content), Err(Cause::Size { more: true, .. })));
-    std::fs::remove_file(&path).unwrap();
+    fs::remove_file(&path).unwrap();
     assert!(layout.blob(&content).unwrap_err().to_string().contains("does not have it"));
     #[cfg(unix)]
     {
@@ -75,18 +76,18 @@ fn a_layout_that_lies_is_found_out() {
     assert!(matches!(layout.manifest(&wrong_size), Err(Cause::Size { .. })));
     let wrong_kind = Descriptor { media_type: media::OCI_INDEX.into(), ..manifest.descriptor() };
     assert!(layout.manifest(&wrong_kind).unwrap_err().to_string().contains("calls itself"));
-    std::fs::write(layout.blob_path(manifest.digest), b"{}").unwrap();
+    fs::write(layout.blob_path(manifest.digest), b"{}").unwrap();
     assert!(matches!(layout.manifest(&manifest.descriptor()), Err(Cause::Mismatch { .. })));
-    std::fs::write(dir.path().join(INDEX), vec![b' '; 5 << 20]).unwrap();
+    fs::write(dir.path().join(INDEX), vec![b' '; 5 << 20]).unwrap();
     assert!(layout.entries().unwrap_err().to_string().contains("more than"));
 }
 
 #[test]
 fn other_directories_are_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("letter.txt"), b"dear").unwrap();
+    fs::write(dir.path().join("letter.txt"), b"dear").unwrap();
     assert!(Layout::create(dir.path()).unwrap_err().to_string().contains("something else"));
     assert!(Layout::open(dir.path()).unwrap_err().to_string().contains("no file `oci-layout`"));
-    std::fs::write(dir.path().join(MARK), br#"{"imageLayoutVersion":"2.0.0"}"#).unwrap();
+    fs::write(dir.path().join(MARK), br#"{"imageLayoutVersion":"2.0.0"}"#).unwrap();
     assert!(Layout::open(dir.path()).unwrap_err().to_string().contains("version `2.0.0`"));
 }
