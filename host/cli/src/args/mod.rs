@@ -32,8 +32,6 @@ pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{
     DataFormat, InstallArgs, KeygenArgs, ListArgs, LockArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs,
     ShowArgs, SignArgs, UninstallArgs, VerifyArgs,
-    DataFormat, InstallArgs, ListArgs, LockArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, ShowArgs,
-    UninstallArgs,
 };
 pub(crate) use policy::PolicyArg;
 pub(crate) use query::QueryArgs;

@@ -80,6 +80,8 @@ pub(crate) async fn signatures_of(
             Err(why) => say(&format!("warning: signature {} of `{reference}` is passed over: {why}", referrer.digest)),
         }
     }
+    // Each costs verifications, and an artefact of others may hold many.
+    envelopes.truncate(MAX_ENVELOPES);
     Ok(envelopes)
 }
 

@@ -74,13 +74,6 @@ struct SignatureDocument {
     sig: String,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Several {
-    List(Vec<Document>),
-    One(Box<Document>),
-}
-
 /// Reads envelopes: a JSON array of them, one alone, or one per line.
 ///
 /// # Errors
@@ -89,15 +82,13 @@ pub fn parse_envelopes(text: &[u8]) -> Result<Vec<Envelope>, EnvelopeError> {
     if text.len() > MAX_FILE {
         return Err(EnvelopeError::TooMuch { what: "bytes", limit: MAX_FILE });
     }
-    let mut documents = Vec::new();
-    for value in serde_json::Deserializer::from_slice(text).into_iter::<Several>() {
-        match value.map_err(|error| EnvelopeError::Json(error.to_string()))? {
-            Several::List(list) => documents.extend(list),
-            Several::One(one) => documents.push(*one),
-        }
-        if documents.len() > MAX_ENVELOPES {
-            return Err(EnvelopeError::TooMuch { what: "envelopes", limit: MAX_ENVELOPES });
-        }
+    let documents: Result<Vec<Document>, _> = match text.trim_ascii_start().first() {
+        Some(b'[') => serde_json::from_slice(text),
+        _ => serde_json::Deserializer::from_slice(text).into_iter().take(MAX_ENVELOPES + 1).collect(),
+    };
+    let documents = documents.map_err(|error| EnvelopeError::Json(error.to_string()))?;
+    if documents.len() > MAX_ENVELOPES {
+        return Err(EnvelopeError::TooMuch { what: "envelopes", limit: MAX_ENVELOPES });
     }
     documents.into_iter().map(decode).collect()
 }
