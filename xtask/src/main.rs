@@ -9,6 +9,7 @@ mod apt;
 mod args;
 mod built;
 mod check;
+mod debian_tools;
 mod deny;
 mod deploy;
 mod e2e;

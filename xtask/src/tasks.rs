@@ -12,7 +12,9 @@ use crate::paths::Workspace;
 use crate::report::say;
 use crate::steps::Outcome;
 use crate::wasm_std::WasmStd;
-use crate::{check, deploy, e2e, fuzz, go_tools, image, local_run, modules, npm_tools, process, python_tools, steps, wasm_std};
+use crate::{
+    check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, modules, npm_tools, process, python_tools, steps, wasm_std,
+};
 
 /// Does it.
 pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
@@ -32,6 +34,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
             cargo.envs(npm_tools::ensure());
             // Tests build modules as authors do.
             cargo.envs(std.variable());
+            cargo.envs(debian_tools::ensure());
             for tool in go_tools::TOOLS {
                 if let Some(program) = tool.ensure() {
                     cargo.env(tool.variable, program);

@@ -19,6 +19,7 @@ mod modules;
 mod options;
 mod plan;
 mod postprocess;
+mod provenance;
 mod publish;
 mod run;
 mod runlog;
@@ -36,6 +37,7 @@ pub use postprocess::{
     ERROR_FILE, EXIT_FILE, Failure, MAX_FAILURES, ModuleInput, NodeOutcome, Outcome, PostProcessError, Subject, TREE_FILE,
     Usage, module_inputs, post_process,
 };
+pub use provenance::Provenance;
 pub use publish::{HEARTBEAT, Published};
 pub use run::{Begun, Finished, PluginOutcome, Run, RunError, Settings};
 pub use runlog::RunLogLayer;

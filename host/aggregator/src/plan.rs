@@ -7,6 +7,7 @@ use plumbline_core::definition::{Definition, LimitError, effective_limits};
 use plumbline_core::{ModuleLimits, Node, NodeName, PluginName, ResultKey};
 use plumbline_sandbox::{CallStats, Expect, ModuleFailure, OptionProblem, PluginInfo};
 
+use crate::lazy::LazyModule;
 use crate::modules::{ModuleError, Modules, PostProcessor, Summarizer};
 use crate::options;
 use crate::postprocess::{RunLog, Subject};
@@ -27,6 +28,8 @@ pub struct PlannedPlugin {
     pub source: Source,
     /// Who reads its results.
     pub post_processor: PostProcessor,
+    /// Who says which results must arrive. `None`: there is none of that name, which is an error when it is asked.
+    pub expectations: Option<LazyModule>,
     /// Who says what they come to.
     pub summarizer: Summarizer,
     /// What one call of its modules may use.
@@ -109,17 +112,24 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
     let request = definition.plumbline.limits.clone().or(&post_processor.module.info().limits);
     let limits = effective_limits(&request, &policy.default, &policy.cap)
         .map_err(|source| PlanError::Limit { plugin, source })?;
-    // Who says that a definition's expectations are not there, is who asks them.
-    let expectations = definition.plumbline.expectations.as_deref();
-    let expectations = expectations.and_then(|name| modules.expectations(source.bundle.as_deref(), name).ok());
+    // Found now, so that it is being compiled when it is asked. That it is not there, is said then.
+    let expectations = modules.expectations(source.bundle.as_deref(), definition.expectations_module()).ok();
     let mut infos = vec![post_processor.module.info()];
     infos.extend(match &summarizer {
         Summarizer::Named(module) => Some(module.info()),
         Summarizer::Own | Summarizer::Unknown(_) => None,
     });
-    infos.extend(expectations.as_ref().map(|module| module.info()));
+    infos.extend(expectations.as_ref().map(LazyModule::info));
     let option_warnings = options::check(definition, &infos)?;
-    Ok(PlannedPlugin { source, post_processor, summarizer, limits, expected: Vec::new(), option_warnings })
+    Ok(PlannedPlugin {
+        source,
+        post_processor,
+        expectations,
+        summarizer,
+        limits,
+        expected: Vec::new(),
+        option_warnings,
+    })
 }
 
 fn sentence(problems: &[OptionProblem]) -> String {
@@ -200,16 +210,17 @@ impl PlannedPlugin {
         let definition = Arc::clone(&self.source.definition);
         let plugin = definition.name.clone();
         let name = definition.expectations_module();
-        let module = modules
+        let lazy = modules
             .expectations(self.source.bundle.as_deref(), name)
             .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
-        let module = module.wait().map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
+        let module = lazy.wait().map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
         let info = self.info();
         let call = Expect { plugin: &info, pod_spec: definition.pod_spec.as_ref(), nodes, limits: &self.limits };
         let mut log = RunLog { plugin: plugin.as_str(), module: name };
         let (expected, stats): (Vec<NodeName>, _) = module.expect(call, &mut log).map_err(|source| {
             PlanError::Expectations { plugin: plugin.clone(), module: name.to_owned(), source: Box::new(source) }
         })?;
+        self.expectations = Some(lazy);
         self.expected = expected.into_iter().map(|node| ResultKey::new(plugin.clone(), node)).collect();
         Ok(stats)
     }

@@ -20,6 +20,8 @@ use plumbline_core::RunId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::provenance::Provenance;
+
 /// Bytes of a file that a restart reads whole.
 const MAX_FILE: u64 = 64 << 20;
 
@@ -46,6 +48,9 @@ pub struct PluginRecord {
     pub definition: Value,
     /// The directory that it came with.
     pub bundle: Option<PathBuf>,
+    /// Where it came from, if that is known.
+    #[serde(default)]
+    pub provenance: Option<Provenance>,
 }
 
 /// Why the directory cannot be used.

@@ -3,6 +3,7 @@
 //! ```text
 //! meta/config.json                      what the run was asked for
 //! meta/info.json                        {"plugins": [names]}
+//! meta/modules.json                     which modules gave the results their meaning, by digest
 //! meta/query-time.json                  how long each query of the cluster took
 //! meta/run.log                          log of the run, one JSON object per line
 //! meta/clusterhealth.json               the cluster's health, where there is a cluster
@@ -22,6 +23,9 @@ pub const META_CONFIG: &str = "meta/config.json";
 
 /// Which plugins ran: `{"plugins": [names]}`.
 pub const META_INFO: &str = "meta/info.json";
+
+/// Where the plugins came from and which modules they used, by digest, as JSON.
+pub const META_MODULES: &str = "meta/modules.json";
 
 /// How long each query of the cluster took, as JSON.
 pub const META_QUERY_TIME: &str = "meta/query-time.json";

@@ -80,10 +80,9 @@ impl Bundle {
         let file = file.ok_or_else(|| BundleError::NoDefinition(dir.to_owned()))?;
         let path = dir.join(file);
         let (text, _) = walk::read(dir, file)?;
-        let parsed = Definition::parse_bytes(&text)
-            .map_err(|source| BundleError::Definition { path: path.clone(), source })?;
-        let selection =
-            Selection::of(file, &parsed.definition).map_err(|why| BundleError::Pattern { path, why })?;
+        let parsed =
+            Definition::parse_bytes(&text).map_err(|source| BundleError::Definition { path: path.clone(), source })?;
+        let selection = Selection::of(file, &parsed.definition).map_err(|why| BundleError::Pattern { path, why })?;
         let names = walk::walk(dir, &selection)?;
         let mut content = Content { dir, bytes: 0, files: Vec::new(), modules: Vec::new() };
         let writer = write(&names, io::sink(), &mut |name| content.take(name))?;
@@ -210,12 +209,12 @@ impl Content<'_> {
             return Err(BundleError::TooManyBytes(self.dir.to_owned()));
         }
         if let Some(stem) = name.strip_suffix(".wasm").filter(|stem| !stem.contains('/')) {
-            let info = inspect(&content)
-                .map_err(|source| BundleError::Module { file: name.to_owned(), source })?;
+            let info = inspect(&content).map_err(|source| BundleError::Module { file: name.to_owned(), source })?;
             if self.modules.len() == MAX_MODULES {
                 return Err(BundleError::TooManyModules(self.dir.to_owned()));
             }
-            let digest = Digest::of(&content);
+            // Computed while it was inspected.
+            let digest = format!("sha256:{}", info.digest).parse().unwrap_or_else(|_| Digest::of(&content));
             self.modules.push(ModuleFile { file: name.to_owned(), name: stem.to_owned(), digest, info });
         }
         self.files.push(BundleFile { name: name.to_owned(), bytes, executable });

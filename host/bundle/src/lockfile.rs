@@ -114,7 +114,9 @@ pub enum LockMismatch {
         bundle: bool,
     },
     /// Its definition is another.
-    #[error("plugin `{name}`: the definition `{origin}` is not the locked one: it has {actual}, and {locked} is locked")]
+    #[error(
+        "plugin `{name}`: the definition `{origin}` is not the locked one: it has {actual}, and {locked} is locked"
+    )]
     Definition {
         /// The plugin.
         name: String,
@@ -126,7 +128,10 @@ pub enum LockMismatch {
         actual: Digest,
     },
     /// Its bundle is another.
-    #[error("plugin `{name}`: the bundle `{origin}` is not the locked one: it has {actual}, and {locked} is locked; {}", differences(modules))]
+    #[error(
+        "plugin `{name}`: the bundle `{origin}` is not the locked one: it has {actual}, and {locked} is locked; {}",
+        differences(modules)
+    )]
     Bundle {
         /// The plugin.
         name: String,
@@ -197,7 +202,8 @@ impl Lock {
             return Err(LockError::Version(version));
         }
         let document: Document = serde_saphyr::from_str(text).map_err(malformed)?;
-        if let Some(odd) = document.plugins.iter().find(|plugin| plugin.bundle.is_some() == plugin.definition.is_some()) {
+        if let Some(odd) = document.plugins.iter().find(|plugin| plugin.bundle.is_some() == plugin.definition.is_some())
+        {
             return Err(LockError::OneDigest(odd.name.clone()));
         }
         Self::collect(document.plugins)
@@ -262,7 +268,8 @@ fn modules(bundle: &Bundle) -> Vec<LockedModule> {
 
 /// What is different, as parts of a sentence.
 fn compare(locked: &[LockedModule], actual: &[LockedModule]) -> Vec<String> {
-    let of = |list: &[LockedModule], file: &str| list.iter().find(|module| module.file == file).map(|module| module.digest);
+    let of =
+        |list: &[LockedModule], file: &str| list.iter().find(|module| module.file == file).map(|module| module.digest);
     let mut told = Vec::new();
     for module in locked {
         match of(actual, &module.file) {

@@ -9,6 +9,7 @@ mod limits;
 mod logging;
 mod output;
 mod registry;
+mod signed;
 mod sources;
 mod stock;
 mod tree;

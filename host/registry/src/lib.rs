@@ -1,3 +1,46 @@
 //! Speaks to OCI registries, and reads and writes OCI image layouts on disk: manifests, blobs and referrers, everything bounded and checked
-//! against its digest. Knows nothing of plugins.
+//! against its digest. Knows nothing of plugins; what a bundle is as an artefact stands in one module on top.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use plumbline_registry::{Client, Reference, Settings, pull};
+//!
+//! let client = Client::new(Settings::from_environment(|name| std::env::var_os(name)))?;
+//! let reference: Reference = "oci://registry.example.com/team/check:1.2".parse()?;
+//! let pulled = pull(&client, &reference).await?;
+//! println!("`{reference}` is {}", pulled.resolved());
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
+
+mod artifact;
+mod check;
+mod client;
+mod copy;
+mod credentials;
+mod digest;
+mod error;
+mod layout;
+mod limits;
+mod manifest;
+pub mod media;
+mod place;
+mod reference;
+mod settings;
+
+pub use artifact::{
+    BundleConfig, BundleModule, Component, Kind, ModuleFields, Pulled, Pushed, pull, push_bundle, push_module,
+    unwrap_entry,
+};
+pub use client::{Client, Put, TempBlob};
+pub use copy::{Copied, copy, load, save};
+pub use credentials::{CredentialError, CredentialFiles, Credentials, Secret};
+pub use digest::{Digest, DigestError};
+pub use error::{Cause, RegistryError, Told};
+pub use layout::{Entry, Layout, OpenedLayout, open as open_layout, write_archive};
+pub use limits::{MAX_BLOB_BYTES, MAX_CONFIG_BYTES, MAX_MANIFEST_BYTES};
+pub use manifest::{Descriptor, ImageManifest, Index, Manifest, RawManifest};
+pub use place::Place;
+pub use reference::{Reference, ReferenceError, SCHEME};
+pub use settings::{CA_VARIABLE, INSECURE_VARIABLE, Patience, Settings};

@@ -11,6 +11,7 @@ use plumbline_core::definition::Definition;
 use plumbline_core::ledger::{Effect, Event, Ledger};
 use plumbline_core::{Node, PluginName, ReceiveLimits, RunId};
 use plumbline_phonehome::{RunCa, server_config};
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::error::RunError;
@@ -19,6 +20,7 @@ use crate::dispatcher::{Dispatcher, WorkerAccess};
 use crate::journal::Journal;
 use crate::modules::Modules;
 use crate::plan::{LimitPolicy, PlanError, PlannedPlugin, Source, prepare};
+use crate::provenance::{self, Provenance};
 use crate::server::{Server, Store};
 use crate::state::State;
 use crate::vault::Vault;
@@ -39,7 +41,7 @@ pub struct Settings {
     /// The run's id if it is new; `None` for a random one.
     pub id: Option<RunId>,
     /// Further keys of `meta/config.json`: how the run was configured.
-    pub config: serde_json::Map<String, serde_json::Value>,
+    pub config: serde_json::Map<String, Value>,
     /// What each plugin has from its launch to its last result, unless its definition says otherwise. `None`: no limit.
     pub timeout: Option<Duration>,
     /// What the whole run has, from its beginning to its last result. `None`: no limit.
@@ -53,6 +55,8 @@ pub struct Settings {
     pub receive: ReceiveLimits,
     /// What modules may use.
     pub limits: LimitPolicy,
+    /// Where plugins came from, as far as it is known: told in the archive. A continued run has that of its beginning.
+    pub provenance: BTreeMap<PluginName, Provenance>,
     /// Directory for the archive.
     pub output: PathBuf,
 }
@@ -72,6 +76,7 @@ impl Default for Settings {
             survey_only: false,
             receive: ReceiveLimits::default(),
             limits: LimitPolicy::default(),
+            provenance: BTreeMap::new(),
             output: PathBuf::from("."),
         }
     }
@@ -90,6 +95,8 @@ pub struct Run {
     pub(super) url: String,
     pub(super) dispatcher: Arc<dyn Dispatcher>,
     pub(super) outcomes: BTreeMap<PluginName, PluginOutcome>,
+    /// `meta/modules.json`.
+    pub(super) modules: Value,
 }
 
 /// Whether a run is new.
@@ -140,6 +147,7 @@ impl Run {
             state.apply(Event::Restarted)?;
         }
 
+        let modules = provenance::document(&plugins, modules, &recorded_provenance(&record));
         let store = Store::create(work.incoming(), work.tree(), &settings.receive)
             .map_err(|source| RunError::Io { what: "prepare the directories for results".into(), source })?;
         let (host, port) = match &settings.advertise {
@@ -164,6 +172,7 @@ impl Run {
                 url,
                 dispatcher,
                 outcomes: BTreeMap::new(),
+                modules,
             },
             begun,
         ))
@@ -237,7 +246,11 @@ fn split_port(advertised: &str) -> (String, Option<u16>) {
 fn new_record(sources: &[Source], settings: &Settings) -> RunRecord {
     let plugins = sources
         .iter()
-        .map(|source| PluginRecord { definition: source.definition.to_json(), bundle: source.bundle.clone() })
+        .map(|source| PluginRecord {
+            definition: source.definition.to_json(),
+            bundle: source.bundle.clone(),
+            provenance: settings.provenance.get(&source.definition.name).cloned(),
+        })
         .collect();
     RunRecord {
         run: settings.id.unwrap_or_else(RunId::random),
@@ -258,6 +271,14 @@ fn recorded_sources(record: &RunRecord) -> Result<Vec<Source>, RunError> {
             Ok(Source { definition: Arc::new(parsed.definition), bundle: plugin.bundle.clone() })
         })
         .collect()
+}
+
+fn recorded_provenance(record: &RunRecord) -> BTreeMap<PluginName, Provenance> {
+    let name = |plugin: &PluginRecord| {
+        let parsed = Definition::from_json(plugin.definition.clone()).ok()?;
+        Some((parsed.definition.name, plugin.provenance.clone()?))
+    };
+    record.plugins.iter().filter_map(name).collect()
 }
 
 /// The authority of a continued run is the one that its workers know. A new one is kept before anything is signed with it.
@@ -296,11 +317,6 @@ async fn plan(
     let known: Vec<_> = state.read(|ledger| ledger.plugins().cloned().collect());
     let mut all = std::mem::take(plugins);
     let asked = tokio::task::spawn_blocking(move || {
-        // All of them are being compiled before the first is waited for. What is wrong with one is said when it is asked.
-        for plugin in all.iter().filter(|plugin| !known.contains(plugin.name())) {
-            let source = &plugin.source;
-            drop(modules.expectations(source.bundle.as_deref(), source.definition.expectations_module()));
-        }
         for plugin in all.iter_mut().filter(|plugin| !known.contains(plugin.name())) {
             plugin.expect(&modules, &nodes)?;
         }

@@ -22,7 +22,7 @@ const LAYOUT_VERSION: &str = "v0.57.0";
 impl Run {
     /// Writes the archive and removes the working directory.
     pub(super) async fn finish(self) -> Result<Finished, RunError> {
-        let Self { record, settings, work, plugins, state, server, url, mut outcomes, .. } = self;
+        let Self { record, settings, work, plugins, state, server, url, mut outcomes, modules, .. } = self;
         server.stop().await;
         let place = place(&settings.config);
 
@@ -39,8 +39,11 @@ impl Run {
         let config = Value::Object(config);
         let mut names: Vec<&str> = plugins.iter().map(|plugin| plugin.name().as_str()).collect();
         names.sort_unstable();
-        let mut documents =
-            vec![(layout::META_CONFIG.to_owned(), config), (layout::META_INFO.to_owned(), json!({"plugins": names}))];
+        let mut documents = vec![
+            (layout::META_CONFIG.to_owned(), config),
+            (layout::META_INFO.to_owned(), json!({"plugins": names})),
+            (layout::META_MODULES.to_owned(), modules),
+        ];
         for plugin in &plugins {
             documents.push((layout::definition_file(plugin.name()), definition(plugin, &record.run, &place)));
         }

@@ -9,6 +9,7 @@ mod memory;
 mod modules_fail;
 mod options;
 mod partial;
+mod provenance;
 mod restart;
 mod runs;
 mod summaries;

@@ -60,6 +60,7 @@ async fn two_plugins_to_the_archive() {
         [
             "meta/config.json",
             "meta/info.json",
+            "meta/modules.json",
             "meta/run.log",
             "plugins/alpha/definition.json",
             "plugins/alpha/results/n1/facts.txt",

@@ -24,6 +24,8 @@ const BUNDLE: &str = "bundle";
 const RECORD: &str = "install.json";
 /// The signatures that came with it.
 const SIGNATURES: &str = "signatures.json";
+/// How often a bundle is looked at that seems to be damaged: whoever stands in one that is replaced at this moment sees it go.
+const LOOKS: u32 = 3;
 /// Bytes of a record. One has about 300.
 const MAX_RECORD_BYTES: u64 = 64 << 10;
 
@@ -156,7 +158,7 @@ impl Store {
             }
         }
         names.sort();
-        Ok(names.into_iter().map(|name| Entry { state: self.open(&name), name }).collect())
+        Ok(names.into_iter().map(|name| Entry { state: self.look(&name), name }).collect())
     }
 
     /// The installed bundle of this name, if there is one. Its files are read and compared with the digest of what was installed (about
@@ -166,7 +168,7 @@ impl Store {
     /// [`StoreError`] when it is damaged or was changed.
     pub fn find(&self, name: &str) -> Result<Option<Installed>, StoreError> {
         match self.place(name) {
-            Ok(place) if fs::symlink_metadata(&place).is_ok() => self.open(name).map(Some),
+            Ok(place) if fs::symlink_metadata(&place).is_ok() => self.look(name).map(Some),
             _ => Ok(None),
         }
     }
@@ -175,6 +177,16 @@ impl Store {
         // A plugin's name leads nowhere else: it holds no slash and does not begin with a dot.
         let name: PluginName = name.parse().map_err(|_| StoreError::Name(name.chars().take(100).collect()))?;
         Ok(self.dir.join(name.as_str()))
+    }
+
+    fn look(&self, name: &str) -> Result<Installed, StoreError> {
+        let mut looks = 1;
+        loop {
+            match self.open(name) {
+                Err(_) if looks < LOOKS => looks += 1,
+                state => return state,
+            }
+        }
     }
 
     fn open(&self, name: &str) -> Result<Installed, StoreError> {

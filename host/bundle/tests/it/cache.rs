@@ -16,7 +16,11 @@ fn a_tar_is_unpacked_once_and_verified_when_it_is_used() {
     assert_eq!(first.dir, bed.path("cache").join(Digest::of(&bytes).hex()));
     let written = fs::metadata(first.dir.join("check.sh")).unwrap().modified().unwrap();
     let second = cache.unpacked(Cursor::new(&bytes)).unwrap();
-    assert_eq!(fs::metadata(second.dir.join("check.sh")).unwrap().modified().unwrap(), written, "it is not unpacked again");
+    assert_eq!(
+        fs::metadata(second.dir.join("check.sh")).unwrap().modified().unwrap(),
+        written,
+        "it is not unpacked again"
+    );
 
     executable(&first.dir.join("check.sh"), 0o755);
     fs::write(first.dir.join("check.sh"), "#!/bin/sh\nrm -rf /\n").unwrap();

@@ -109,10 +109,7 @@ fn files_come_once_and_in_order() {
     let order = |entries: &[Raw]| matches!(refused(&tar(entries)), UnpackError::Refused { why: EntryFault::Order, .. });
     assert!(order(&[definition(), definition()]));
     assert!(order(&[definition(), Raw::file("README", "x")]));
-    assert_eq!(
-        fault(Raw::file("plugin.yaml/x", "x")),
-        EntryFault::BelowFile,
-    );
+    assert_eq!(fault(Raw::file("plugin.yaml/x", "x")), EntryFault::BelowFile,);
     // Something else may stand between the file and what lies below it.
     let between = [definition(), Raw::file("tests", ""), Raw::file("tests-", ""), Raw::file("tests/a", "")];
     assert!(matches!(refused(&tar(&between)), UnpackError::Refused { why: EntryFault::BelowFile, .. }));
@@ -207,7 +204,11 @@ fn what_no_rule_names_does_not_travel_along() {
 #[test]
 fn a_module_that_is_none_is_told_when_the_bundle_is_opened() {
     let bed = Bed::new();
-    let bytes = tar(&[Raw::file("bad.wasm", "junk"), Raw::file("good.wasm", component()), Raw::file("plugin.yaml", DEFINITION)]);
+    let bytes = tar(&[
+        Raw::file("bad.wasm", "junk"),
+        Raw::file("good.wasm", component()),
+        Raw::file("plugin.yaml", DEFINITION),
+    ]);
     assert_eq!(unpack(bytes.as_slice(), &bed.path("into")).unwrap(), Digest::of(&bytes));
     match Bundle::open(bed.path("into")) {
         Err(BundleError::Module { file, .. }) => assert_eq!(file, "bad.wasm"),
@@ -218,11 +219,8 @@ fn a_module_that_is_none_is_told_when_the_bundle_is_opened() {
 #[test]
 fn names_that_differ_in_case_are_both_there_and_told() {
     let bed = Bed::new();
-    let bytes = tar(&[
-        Raw::file("plugin.yaml", DEFINITION),
-        Raw::file("tests/A", "upper"),
-        Raw::file("tests/a", "lower"),
-    ]);
+    let bytes =
+        tar(&[Raw::file("plugin.yaml", DEFINITION), Raw::file("tests/A", "upper"), Raw::file("tests/a", "lower")]);
     match unpack(bytes.as_slice(), &bed.path("into")) {
         Ok(_) => {
             assert_eq!(fs::read_to_string(bed.path("into/tests/A")).unwrap(), "upper");

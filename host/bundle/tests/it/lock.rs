@@ -11,7 +11,12 @@ fn alone(name: &'static str, text: &str) -> Subject<'static> {
 }
 
 fn bundled<'a>(bundle: &'a Bundle) -> Subject<'a> {
-    Subject { name: "sample", origin: "oci://r.example/sample:1", definition: bundle.definition_digest, bundle: Some(bundle) }
+    Subject {
+        name: "sample",
+        origin: "oci://r.example/sample:1",
+        definition: bundle.definition_digest,
+        bundle: Some(bundle),
+    }
 }
 
 #[test]
@@ -61,7 +66,10 @@ fn what_is_locked_passes_and_anything_else_is_named() {
     bed.write("b/new.wasm", component());
     let changed = Bundle::open(&dir).unwrap();
     let sentence = told(&bundled(&changed));
-    assert!(sentence.contains("module `sample.wasm` has sha256:") && sentence.contains("module `new.wasm` is new"), "{sentence}");
+    assert!(
+        sentence.contains("module `sample.wasm` has sha256:") && sentence.contains("module `new.wasm` is new"),
+        "{sentence}"
+    );
     fs::remove_file(dir.join("sample.wasm")).unwrap();
     let gone = Bundle::open(&dir).unwrap();
     assert!(told(&bundled(&gone)).contains("module `sample.wasm` is gone"));
@@ -75,7 +83,10 @@ fn what_is_no_lock_says_why() {
     assert!(told("version: 1\nplugins: []\nmore: x\n").contains("more"));
     let digest = Digest::of(b"");
     assert!(told("version: 1\nplugins: [{name: a, source: b}]").contains("one digest"));
-    assert!(told(&format!("version: 1\nplugins: [{{name: a, source: b, bundle: '{digest}', definition: '{digest}'}}]")).contains("one digest"));
+    assert!(
+        told(&format!("version: 1\nplugins: [{{name: a, source: b, bundle: '{digest}', definition: '{digest}'}}]"))
+            .contains("one digest")
+    );
     assert!(told("version: 1\nplugins: [{name: a, source: b, bundle: 'sha1:00'}]").contains("is not a digest"));
     let one = format!("{{name: a, source: b, definition: '{digest}'}}");
     assert!(told(&format!("version: 1\nplugins: [{one}, {one}]")).contains("stands twice"));

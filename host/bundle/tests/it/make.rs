@@ -8,7 +8,8 @@ use plumbline_bundle::Bundle;
 use tempfile::TempDir;
 
 /// A definition that executes `./check.sh`.
-pub(crate) const DEFINITION: &str = "sonobuoy-config: {driver: Process, plugin-name: sample, result-format: sample}\nspec: {command: [./check.sh]}\n";
+pub(crate) const DEFINITION: &str =
+    "sonobuoy-config: {driver: Process, plugin-name: sample, result-format: sample}\nspec: {command: [./check.sh]}\n";
 
 /// A component that does nothing.
 pub(crate) fn component() -> Vec<u8> {

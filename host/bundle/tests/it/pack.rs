@@ -27,15 +27,32 @@ fn a_bundle_holds_what_the_rule_names_and_nothing_else() {
     let bed = Bed::new();
     let dir = bed.sample("b");
     for more in [
-        ".env", ".git/config", "src/main.rs", "Cargo.toml", "module.yaml", "node_modules/x/README.md", "build/sample.core.wasm",
-        "other.sh", "tests/.hidden", "LICENSE", "options.schema.json", "data/rules.json", "data/deep/x.bin",
+        ".env",
+        ".git/config",
+        "src/main.rs",
+        "Cargo.toml",
+        "module.yaml",
+        "node_modules/x/README.md",
+        "build/sample.core.wasm",
+        "other.sh",
+        "tests/.hidden",
+        "LICENSE",
+        "options.schema.json",
+        "data/rules.json",
+        "data/deep/x.bin",
     ] {
         bed.write(&format!("b/{more}"), "x");
     }
     symlink("/etc/passwd", dir.join("not-selected")).unwrap();
     symlink("/", dir.join("vendor")).unwrap();
     let rule = [
-        "LICENSE", "README.md", "check.sh", "options.schema.json", "plugin.yaml", "sample.wasm", "tests/one/expected.yaml",
+        "LICENSE",
+        "README.md",
+        "check.sh",
+        "options.schema.json",
+        "plugin.yaml",
+        "sample.wasm",
+        "tests/one/expected.yaml",
         "tests/one/results/global/out.xml",
     ];
     assert_eq!(names(&Bundle::open(&dir).unwrap()), rule);

@@ -33,7 +33,8 @@ fn a_directory_and_its_tar_install_the_same() {
     assert_eq!((mode("plugin.yaml"), mode("check.sh")), (0o444, 0o555));
 
     let tar = bed.write("b.bundle.tar", tar_of(&dir));
-    let signed = Origin { version: Some("1.2".to_owned()), signatures: Some(b"{}".to_vec()), ..origin("./b.bundle.tar") };
+    let signed =
+        Origin { version: Some("1.2".to_owned()), signatures: Some(b"{}".to_vec()), ..origin("./b.bundle.tar") };
     store.install(&tar, signed).unwrap();
     let found = store.find("sample").unwrap().unwrap();
     assert_eq!(found.bundle.digest(), first.bundle.digest());
@@ -80,7 +81,10 @@ fn what_is_damaged_is_listed_with_the_reason_and_hides_nothing() {
     let store = store(&bed);
     for name in ["changed", "cut", "good", "renamed"] {
         let dir = bed.sample(name);
-        bed.write(&format!("{name}/plugin.yaml"), DEFINITION.replace("plugin-name: sample", &format!("plugin-name: {name}")));
+        bed.write(
+            &format!("{name}/plugin.yaml"),
+            DEFINITION.replace("plugin-name: sample", &format!("plugin-name: {name}")),
+        );
         store.install(&dir, origin(name)).unwrap();
     }
     let at = |name: &str| store.dir().join(name);

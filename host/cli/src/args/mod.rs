@@ -9,6 +9,7 @@ mod get;
 mod logs;
 mod minutes;
 mod plugin;
+mod policy;
 mod query;
 mod report;
 mod results;
@@ -32,6 +33,11 @@ pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{DevArgs, InspectArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson};
 pub(crate) use plugin::{BuildArgs, CheckArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs};
+pub(crate) use plugin::{
+    DataFormat, InstallArgs, KeygenArgs, ListArgs, LockArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs,
+    ShowArgs, SignArgs, UninstallArgs, VerifyArgs,
+};
+pub(crate) use policy::PolicyArg;
 pub(crate) use query::QueryArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use plumbline_kubernetes::preflight::Check;
 
 use super::time::Time;
-use super::{ClusterArgs, ClusterRunArgs, LimitsArg};
+use super::{ClusterArgs, ClusterRunArgs, LimitsArg, PolicyArg};
 
 /// Run plugins, wait for their results, and say how it went.
 #[derive(Debug, clap::Args)]
@@ -15,8 +15,8 @@ pub(crate) struct RunArgs {
     /// Run on this machine: plugins become processes
     #[arg(long)]
     pub(crate) local: bool,
-    /// A plugin: the name of a stock plugin, a definition (a file, or its address), a directory with `plugin.yaml`, or `-` for
-    /// standard input; `FILE@NAME` calls the plugin NAME; repeatable
+    /// A plugin: the name of a stock or an installed one, a definition (a file, or its address), a directory with `plugin.yaml`, a packed
+    /// bundle, or `-` for standard input; `FILE@NAME` calls the plugin NAME; repeatable
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL")]
     pub(crate) plugins: Vec<String>,
     /// How long each plugin may take, unless its definition says otherwise: seconds, or a duration such as `90m`; 0 for no limit; 6 h
@@ -35,6 +35,14 @@ pub(crate) struct RunArgs {
     /// Go on with a local run that was broken off: its working directory
     #[arg(long = "continue", value_name = "DIR", conflicts_with_all = ["plugins", "timeout", "dry_run"])]
     pub(crate) resume: Option<PathBuf>,
+    /// Begin only if every plugin that is no stock plugin is a bundle with a signature that counts (docs/signing.md)
+    #[arg(long, conflicts_with_all = ["resume", "manifest"])]
+    pub(crate) require_signed: bool,
+    #[command(flatten)]
+    pub(crate) policy: PolicyArg,
+    /// Begin only if every plugin is the one in the lock file; without a name, `plumbline.lock` (docs/signing.md)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "plumbline.lock", conflicts_with_all = ["resume", "manifest"])]
+    pub(crate) locked: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
     /// Check everything, say what would be run or created, and stop

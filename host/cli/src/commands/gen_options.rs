@@ -11,6 +11,7 @@ use plumbline_kubernetes::{ServerVersion, names};
 use crate::args::{ClusterRunArgs, Level, RbacChoice, Time};
 use crate::commands::gen_files::{self, MAX_CREDENTIALS};
 use crate::error::CliError;
+use crate::signed::packed_provenance;
 use crate::sources::Found;
 
 /// The name by which `--plugin-env` means the aggregator.
@@ -112,6 +113,10 @@ impl ClusterRunArgs {
             let definition = prepare_definition(&one.source.definition, &transform).map_err(|error| {
                 CliError::usage(format!("plugin `{name}` cannot be put into a cluster")).because(&error)
             })?;
+            if let Some((source, digest)) = packed_provenance(one) {
+                config.plumbline.plugin_sources.insert(name.to_owned(), source);
+                config.plumbline.plugin_bundles.insert(name.to_owned(), digest);
+            }
             let modules = one.source.bundle.as_deref().map(gen_files::modules).transpose()?.unwrap_or_default();
             plugins.push(ManifestPlugin { definition: Arc::new(definition), modules });
         }

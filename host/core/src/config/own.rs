@@ -34,6 +34,12 @@ pub struct Own {
     /// Annotations of the run's namespace, when the run makes it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub namespace_annotations: BTreeMap<String, String>,
+    /// Where plugins that came as packed bundles are from, by plugin: told in the archive.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub plugin_sources: BTreeMap<String, String>,
+    /// The digests of these bundles, by plugin.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub plugin_bundles: BTreeMap<String, String>,
 }
 
 /// How long a trouble may last before it counts as a result, in seconds.

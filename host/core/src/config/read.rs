@@ -200,7 +200,9 @@ impl Own {
         from.whole("DeadlineSeconds", &mut self.deadline_seconds, SECONDS)?;
         from.text("KubernetesVersion", &mut self.kubernetes_version)?;
         from.map("NamespaceLabels", &mut self.namespace_labels)?;
-        from.map("NamespaceAnnotations", &mut self.namespace_annotations)
+        from.map("NamespaceAnnotations", &mut self.namespace_annotations)?;
+        from.map("PluginSources", &mut self.plugin_sources)?;
+        from.map("PluginBundles", &mut self.plugin_bundles)
     }
 }
 

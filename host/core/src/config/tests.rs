@@ -27,7 +27,7 @@ const FULL: &str = r#"{"Description":"d","UUID":"u","Version":"v9","ResultsDir":
 "ProgressUpdatesPort":"1","SecurityContextMode":"platform","Plumbline":{"Graces":{"ImagePull":1,"Starting":9,"Unschedulable":2,"NodeGone":3,
 "PodGone":4,"CrashLoop":5,"NoResult":6,"Hello":7,"NoPod":8},"FailFast":true,"NativeSidecar":"always","Storage":"pvc:1Gi:fast",
 "UploadURL":"https://h/p","UploadSecret":"c","DeadlineSeconds":10,"KubernetesVersion":"v1.30.2","NamespaceLabels":{"a":"b"},
-"NamespaceAnnotations":{"c":"d"}}}"#;
+"NamespaceAnnotations":{"c":"d"},"PluginSources":{"x":"oci://r/x"},"PluginBundles":{"x":"sha256:00"}}}"#;
 
 fn parsed(json: &str) -> Value {
     serde_json::from_str(json).unwrap()
@@ -35,7 +35,14 @@ fn parsed(json: &str) -> Value {
 
 /// Keys of every object but those that are data.
 fn recased(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
-    let data = ["CustomAnnotations", "AggregatorTolerations", "NamespaceLabels", "NamespaceAnnotations"];
+    let data = [
+        "CustomAnnotations",
+        "AggregatorTolerations",
+        "NamespaceLabels",
+        "NamespaceAnnotations",
+        "PluginSources",
+        "PluginBundles",
+    ];
     match value {
         Value::Object(fields) => {
             let pairs = fields.iter().map(|(key, value)| {

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumbline_aggregator::{Run, Settings, WorkDir};
-use plumbline_core::RunId;
+use plumbline_aggregator::{Provenance, Run, Settings, WorkDir};
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::run_status::{RunPhase, RunStatus};
+use plumbline_core::{PluginName, RunId};
 use plumbline_kubernetes::manifest::unpack_modules;
 use plumbline_kubernetes::monitor::Graces;
 use plumbline_kubernetes::query::{self, QueryOptions};
@@ -138,6 +138,7 @@ async fn run(
         survey_only: sources.is_empty(),
         receive: limits.uploads.clone(),
         limits: limits.modules.clone(),
+        provenance: provenance(config),
         output: args.dir.clone(),
     };
     let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
@@ -283,6 +284,16 @@ fn as_map(config: &Config) -> serde_json::Map<String, serde_json::Value> {
         // A configuration that was read has a JSON form.
         _ => serde_json::Map::new(),
     }
+}
+
+/// Where plugins came from, as whoever began the run has written it down.
+fn provenance(config: &Config) -> BTreeMap<PluginName, Provenance> {
+    let own = &config.plumbline;
+    let of = |(name, source): (&String, &String)| {
+        let bundle = own.plugin_bundles.get(name).cloned();
+        Some((name.parse().ok()?, Provenance { reference: Some(source.clone()), bundle, definition_file: None }))
+    };
+    own.plugin_sources.iter().filter_map(of).collect()
 }
 
 fn seconds(count: u64) -> Option<Duration> {

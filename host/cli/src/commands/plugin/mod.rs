@@ -9,6 +9,18 @@ mod list;
 mod new;
 mod process;
 mod test;
+mod describe;
+mod install;
+mod keygen;
+mod list;
+mod lock;
+mod pack;
+mod print;
+mod process;
+mod show;
+mod sign;
+mod uninstall;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -26,5 +38,14 @@ pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, Cli
         PluginCommand::Dev(args) => dev::dev(args, global),
         PluginCommand::Inspect(args) => inspect::inspect(args, global),
         PluginCommand::List => list::list(global),
+        PluginCommand::Keygen(args) => keygen::keygen(args, global),
+        PluginCommand::Sign(args) => sign::sign(args, global),
+        PluginCommand::Verify(args) => verify::verify(args, global),
+        PluginCommand::Pack(args) => pack::pack(args, global),
+        PluginCommand::Install(args) => install::install(args, global),
+        PluginCommand::Uninstall(args) => uninstall::uninstall(args, global),
+        PluginCommand::List(args) => list::list(args, global),
+        PluginCommand::Show(args) => show::show(args, global),
+        PluginCommand::Lock(args) => lock::lock(args, global),
     }
 }

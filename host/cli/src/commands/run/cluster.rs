@@ -19,9 +19,9 @@ use crate::commands::generate::{objects, serves_rbac};
 use crate::commands::status::{code_of_run, print_end};
 use crate::commands::wait::until_over;
 use crate::error::CliError;
-use crate::logging;
 use crate::sources::{self, Found};
 use crate::ui::{Transfer, say};
+use crate::{logging, signed};
 
 /// Bytes of a manifest that is given: a run's objects are at most some MiB.
 const MAX_MANIFEST: u64 = 64 << 20;
@@ -51,6 +51,7 @@ fn plugins(args: &RunArgs) -> Result<Vec<Found>, CliError> {
             say(&format!("warning: `{}`: {warning}", plugin.origin));
         }
     }
+    signed::judge(&found, args)?;
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     plumbline_core::definition::check_set(&definitions)
         .map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;

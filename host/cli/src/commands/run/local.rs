@@ -1,12 +1,13 @@
 //! `plumbline run`
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use plumbline_aggregator::{Begun, Finished, Run, RunError, Settings, Source, WorkDir};
-use plumbline_core::RunId;
+use plumbline_aggregator::{Begun, Finished, Provenance, Run, RunError, Settings, Source, WorkDir};
 use plumbline_core::definition::check_set;
+use plumbline_core::{PluginName, RunId};
 use plumbline_local::{LocalDispatcher, LocalOptions};
 use plumbline_stock::Place;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +17,7 @@ use crate::error::{CliError, verdict_code};
 use crate::limits::Limits;
 use crate::output::outcome::print_outcome;
 use crate::ui::{Watch, say};
-use crate::{logging, registry, sources, stock};
+use crate::{logging, registry, signed, sources, stock};
 
 /// Runs plugins on this machine to their verdict.
 pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
@@ -32,16 +33,23 @@ pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
             say(&format!("warning: `{}`: {warning}", plugin.origin));
         }
     }
+    signed::judge(&found, &args)?;
+    let provenance: BTreeMap<_, _> = signed::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     check_set(&definitions).map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;
     let sources: Vec<Source> = found.into_iter().map(|plugin| plugin.source).collect();
 
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| CliError::system("the threads of the aggregator cannot be started").because(&error))?;
-    runtime.block_on(run_local(args, global, sources))
+    runtime.block_on(run_local(args, global, sources, provenance))
 }
 
-async fn run_local(args: RunArgs, global: &Global, sources: Vec<Source>) -> Result<ExitCode, CliError> {
+async fn run_local(
+    args: RunArgs,
+    global: &Global,
+    sources: Vec<Source>,
+    provenance: BTreeMap<PluginName, Provenance>,
+) -> Result<ExitCode, CliError> {
     let limits = Limits::load(&args.limits)?;
     let work = work_dir(&args)?;
     let root = work.root().to_owned();
@@ -51,6 +59,7 @@ async fn run_local(args: RunArgs, global: &Global, sources: Vec<Source>) -> Resu
         timeout: args.timeout.unwrap_or_default().limit(),
         limits: limits.modules.clone(),
         receive: limits.uploads.clone(),
+        provenance,
         output: output(&args),
         ..Settings::default()
     };

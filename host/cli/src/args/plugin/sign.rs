@@ -1,0 +1,30 @@
+//! `plumbline plugin sign`
+
+use std::path::PathBuf;
+
+use super::DataFormat;
+
+/// `plumbline plugin sign`
+#[derive(Debug, clap::Args)]
+pub(crate) struct SignArgs {
+    /// A packed bundle (`NAME.bundle.tar`), the name of an installed one, or one in a registry (`oci://…`)
+    #[arg(value_name = "TAR|NAME|oci://…")]
+    pub(crate) bundle: String,
+    /// The private key: a file as `plugin keygen` writes it; without it, what `PLUMBLINE_SIGNING_KEY` holds: the key itself as PEM, or a
+    /// file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// The version that is released, for people to see
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) release: Option<String>,
+    /// Where the bundle's source is, for people to see
+    #[arg(long, value_name = "URL")]
+    pub(crate) source: Option<String>,
+    /// Where the signature goes; without it, beside the tar (`NAME.bundle.tar.dsse.json`), to the installed bundle, or to the
+    /// manifest in the registry
+    #[arg(long, value_name = "FILE")]
+    pub(crate) signatures: Option<PathBuf>,
+    /// How the result is printed
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DataFormat,
+}

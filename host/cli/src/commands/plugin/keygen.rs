@@ -1,0 +1,31 @@
+//! `plumbline plugin keygen`
+
+use std::process::ExitCode;
+
+use plumbline_signing::write_pair;
+use serde_json::json;
+
+use crate::args::{Global, KeygenArgs};
+use crate::commands::plugin::print::print;
+use crate::error::CliError;
+use crate::logging;
+use crate::signed::key_error;
+use crate::ui::say;
+
+/// Makes a key pair.
+pub(super) fn keygen(args: &KeygenArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let pair = write_pair(&args.out, args.force).map_err(|error| key_error(&error))?;
+    let (private, public) = (pair.private.display(), pair.public.display());
+    let data = json!({
+        "key-id": pair.key.id().as_str(),
+        "private-key": private.to_string(),
+        "public-key": public.to_string(),
+    });
+    let text = format!("key:     {}\nprivate: {private}\npublic:  {public}", pair.key.id());
+    print(args.format, &text, &data)?;
+    say(&format!(
+        "`{private}` is not encrypted: move it to where secrets are kept, and give `{public}` to those who verify"
+    ));
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,54 @@
+//! `plumbline plugin verify`
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::args::{Global, VerifyArgs};
+use crate::commands::plugin::print::print;
+use crate::error::CliError;
+use crate::logging;
+use crate::signed::{Target, one_key, policy};
+
+/// What the command ends with when no signature counts: it was checked, and something is wrong.
+const NOT_VERIFIED: u8 = 1;
+
+/// Says whether a signature of a bundle counts.
+pub(super) fn verify(args: &VerifyArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let trust = match &args.key {
+        Some(key) => one_key(key)?,
+        None => policy(&args.policy)?,
+    };
+    let target = Target::find(&args.bundle)?.with_signatures(args.signatures.as_deref());
+    let (name, digest) = (&target.subject.name, target.subject.digest());
+    match trust.verify(&target.envelopes()?, &target.subject, target.reference.as_deref()) {
+        Ok(verified) => {
+            let said = &verified.predicate;
+            let data = json!({
+                "name": name, "digest": digest, "verified": true,
+                "key": verified.key, "key-id": verified.key_id, "statement": said,
+            });
+            let mut text = format!("verified: `{name}` {digest}\nkey:      `{}` ({})", verified.key, verified.key_id);
+            for (label, said) in
+                [("version: ", &said.version), ("source:  ", &said.source), ("signed:  ", &said.signed)]
+            {
+                if let Some(said) = said {
+                    // What the signer says goes to a terminal: nothing in it may steer that.
+                    text.push_str(&format!("\n{label} {}", said.escape_debug()));
+                }
+            }
+            print(args.format, &text, &data)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(reasons) => {
+            let data = json!({"name": name, "digest": digest, "verified": false, "reasons": reasons});
+            let mut text = format!("not verified: `{name}` {digest}");
+            for reason in &reasons {
+                text.push_str(&format!("\n  {}", reason.replace(char::is_control, "\u{fffd}")));
+            }
+            print(args.format, &text, &data)?;
+            Ok(ExitCode::from(NOT_VERIFIED))
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Bundles and modules out of a registry or a layout.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+use tempfile::NamedTempFile;
+
+use crate::client::Client;
+use crate::digest::Digest;
+use crate::error::{Cause, RegistryError};
+use crate::layout::{Entry, Layout};
+use crate::limits::{MAX_CONFIG_BYTES, MAX_DEPTH};
+use crate::manifest::{Descriptor, ImageManifest, Manifest, RawManifest};
+use crate::media;
+use crate::place::{Fetched, Place};
+use crate::reference::Reference;
+
+/// What an artefact is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A bundle's tar.
+    Bundle,
+    /// A single WebAssembly file.
+    Module,
+}
+
+/// What was found, all of it checked against its digests. What the files and the configuration say is still anybody's word.
+#[derive(Debug)]
+pub struct Pulled {
+    /// What it is.
+    pub kind: Kind,
+    /// The tar or the WebAssembly file; goes away with this.
+    pub file: NamedTempFile,
+    /// What it is, with its digest.
+    pub layer: Descriptor,
+    /// The digest of the manifest: of what was asked for, were it by tag.
+    pub manifest: Digest,
+    /// The digest of the index, if what was asked for is one with a single artefact.
+    pub index: Option<Digest>,
+    /// The configuration, or `null` where it is no JSON.
+    pub config: Value,
+    /// The manifest's remarks.
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl Pulled {
+    /// What a tag stood for: the digest to pull the same again by.
+    #[must_use]
+    pub fn resolved(&self) -> Digest {
+        self.index.unwrap_or(self.manifest)
+    }
+}
+
+/// Pulls the bundle or the WebAssembly file that `reference` names.
+///
+/// # Errors
+///
+/// It is not there, is something else, or is not what the registry says.
+pub async fn pull(client: &Client, reference: &Reference) -> Result<Pulled, RegistryError> {
+    let root = client.manifest(reference).await?;
+    let from = Place::Registry(client.clone(), reference.clone());
+    found(&from, root, &format!("pull `{reference}`"), client.settings().scratch.as_deref()).await
+}
+
+/// Takes the bundle or the WebAssembly file of an entry out of a layout.
+///
+/// # Errors
+///
+/// As [`pull`].
+pub async fn unwrap_entry(layout: &Layout, entry: &Entry) -> Result<Pulled, RegistryError> {
+    let from = Place::Layout(layout.clone());
+    let root = from.manifest(&entry.descriptor).await?;
+    let name = entry.name.clone().unwrap_or_else(|| entry.descriptor.digest.to_string());
+    found(&from, root, &format!("take `{name}` out of the layout"), None).await
+}
+
+async fn found(from: &Place, root: RawManifest, what: &str, scratch: Option<&Path>) -> Result<Pulled, RegistryError> {
+    let (index, manifest) = single(from, root, what).await?;
+    let digest = manifest.digest;
+    let Manifest::Image(image) = manifest.manifest else {
+        return Err(Cause::Kind("it is an index".into()).of(what));
+    };
+    let (kind, layer) = content(&image).map_err(|cause| cause.of(what))?;
+    if image.config.size > MAX_CONFIG_BYTES {
+        return Err(Cause::TooLarge { limit: MAX_CONFIG_BYTES }.of(what));
+    }
+    let config = from.fetch(&image.config).await?;
+    let config = std::fs::read(config.path()).map_err(|error| Cause::file(config.path())(error).of(what))?;
+    // Only shown to people: whatever it is, the artefact is not decided by it.
+    let config = serde_json::from_slice(&config).unwrap_or(Value::Null);
+    let file = match from.fetch(&layer).await? {
+        Fetched::Temporary(blob) => blob.into_file(),
+        Fetched::There(path) => {
+            let copied = || {
+                let mut file = NamedTempFile::new_in(scratch.map_or_else(std::env::temp_dir, Path::to_path_buf))?;
+                std::io::copy(&mut std::fs::File::open(&path)?, &mut file)?;
+                Ok(file)
+            };
+            copied().map_err(|error| Cause::file(&path)(error).of(what))?
+        }
+    };
+    Ok(Pulled { kind, file, layer, manifest: digest, index, config, annotations: image.annotations })
+}
+
+/// The one manifest that is meant. Some tools wrap a single artefact into an index.
+async fn single(from: &Place, root: RawManifest, what: &str) -> Result<(Option<Digest>, RawManifest), RegistryError> {
+    let top = root.digest;
+    let mut manifest = root;
+    for depth in 0..=MAX_DEPTH {
+        let Manifest::Index(index) = &manifest.manifest else {
+            return Ok(((depth > 0).then_some(top), manifest));
+        };
+        // Statements about how something was built stand beside it, and are marked so.
+        let is_artefact = |one: &&Descriptor| !one.annotations.contains_key("vnd.docker.reference.type");
+        let entries: Vec<&Descriptor> = index.manifests.iter().filter(is_artefact).collect();
+        let [entry] = entries.as_slice() else {
+            let count = entries.len();
+            return Err(Cause::Kind(format!("it is an index of {count} artefacts: name one by its digest")).of(what));
+        };
+        manifest = from.manifest(entry).await?;
+    }
+    Err(Cause::Malformed(format!("indexes name indexes more than {MAX_DEPTH} deep")).of(what))
+}
+
+/// What an image is, by its layers: what configurations are called has changed too often.
+fn content(image: &ImageManifest) -> Result<(Kind, Descriptor), Cause> {
+    let of = |fits: &dyn Fn(&str) -> bool| -> Vec<Descriptor> {
+        image.layers.iter().filter(|layer| fits(&layer.media_type)).cloned().collect()
+    };
+    let (bundles, modules) = (of(&|kind| kind == media::BUNDLE_TAR), of(&media::is_wasm));
+    match (bundles.as_slice(), modules.as_slice(), image.layers.len()) {
+        ([bundle], [], 1) => Ok((Kind::Bundle, bundle.clone())),
+        ([], [module], 1) => Ok((Kind::Module, module.clone())),
+        ([], [], _) => {
+            let kinds: Vec<String> =
+                image.layers.iter().take(3).map(|layer| format!("`{}`", short(&layer.media_type))).collect();
+            let image =
+                if image.config.media_type == media::OCI_CONFIG { ", as a container image has them" } else { "" };
+            let kinds = if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") };
+            Err(Cause::Kind(format!("it is neither a bundle nor a WebAssembly file: its layers are {kinds}{image}")))
+        }
+        (_, _, count) => Err(Cause::Kind(format!("it has {count} layers, and a bundle or a WebAssembly file has one"))),
+    }
+}
+
+fn short(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(100).collect()
+}

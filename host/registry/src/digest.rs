@@ -1,0 +1,109 @@
+//! What a content is named after.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
+
+/// The SHA-256 of a content, written `sha256:<64 lower-case hexadecimal digits>` (OCI image specification, "Digests").
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest([u8; 32]);
+
+/// A text is no digest that is understood here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DigestError {
+    /// It has no algorithm or no value in hexadecimal digits of the right number.
+    #[error("`{0}` is not a digest: expected `sha256:` and 64 hexadecimal digits in lower case")]
+    Malformed(String),
+    /// Another algorithm than SHA-256.
+    #[error("`{0}` is a digest of another algorithm than sha256, which is not supported")]
+    Algorithm(String),
+}
+
+impl Digest {
+    /// Of some bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// Of a hash that has taken all bytes.
+    pub(crate) fn finished(hash: Sha256) -> Self {
+        Self(hash.finalize().into())
+    }
+
+    /// The 64 digits without the algorithm: the name of a blob's file, and the end of a tag for referrers.
+    #[must_use]
+    pub fn hex(&self) -> String {
+        hex::encode(self.0)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let malformed = || DigestError::Malformed(shortened(text));
+        let (algorithm, value) = text.split_once(':').ok_or_else(malformed)?;
+        if algorithm != "sha256" {
+            let known = matches!(algorithm, "sha384" | "sha512" | "blake3");
+            return Err(if known { DigestError::Algorithm(shortened(text)) } else { malformed() });
+        }
+        if value.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return Err(malformed());
+        }
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(value, &mut bytes).map_err(|_| malformed())?;
+        Ok(Self(bytes))
+    }
+}
+
+/// Enough to recognise it; an answer may hold anything.
+fn shortened(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", self.hex())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_one_spelling_is_a_digest() {
+        let text = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(Digest::of(b"").to_string(), text);
+        assert_eq!(text.parse(), Ok(Digest::of(b"")));
+        for bad in
+            ["", "sha256:", "sha256:00", &text.to_uppercase(), &text.replace('e', "E"), &format!("{text}0"), "md5:00"]
+        {
+            assert!(matches!(bad.parse::<Digest>(), Err(DigestError::Malformed(_))), "{bad}");
+        }
+        let long = format!("sha512:{}", "0".repeat(128));
+        assert!(matches!(long.parse::<Digest>(), Err(DigestError::Algorithm(_))));
+    }
+}

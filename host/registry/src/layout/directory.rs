@@ -1,0 +1,315 @@
+//! A layout in a directory. What is read from one is checked as if it came from a registry: it has been on somebody's stick.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use tempfile::NamedTempFile;
+
+use crate::check::Checker;
+use crate::digest::Digest;
+use crate::error::Cause;
+use crate::limits::{MAX_DEPTH, MAX_MANIFEST_BYTES};
+use crate::manifest::{Descriptor, Index, Manifest, RawManifest};
+use crate::media;
+
+/// The file that says that a directory is a layout.
+pub(super) const MARK: &str = "oci-layout";
+/// What stands in it.
+const MARK_TEXT: &str = r#"{"imageLayoutVersion":"1.0.0"}"#;
+/// The file that lists what there is.
+pub(super) const INDEX: &str = "index.json";
+/// Where contents are, by their digits.
+pub(super) const BLOBS: &str = "blobs/sha256";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Mark {
+    image_layout_version: String,
+}
+
+/// A layout.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    dir: PathBuf,
+}
+
+/// One of the things that a layout lists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The manifest or index.
+    pub descriptor: Descriptor,
+    /// The name that it was given, often a reference without `oci://`.
+    pub name: Option<String>,
+}
+
+impl Layout {
+    /// A layout in `dir`, which is made if it is missing; one that is there is extended.
+    ///
+    /// # Errors
+    ///
+    /// The directory has something else in it, or cannot be written.
+    pub fn create(dir: &Path) -> Result<Self, Cause> {
+        let blobs = dir.join(BLOBS);
+        let mark = dir.join(MARK);
+        let empty = match fs::read_dir(dir) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) if error.kind() == ErrorKind::NotFound => true,
+            Err(error) => return Err(Cause::file(dir)(error)),
+        };
+        if !empty {
+            return match Self::open(dir) {
+                Ok(layout) => fs::create_dir_all(&blobs).map_err(Cause::file(&blobs)).map(|()| layout),
+                Err(Cause::Kind(_)) => Err(Cause::Kind(format!(
+                    "directory `{}` has something else in it than a layout: name an empty or a new one",
+                    dir.display()
+                ))),
+                Err(cause) => Err(cause),
+            };
+        }
+        fs::create_dir_all(&blobs).map_err(Cause::file(&blobs))?;
+        let layout = Self { dir: dir.into() };
+        layout.replace(INDEX, RawManifest::of_index(&Index::default())?.bytes.as_ref())?;
+        // Last: with it, the directory is a layout.
+        fs::write(&mark, MARK_TEXT).map_err(Cause::file(&mark))?;
+        Ok(layout)
+    }
+
+    /// The layout in `dir`.
+    ///
+    /// # Errors
+    ///
+    /// It is none, or of a version that is not understood.
+    pub fn open(dir: &Path) -> Result<Self, Cause> {
+        let layout = Self { dir: dir.into() };
+        let text = match layout.small(MARK) {
+            Ok(text) => text,
+            Err(Cause::File { error, .. })
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Err(Cause::Kind(format!("`{}` is no OCI layout: it has no file `{MARK}`", dir.display())));
+            }
+            Err(cause) => return Err(cause),
+        };
+        let mark: Mark = serde_json::from_slice(&text)
+            .map_err(|error| Cause::Malformed(format!("`{MARK}` of the layout is not readable: {error}")))?;
+        if !mark.image_layout_version.starts_with("1.") {
+            let version: String = mark.image_layout_version.chars().filter(|c| !c.is_control()).take(40).collect();
+            return Err(Cause::Kind(format!("the layout is of version `{version}`, and 1 is understood")));
+        }
+        Ok(layout)
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What it lists.
+    ///
+    /// # Errors
+    ///
+    /// The list is no index.
+    pub fn index(&self) -> Result<Index, Cause> {
+        let bytes = self.small(INDEX)?;
+        match RawManifest::parse(bytes.into(), Some(media::OCI_INDEX))?.manifest {
+            Manifest::Index(index) => Ok(index),
+            Manifest::Image(_) => Err(Cause::Malformed(format!("`{INDEX}` of the layout is no index"))),
+        }
+    }
+
+    /// The things that have a name, or that belong to nothing else: what somebody has put in there, without signatures and the like.
+    ///
+    /// # Errors
+    ///
+    /// The list or one of the manifests cannot be read.
+    pub fn entries(&self) -> Result<Vec<Entry>, Cause> {
+        let mut entries = Vec::new();
+        for descriptor in self.index()?.manifests {
+            let name = descriptor.annotations.get(media::REF_NAME).cloned();
+            let belongs = name.is_none()
+                && matches!(self.manifest(&descriptor)?.manifest, Manifest::Image(image) if image.subject.is_some());
+            // Lists of referrers under their tags are bookkeeping, too.
+            let bookkeeping = name.as_deref().is_some_and(|name| {
+                name.strip_prefix("sha256-").is_some_and(|hex| format!("sha256:{hex}").parse::<Digest>().is_ok())
+            });
+            if !belongs && !bookkeeping {
+                entries.push(Entry { descriptor, name });
+            }
+        }
+        Ok(entries)
+    }
+
+    /// What in this layout belongs to the manifest `subject`: listed by itself, or in a list under the tag of the subject.
+    ///
+    /// # Errors
+    ///
+    /// The list or one of the manifests cannot be read.
+    pub fn referrers(&self, subject: Digest) -> Result<Vec<Descriptor>, Cause> {
+        let tag = crate::client::fallback_tag(subject);
+        let mut found: Vec<Descriptor> = Vec::new();
+        let mut waiting: Vec<(Descriptor, usize)> = self.index()?.manifests.into_iter().map(|one| (one, 0)).collect();
+        while let Some((descriptor, depth)) = waiting.pop() {
+            let tagged = descriptor.annotations.get(media::REF_NAME).is_some_and(|name| *name == tag);
+            match self.manifest(&descriptor)?.manifest {
+                Manifest::Image(image)
+                    if image.subject.as_ref().is_some_and(|one| one.digest == subject)
+                        && !found.iter().any(|one| one.digest == descriptor.digest) =>
+                {
+                    found.push(descriptor);
+                }
+                Manifest::Index(index) if tagged && depth < MAX_DEPTH => {
+                    waiting.extend(index.manifests.into_iter().map(|one| (one, depth + 1)));
+                }
+                _ => {}
+            }
+        }
+        found.sort_by_key(|one| one.digest);
+        Ok(found)
+    }
+
+    /// A manifest, checked against its descriptor.
+    ///
+    /// # Errors
+    ///
+    /// It is not there, or not what the descriptor says.
+    pub fn manifest(&self, wanted: &Descriptor) -> Result<RawManifest, Cause> {
+        let bytes =
+            self.small(&format!("{BLOBS}/{}", wanted.digest.hex())).map_err(|cause| missing(cause, wanted.digest))?;
+        let digest = Digest::of(&bytes);
+        if digest != wanted.digest {
+            return Err(Cause::Mismatch { wanted: wanted.digest, got: digest });
+        }
+        let manifest = RawManifest::parse(bytes.into(), Some(&wanted.media_type))?;
+        manifest.must_be(wanted)?;
+        Ok(manifest)
+    }
+
+    /// The file of a content. Its size and digest are checked: the whole file is read.
+    ///
+    /// # Errors
+    ///
+    /// It is not there, or not what the descriptor says.
+    pub fn blob(&self, wanted: &Descriptor) -> Result<PathBuf, Cause> {
+        let path = self.blob_path(wanted.digest);
+        let mut checker = Checker::new(wanted);
+        let mut file =
+            self.file(&format!("{BLOBS}/{}", wanted.digest.hex())).map_err(|cause| missing(cause, wanted.digest))?;
+        let mut piece = vec![0; 256 << 10];
+        loop {
+            match file.read(&mut piece).map_err(Cause::file(&path))? {
+                0 => break,
+                read => checker.take(piece.get(..read).unwrap_or_default())?,
+            }
+        }
+        checker.finish()?;
+        Ok(path)
+    }
+
+    /// Whether a content of this size is there.
+    #[must_use]
+    pub fn has(&self, wanted: &Descriptor) -> bool {
+        fs::symlink_metadata(self.blob_path(wanted.digest))
+            .is_ok_and(|there| there.is_file() && there.len() == wanted.size)
+    }
+
+    /// Copies the file of a content that has been checked into the layout.
+    ///
+    /// # Errors
+    ///
+    /// The layout cannot be written.
+    pub fn put_blob(&self, what: &Descriptor, from: &Path) -> Result<(), Cause> {
+        let blobs = self.dir.join(BLOBS);
+        let mut file = NamedTempFile::new_in(&blobs).map_err(Cause::file(&blobs))?;
+        let mut source = File::open(from).map_err(Cause::file(from))?;
+        std::io::copy(&mut source, &mut file).map_err(Cause::file(&blobs))?;
+        Self::keep(file, &self.blob_path(what.digest))
+    }
+
+    /// Writes a manifest as a content. It is not listed by this.
+    ///
+    /// # Errors
+    ///
+    /// The layout cannot be written.
+    pub fn put_manifest(&self, manifest: &RawManifest) -> Result<(), Cause> {
+        self.replace(&format!("{BLOBS}/{}", manifest.digest.hex()), &manifest.bytes)
+    }
+
+    /// Lists a manifest under a name, which another one then loses; or, without a name, once.
+    ///
+    /// # Errors
+    ///
+    /// The layout cannot be written.
+    pub fn list(&self, mut descriptor: Descriptor, name: Option<&str>) -> Result<(), Cause> {
+        let mut index = self.index()?;
+        match name {
+            Some(name) => {
+                index.manifests.retain(|one| one.annotations.get(media::REF_NAME).is_none_or(|there| there != name));
+                descriptor.annotations.insert(media::REF_NAME.into(), name.into());
+            }
+            None if index.manifests.iter().any(|one| one.digest == descriptor.digest) => return Ok(()),
+            None => {
+                descriptor.annotations.remove(media::REF_NAME);
+            }
+        }
+        index.manifests.push(descriptor);
+        self.replace(INDEX, &RawManifest::of_index(&index)?.bytes)
+    }
+
+    pub(super) fn blob_path(&self, digest: Digest) -> PathBuf {
+        self.dir.join(BLOBS).join(digest.hex())
+    }
+
+    /// A regular file: a pipe would be waited for, a link may lead anywhere.
+    fn file(&self, name: &str) -> Result<File, Cause> {
+        let path = self.dir.join(name);
+        let there = fs::symlink_metadata(&path).map_err(Cause::file(&path))?;
+        if !there.is_file() {
+            return Err(Cause::Malformed(format!("`{name}` of the layout is not a regular file")));
+        }
+        File::open(&path).map_err(Cause::file(&path))
+    }
+
+    fn small(&self, name: &str) -> Result<Vec<u8>, Cause> {
+        let mut bytes = Vec::new();
+        let path = self.dir.join(name);
+        self.file(name)?.take(MAX_MANIFEST_BYTES + 1).read_to_end(&mut bytes).map_err(Cause::file(&path))?;
+        if bytes.len() as u64 > MAX_MANIFEST_BYTES {
+            return Err(Cause::Malformed(format!("`{name}` of the layout has more than {MAX_MANIFEST_BYTES} bytes")));
+        }
+        Ok(bytes)
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Cause> {
+        let mut file = NamedTempFile::new_in(&self.dir).map_err(Cause::file(&self.dir))?;
+        file.write_all(bytes).map_err(Cause::file(&self.dir))?;
+        Self::keep(file, &self.dir.join(name))
+    }
+
+    /// Whole, or not at all.
+    fn keep(file: NamedTempFile, path: &Path) -> Result<(), Cause> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            // Temporary files are for their owner alone; a layout is for whoever may read the directory.
+            fs::set_permissions(file.path(), fs::Permissions::from_mode(0o644)).map_err(Cause::file(path))?;
+        }
+        file.persist(path).map(drop).map_err(|error| Cause::file(path)(error.error))
+    }
+}
+
+/// A content that is not there, by its digest.
+fn missing(cause: Cause, digest: Digest) -> Cause {
+    match cause {
+        Cause::File { error, .. } if error.kind() == ErrorKind::NotFound => {
+            Cause::Malformed(format!("the layout names {digest}, and does not have it"))
+        }
+        cause => cause,
+    }
+}
+
+#[cfg(test)]
+#[path = "directory_tests.rs"]
+mod tests;

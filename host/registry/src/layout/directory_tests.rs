@@ -1,0 +1,93 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::manifest::ImageManifest;
+
+fn image(layout: &Layout, content: &[u8], subject: Option<Descriptor>) -> RawManifest {
+    let mut descriptors = Vec::new();
+    for (kind, bytes) in [(media::OCI_EMPTY, &b"{}"[..]), (media::WASM, content)] {
+        let file = NamedTempFile::new().unwrap();
+        fs::write(file.path(), bytes).unwrap();
+        let descriptor = Descriptor::of(kind, bytes);
+        layout.put_blob(&descriptor, file.path()).unwrap();
+        descriptors.push(descriptor);
+    }
+    let manifest = RawManifest::of_image(&ImageManifest {
+        schema_version: 2,
+        media_type: Some(media::OCI_MANIFEST.into()),
+        artifact_type: Some("application/vnd.test".into()),
+        config: descriptors.remove(0),
+        layers: descriptors,
+        subject,
+        annotations: BTreeMap::new(),
+    })
+    .unwrap();
+    layout.put_manifest(&manifest).unwrap();
+    manifest
+}
+
+#[test]
+fn what_is_put_in_is_found_under_its_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::create(&dir.path().join("new")).unwrap();
+    let (one, two) = (image(&layout, b"one", None), image(&layout, b"two", None));
+    layout.list(one.descriptor(), Some("h/n:1")).unwrap();
+    layout.list(two.descriptor(), Some("h/n:2")).unwrap();
+    // The name moves on, as a tag does.
+    layout.list(two.descriptor(), Some("h/n:1")).unwrap();
+    let signature = image(&layout, b"signature", Some(two.descriptor()));
+    layout.list(signature.descriptor(), None).unwrap();
+    layout.list(signature.descriptor(), None).unwrap();
+
+    let layout = Layout::create(layout.dir()).unwrap();
+    let names: Vec<_> =
+        layout.entries().unwrap().into_iter().map(|entry| (entry.name.unwrap(), entry.descriptor.digest)).collect();
+    assert_eq!(names, [("h/n:2".to_owned(), two.digest), ("h/n:1".to_owned(), two.digest)]);
+    let belonging: Vec<_> = layout.referrers(two.digest).unwrap().into_iter().map(|one| one.digest).collect();
+    assert_eq!(belonging, [signature.digest]);
+    assert!(layout.referrers(one.digest).unwrap().is_empty());
+    let content = Descriptor::of(media::WASM, b"two");
+    assert!(layout.has(&content));
+    assert_eq!(fs::read(layout.blob(&content).unwrap()).unwrap(), b"two");
+}
+
+#[test]
+fn a_layout_that_lies_is_found_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::create(dir.path()).unwrap();
+    let manifest = image(&layout, b"content", None);
+    layout.list(manifest.descriptor(), Some("h/n:1")).unwrap();
+    let content = Descriptor::of(media::WASM, b"content");
+    let path = layout.blob_path(content.digest);
+
+    fs::write(&path, b"CONTENT").unwrap();
+    assert!(matches!(layout.blob(&content), Err(Cause::Mismatch { .. })));
+    fs::write(&path, b"content and more").unwrap();
+    assert!(matches!(layout.blob(&content), Err(Cause::Size { more: true, .. })));
+    fs::remove_file(&path).unwrap();
+    assert!(layout.blob(&content).unwrap_err().to_string().contains("does not have it"));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/etc/hostname", &path).unwrap();
+        assert!(layout.blob(&content).unwrap_err().to_string().contains("not a regular file"));
+        assert!(!layout.has(&content));
+    }
+    let wrong_size = Descriptor { size: 1, ..manifest.descriptor() };
+    assert!(matches!(layout.manifest(&wrong_size), Err(Cause::Size { .. })));
+    let wrong_kind = Descriptor { media_type: media::OCI_INDEX.into(), ..manifest.descriptor() };
+    assert!(layout.manifest(&wrong_kind).unwrap_err().to_string().contains("calls itself"));
+    fs::write(layout.blob_path(manifest.digest), b"{}").unwrap();
+    assert!(matches!(layout.manifest(&manifest.descriptor()), Err(Cause::Mismatch { .. })));
+    fs::write(dir.path().join(INDEX), vec![b' '; 5 << 20]).unwrap();
+    assert!(layout.entries().unwrap_err().to_string().contains("more than"));
+}
+
+#[test]
+fn other_directories_are_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("letter.txt"), b"dear").unwrap();
+    assert!(Layout::create(dir.path()).unwrap_err().to_string().contains("something else"));
+    assert!(Layout::open(dir.path()).unwrap_err().to_string().contains("no file `oci-layout`"));
+    fs::write(dir.path().join(MARK), br#"{"imageLayoutVersion":"2.0.0"}"#).unwrap();
+    assert!(Layout::open(dir.path()).unwrap_err().to_string().contains("version `2.0.0`"));
+}

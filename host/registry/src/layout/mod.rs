@@ -1,0 +1,9 @@
+//! OCI image layouts: registries as directories and archives (OCI image specification, "Image Layout").
+
+mod archive;
+mod directory;
+mod unpack;
+
+pub use archive::write as write_archive;
+pub use directory::{Entry, Layout};
+pub use unpack::{OpenedLayout, open};

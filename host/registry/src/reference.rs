@@ -1,0 +1,304 @@
+//! How an artefact in a registry is named.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::digest::{Digest, DigestError};
+
+/// `oci://`, in front of what is meant to be looked for in a registry.
+pub const SCHEME: &str = "oci://";
+/// Of a host and a name together: what clients and registries agree on (OCI distribution specification, "Pulling manifests").
+const MAX_NAME: usize = 255;
+/// Of a tag: the specification's grammar.
+const MAX_TAG: usize = 128;
+/// What is meant where neither a tag nor a digest is given, as everywhere in this field.
+const DEFAULT_TAG: &str = "latest";
+
+/// A name in a registry: `HOST[:PORT]/NAME[:TAG][@DIGEST]`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Reference {
+    registry: String,
+    repository: String,
+    tag: Option<String>,
+    digest: Option<Digest>,
+}
+
+/// A text is no reference.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReferenceError {
+    /// There is no host in front of a name.
+    #[error("`{0}` names no registry: expected `oci://HOST[:PORT]/NAME[:TAG][@DIGEST]`")]
+    NoRegistry(String),
+    /// The host or its port is none.
+    #[error("`{0}` is not the name of a registry: expected HOST or HOST:PORT")]
+    Registry(String),
+    /// The name in the registry is missing or has characters that no registry takes.
+    #[error(
+        "`{0}` is not a name in a registry: expected parts of a-z, 0-9 and single `.`, `_`, `-` between them, parted by `/`"
+    )]
+    Repository(String),
+    /// Host and name are too long together.
+    #[error("the name is longer than {MAX_NAME} characters")]
+    Long,
+    /// The tag has characters that no tag has.
+    #[error(
+        "`{0}` is not a tag: expected up to {MAX_TAG} of A-Z, a-z, 0-9, `.`, `_`, `-`, and no `.` or `-` at the beginning"
+    )]
+    Tag(String),
+    /// What follows `@` is no digest.
+    #[error(transparent)]
+    Digest(#[from] DigestError),
+}
+
+impl Reference {
+    /// Whether somebody means a registry, and not a path or a name.
+    #[must_use]
+    pub fn is_meant(text: &str) -> bool {
+        text.get(..SCHEME.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(SCHEME))
+    }
+
+    /// `HOST` or `HOST:PORT`.
+    #[must_use]
+    pub fn registry(&self) -> &str {
+        &self.registry
+    }
+
+    /// The name in the registry, without a tag.
+    #[must_use]
+    pub fn repository(&self) -> &str {
+        &self.repository
+    }
+
+    /// The tag that was given.
+    #[must_use]
+    pub fn tag(&self) -> Option<&str> {
+        self.tag.as_deref()
+    }
+
+    /// The digest that was given: what is pulled must have it.
+    #[must_use]
+    pub fn digest(&self) -> Option<Digest> {
+        self.digest
+    }
+
+    /// What is asked of the registry: the digest, else the tag, else `latest`.
+    pub(crate) fn target(&self) -> String {
+        self.digest.map_or_else(|| self.tag_or_default().to_owned(), |digest| digest.to_string())
+    }
+
+    /// The tag, or `latest`.
+    #[must_use]
+    pub fn tag_or_default(&self) -> &str {
+        self.tag().unwrap_or(DEFAULT_TAG)
+    }
+
+    /// The same name with this digest.
+    #[must_use]
+    pub fn with_digest(&self, digest: Digest) -> Self {
+        Self { digest: Some(digest), ..self.clone() }
+    }
+
+    /// The same name with this digest and no tag.
+    #[must_use]
+    pub fn by_digest(&self, digest: Digest) -> Self {
+        Self { digest: Some(digest), tag: None, ..self.clone() }
+    }
+
+    /// The same repository with this tag and no digest.
+    ///
+    /// # Errors
+    ///
+    /// The text is no tag.
+    pub fn with_tag(&self, tag: &str) -> Result<Self, ReferenceError> {
+        check_tag(tag)?;
+        Ok(Self { digest: None, tag: Some(tag.to_owned()), ..self.clone() })
+    }
+
+    /// Without `oci://`, as other tools write it.
+    #[must_use]
+    pub fn bare(&self) -> String {
+        self.to_string().split_off(SCHEME.len())
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{SCHEME}{}/{}", self.registry, self.repository)?;
+        if let Some(tag) = &self.tag {
+            write!(f, ":{tag}")?;
+        }
+        if let Some(digest) = &self.digest {
+            write!(f, "@{digest}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Reference {
+    type Err = ReferenceError;
+
+    fn from_str(text: &str) -> Result<Self, ReferenceError> {
+        let explicit = Self::is_meant(text);
+        let rest = if explicit { text.get(SCHEME.len()..).unwrap_or_default() } else { text };
+        let (rest, digest) = match rest.split_once('@') {
+            Some((rest, digest)) => (rest, Some(digest.parse()?)),
+            None => (rest, None),
+        };
+        let (registry, name) = rest.split_once('/').ok_or_else(|| ReferenceError::NoRegistry(told(text)))?;
+        // Without the scheme, `team/check` is a path or a mistake; with it, `registry/check` is a host in a cluster's own network.
+        let looks_like_one = registry.contains(['.', ':']) && !registry.starts_with('.') || registry == "localhost";
+        if registry.is_empty() || !explicit && !looks_like_one {
+            return Err(ReferenceError::NoRegistry(told(text)));
+        }
+        check_registry(registry)?;
+        let (repository, tag) = match name.rsplit_once(':') {
+            Some((repository, tag)) => (repository, Some(tag)),
+            None => (name, None),
+        };
+        if !is_repository(repository) {
+            return Err(ReferenceError::Repository(told(repository)));
+        }
+        if registry.len() + 1 + repository.len() > MAX_NAME {
+            return Err(ReferenceError::Long);
+        }
+        tag.map(check_tag).transpose()?;
+        Ok(Self {
+            registry: registry.to_ascii_lowercase(),
+            repository: repository.to_owned(),
+            tag: tag.map(str::to_owned),
+            digest,
+        })
+    }
+}
+
+fn told(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect()
+}
+
+/// A host name, an IPv4 address or an IPv6 address in brackets, perhaps with a port.
+pub(crate) fn check_registry(text: &str) -> Result<(), ReferenceError> {
+    let wrong = || ReferenceError::Registry(told(text));
+    let (host, port) = match text.strip_prefix('[') {
+        Some(rest) => {
+            let (address, rest) = rest.split_once(']').ok_or_else(wrong)?;
+            address.parse::<std::net::Ipv6Addr>().map_err(|_| wrong())?;
+            ("", if rest.is_empty() { None } else { Some(rest.strip_prefix(':').ok_or_else(wrong)?) })
+        }
+        None => match text.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        },
+    };
+    let label = |label: &str| {
+        let inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+        (1..=63).contains(&label.len()) && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    if !text.starts_with('[') && !host.split('.').all(label) {
+        return Err(wrong());
+    }
+    match port {
+        Some(port)
+            if !port.bytes().all(|byte| byte.is_ascii_digit()) || !port.parse::<u16>().is_ok_and(|port| port > 0) =>
+        {
+            Err(wrong())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*`
+fn is_repository(text: &str) -> bool {
+    text.split('/').all(|part| {
+        let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        let mut rest = part;
+        loop {
+            let after = rest.trim_start_matches(is_word);
+            if after.len() == rest.len() {
+                return false;
+            }
+            if after.is_empty() {
+                return true;
+            }
+            let next = after.trim_start_matches(['.', '_', '-']);
+            let between = after.strip_suffix(next).unwrap_or_default();
+            if !(matches!(between, "." | "_" | "__") || !between.is_empty() && between.bytes().all(|byte| byte == b'-'))
+            {
+                return false;
+            }
+            rest = next;
+        }
+    })
+}
+
+fn check_tag(text: &str) -> Result<(), ReferenceError> {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+    let good = (1..=MAX_TAG).contains(&text.len()) && text.bytes().all(inner) && !text.starts_with(['.', '-']);
+    if good { Ok(()) } else { Err(ReferenceError::Tag(told(text))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_a_reference_is_read_and_written_alike() {
+        let digest = Digest::of(b"x");
+        for text in [
+            "oci://registry/check".to_owned(),
+            "oci://registry.example.com/team/check:1.2".to_owned(),
+            format!("oci://localhost:5000/a/b__c-d--e.f@{digest}"),
+            format!("oci://10.0.0.1:5000/a:v1@{digest}"),
+            "oci://[::1]:5000/a:_x".to_owned(),
+            "oci://[fd00::1]/a".to_owned(),
+        ] {
+            let reference: Reference = text.parse().unwrap();
+            assert_eq!(reference.to_string(), text);
+        }
+        let bare: Reference = "registry.example.com/check".parse().unwrap();
+        assert_eq!(
+            (bare.registry(), bare.repository(), bare.target().as_str()),
+            ("registry.example.com", "check", "latest")
+        );
+        assert_eq!(bare.bare(), "registry.example.com/check");
+        let upper: Reference = "OCI://Registry.Example.com/check:V1".parse().unwrap();
+        assert_eq!(upper.to_string(), "oci://registry.example.com/check:V1");
+        assert_eq!(upper.with_digest(digest).target(), digest.to_string());
+    }
+
+    #[test]
+    fn what_is_none_is_named() {
+        let error = |text: &str| text.parse::<Reference>().unwrap_err();
+        for text in ["", "oci://", "check", "team/check", "./team/check", "oci:///check", "oci://host"] {
+            assert!(matches!(error(text), ReferenceError::NoRegistry(_)), "{text}: {}", error(text));
+        }
+        for text in [
+            "oci://-h/x",
+            "oci://h:0/x",
+            "oci://h:70000/x",
+            "oci://h:+1/x",
+            "oci://h_x/x",
+            "oci://[::1/x",
+            "oci://u:p@h/x",
+        ] {
+            let error = error(text);
+            assert!(
+                matches!(
+                    error,
+                    ReferenceError::Registry(_) | ReferenceError::Digest(_) | ReferenceError::NoRegistry(_)
+                ),
+                "{text}: {error}"
+            );
+        }
+        for name in [
+            "", "A", "a//b", "/a", "a/", "a..b", "a___b", "-a", "a-", "a._b", "ä", "a b", "../a", "a/../b", "a?b",
+            "a%2fb",
+        ] {
+            assert!(matches!(error(&format!("oci://h/{name}")), ReferenceError::Repository(_)), "{name}");
+        }
+        for tag in ["", ".a", "-a", "a b", "ä", &"a".repeat(129)] {
+            assert!(matches!(error(&format!("oci://h/a:{tag}")), ReferenceError::Tag(_)), "{tag}");
+        }
+        assert_eq!(error(&format!("oci://h/{}", "a".repeat(254))), ReferenceError::Long);
+        assert!(matches!(error("oci://h/a@sha256:00"), ReferenceError::Digest(_)));
+    }
+}

@@ -1,0 +1,128 @@
+//! A real registry: Debian's `docker-registry`, where `PLUMBLINE_DOCKER_REGISTRY` names its program; and `skopeo`, where `PLUMBLINE_SKOPEO`
+//! does.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use plumbline_registry::{Client, Settings};
+use tempfile::TempDir;
+
+use crate::{file, login, settings};
+
+/// Entries as `htpasswd -B` writes them: `user` with the password `secret`.
+const HTPASSWD: &str = "user:$2y$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
+
+/// A registry of its own for one test, ended with it.
+pub(crate) struct Registry {
+    child: Child,
+    /// `127.0.0.1:PORT`.
+    pub(crate) host: String,
+    pub(crate) dir: TempDir,
+    secure: bool,
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The program behind a variable. `None`: it is not here, and the test says so.
+pub(crate) fn program(variable: &str) -> Option<PathBuf> {
+    let named = std::env::var_os(variable).filter(|named| !named.is_empty());
+    if named.is_none() {
+        eprintln!("SKIPPED: {variable} names no program; `cargo xtask test` gets it from Debian's packages");
+    }
+    named.map(PathBuf::from)
+}
+
+impl Registry {
+    /// Without encryption and open to everybody.
+    pub(crate) async fn open() -> Option<Self> {
+        Self::start(false).await
+    }
+
+    /// With a certificate of its own (`ca.pem` in its directory), and for `user` with the password `secret` only.
+    pub(crate) async fn closed() -> Option<Self> {
+        Self::start(true).await
+    }
+
+    async fn start(secure: bool) -> Option<Self> {
+        let program = program("PLUMBLINE_DOCKER_REGISTRY")?;
+        let dir = tempfile::tempdir().unwrap();
+        // A port that was free a moment ago: the server does not tell which one it took.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let host = format!("127.0.0.1:{port}");
+        let storage = dir.path().join("storage");
+        let mut http = serde_json::json!({"addr": host, "secret": "of a test"});
+        // JSON is YAML.
+        let mut config = serde_json::json!({
+            "version": "0.1", "log": {"level": "error"}, "storage": {"filesystem": {"rootdirectory": storage}},
+        });
+        if secure {
+            let made = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+            let certificate = file(dir.path(), "ca.pem", made.cert.pem().as_bytes());
+            let key = file(dir.path(), "key.pem", made.signing_key.serialize_pem().as_bytes());
+            http["tls"] = serde_json::json!({"certificate": certificate, "key": key});
+            let users = file(dir.path(), "htpasswd", HTPASSWD.as_bytes());
+            config["auth"] = serde_json::json!({"htpasswd": {"realm": "test", "path": users}});
+        }
+        config["http"] = http;
+        let config = file(dir.path(), "config.yml", config.to_string().as_bytes());
+        let log = std::fs::File::create(dir.path().join("log")).unwrap();
+        let mut child = Command::new(program)
+            .arg("serve")
+            .arg(config)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        for _ in 0..1200 {
+            if tokio::net::TcpStream::connect(&host).await.is_ok() {
+                return Some(Self { child, host, dir, secure });
+            }
+            if let Some(status) = child.try_wait().unwrap() {
+                panic!("the registry ended: {status}: {}", std::fs::read_to_string(dir.path().join("log")).unwrap());
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("the registry does not listen");
+    }
+
+    /// Settings with which everything is allowed.
+    pub(crate) fn settings(&self) -> Settings {
+        let settings = settings(&self.host);
+        if !self.secure {
+            return settings;
+        }
+        let credentials = login(self.dir.path(), &[&self.host]);
+        Settings { insecure: Vec::new(), authorities: vec![self.dir.path().join("ca.pem")], credentials, ..settings }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(self.settings()).unwrap()
+    }
+}
+
+/// Runs `skopeo` with these arguments, away from the user's own settings; what it printed. `None`: it is not here.
+pub(crate) fn skopeo(dir: &Path, arguments: &[&str]) -> Option<String> {
+    let program = program("PLUMBLINE_SKOPEO")?;
+    let mut command = Command::new(program);
+    command
+        .arg("--insecure-policy")
+        .args(arguments)
+        .env("HOME", dir)
+        .env("XDG_RUNTIME_DIR", dir)
+        .env_remove("REGISTRY_AUTH_FILE");
+    for proxy in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env_remove(proxy);
+    }
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "skopeo {}: {told}", arguments.join(" "));
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}

@@ -1,0 +1,40 @@
+//! One key out of a PEM text.
+
+use super::error::KeyError;
+
+/// Bytes of a PEM text: a P-256 key has less than 400; comments and parameters around it are allowed.
+const MAX_PEM: usize = 64 << 10;
+/// Characters of a foreign tag in a message.
+const MAX_TAG: usize = 64;
+
+/// The content of the only `wanted` in `text`. Other blocks (such as `EC PARAMETERS`) are passed over.
+pub(super) fn only(text: &[u8], wanted: &'static str) -> Result<Vec<u8>, KeyError> {
+    if text.len() > MAX_PEM {
+        return Err(KeyError::TooLong(MAX_PEM));
+    }
+    let blocks = pem::parse_many(text).map_err(|error| KeyError::Pem(error.to_string()))?;
+    let mut keys = blocks.iter().filter(|block| block.tag() == wanted);
+    match (keys.next(), keys.count()) {
+        (Some(key), 0) => Ok(key.contents().to_vec()),
+        (Some(_), more) => Err(KeyError::Many(more + 1)),
+        (None, _) => Err(missing(&blocks, wanted)),
+    }
+}
+
+/// What is there instead, as far as something can be said of it.
+fn missing(blocks: &[pem::Pem], wanted: &'static str) -> KeyError {
+    let tag = |block: &pem::Pem| block.tag().chars().take(MAX_TAG).collect::<String>();
+    if let Some(block) = blocks.iter().find(|block| block.tag().starts_with("ENCRYPTED ")) {
+        return KeyError::Encrypted(tag(block));
+    }
+    if wanted == super::private::TAG && blocks.iter().any(|block| block.tag() == "EC PRIVATE KEY") {
+        return KeyError::Sec1;
+    }
+    if blocks.iter().any(|block| block.tag().starts_with("RSA ")) {
+        return KeyError::Algorithm("RSA");
+    }
+    match blocks.iter().find(|block| block.tag() != "EC PARAMETERS") {
+        Some(block) => KeyError::Tag { wanted, found: tag(block) },
+        None => KeyError::Pem(format!("there is no `-----BEGIN {wanted}-----` in it")),
+    }
+}

@@ -1,0 +1,9 @@
+//! Whose signatures count for what.
+
+mod closest;
+mod fields;
+mod model;
+mod read;
+
+pub use model::{Policy, Rule, TrustedKey, default_policy_path};
+pub use read::PolicyError;
