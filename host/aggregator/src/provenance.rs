@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use plumbline_core::PluginName;
-use crate::lazy::LazyModule;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::lazy::LazyModule;
 use crate::modules::Modules;
 use crate::plan::PlannedPlugin;
 use crate::postprocess::Subject;

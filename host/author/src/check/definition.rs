@@ -14,13 +14,7 @@ use super::run::Host;
 use crate::project::{closest, read_bounded};
 
 /// Checks the definition in `file`; `answers` are the modules of its bundle.
-pub(super) fn check(
-    file: &Path,
-    bundle: Option<&Path>,
-    answers: &[Answer],
-    host: &Host<'_>,
-    checked: &mut Checked,
-) {
+pub(super) fn check(file: &Path, bundle: Option<&Path>, answers: &[Answer], host: &Host<'_>, checked: &mut Checked) {
     let place = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let text = match read_bounded(file, MAX_YAML_BYTES as u64) {
         Ok(text) => text,
@@ -83,7 +77,8 @@ impl<'a> Named<'a> {
             return Some(Found::Bundle(answer));
         }
         let stock = self.host.stock.iter().copied().find(|info| {
-            plays(info.roles) && (info.name.as_deref() == Some(name) || info.formats.iter().any(|format| format == name))
+            plays(info.roles)
+                && (info.name.as_deref() == Some(name) || info.formats.iter().any(|format| format == name))
         });
         stock.map(Found::Stock)
     }
@@ -98,8 +93,7 @@ impl<'a> Named<'a> {
     fn known(&self, plays: impl Fn(Roles) -> bool) -> Vec<&'a str> {
         let bundle = self.answers.iter().filter(|answer| plays(answer.roles)).flat_map(|answer| &answer.names);
         let stock = self.host.stock.iter().filter(|info| plays(info.roles)).flat_map(|info| &info.formats);
-        let stock_names =
-            self.host.stock.iter().filter(|info| plays(info.roles)).filter_map(|info| info.name.as_ref());
+        let stock_names = self.host.stock.iter().filter(|info| plays(info.roles)).filter_map(|info| info.name.as_ref());
         let mut known: Vec<&str> = bundle.chain(stock).chain(stock_names).map(String::as_str).collect();
         known.sort_unstable();
         known.dedup();
@@ -167,7 +161,11 @@ impl<'a> Named<'a> {
         }
         // Schemas that cannot be used are told with their modules.
         for problem in check_options(options, &schemas).problems {
-            checked.error(self.place, problem, Some("the module's schema of options says what it takes; a run does not begin"));
+            checked.error(
+                self.place,
+                problem,
+                Some("the module's schema of options says what it takes; a run does not begin"),
+            );
         }
     }
 
@@ -180,7 +178,11 @@ impl<'a> Named<'a> {
         };
         let request = definition.plumbline.limits.clone().or(&wish);
         if let Err(error) = effective_limits(&request, &self.host.limits.default, &self.host.limits.cap) {
-            checked.error(self.place, error, Some("`plumbline.limits` may ask for less; docs/limits.md is for operators"));
+            checked.error(
+                self.place,
+                error,
+                Some("`plumbline.limits` may ask for less; docs/limits.md is for operators"),
+            );
         }
     }
 }

@@ -119,7 +119,11 @@ fn said(file: &str, stem: &str, info: &ModuleInfo, host: &Host<'_>, checked: &mu
     }
     if let Some(schema) = &info.schema {
         for warning in check_options(&Map::new(), &[(stem, schema)]).warnings {
-            checked.warning(file, warning, Some("the schema of options is JSON Schema, draft 2020-12, without other documents"));
+            checked.warning(
+                file,
+                warning,
+                Some("the schema of options is JSON Schema, draft 2020-12, without other documents"),
+            );
         }
     }
 }

@@ -27,7 +27,8 @@ pub(super) fn check(directory: &Path, built: &[Answer], checked: &mut Checked) -
     let recipe = project.manifest.command.is_empty();
     if recipe && project.manifest.language != Language::Rust && !project.sdk().is_dir() {
         let sdk = project.sdk();
-        let what = format!("the SDK is not there: `{}`", sdk.strip_prefix(&project.directory).unwrap_or(&sdk).display());
+        let what =
+            format!("the SDK is not there: `{}`", sdk.strip_prefix(&project.directory).unwrap_or(&sdk).display());
         checked.error(MANIFEST_FILE, what, Some("`sdk` names its directory; `plumbline plugin new` writes a copy"));
     }
     let file = format!("{}.wasm", project.name());
@@ -68,7 +69,8 @@ fn world(project: &Project, checked: &mut Checked) {
 /// Its copy of the contract may be another version's: nothing is wrong with that, but a person should know.
 fn contract(project: &Project, checked: &mut Checked) {
     let Some(wit) = project.wit() else { return };
-    let differs = |(name, text): &(&str, &str)| std::fs::read(wit.join(name)).ok().is_none_or(|own| own != text.as_bytes());
+    let differs =
+        |(name, text): &(&str, &str)| std::fs::read(wit.join(name)).ok().is_none_or(|own| own != text.as_bytes());
     if let Some((name, _)) = CONTRACT.iter().find(|file| differs(file)) {
         checked.warning(
             format!("wit/{name}"),

@@ -51,7 +51,8 @@ fn names_that_lead_nowhere_are_found_with_what_was_meant() {
     ] {
         assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
     }
-    let hint = |part: &str| checked.findings.iter().find(|f| f.what.contains(part)).and_then(|f| f.hint.clone()).unwrap();
+    let hint =
+        |part: &str| checked.findings.iter().find(|f| f.what.contains(part)).and_then(|f| f.hint.clone()).unwrap();
     assert!(hint("tpa").starts_with("did you mean `tap`?"), "{}", hint("tpa"));
     assert!(hint("daemonst").starts_with("did you mean `daemonset`?"));
 }

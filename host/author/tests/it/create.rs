@@ -75,7 +75,9 @@ fn what_there_is_not_is_named() {
     assert!(error.hint.unwrap().contains("did you mean `summarizer-module`?"));
     let error = new_project("x", Language::Rust, Some("every-role-module"), &place).unwrap_err();
     assert!(error.what.contains("no template in rust for the world `every-role-module`"), "{error}");
-    if let Some(missing) = Language::ALL.into_iter().find(|language| !template_languages().any(|there| there == *language)) {
+    if let Some(missing) =
+        Language::ALL.into_iter().find(|language| !template_languages().any(|there| there == *language))
+    {
         let error = new_project("x", missing, None, &place).unwrap_err();
         assert!(error.what.contains("there is no template"), "{error}");
     }

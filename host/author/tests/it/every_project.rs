@@ -28,7 +28,8 @@ fn works(directory: &Path, shown: &str) {
     assert_eq!(checked.count(Level::Error), 0, "{shown}: {:#?}", lines(&checked));
     assert_eq!(checked.modules.len(), 1, "{shown}");
     // A project that was just built has nothing to be warned of but the absence of a definition.
-    let other: Vec<String> = lines(&checked).into_iter().filter(|line| !line.contains("there is no definition")).collect();
+    let other: Vec<String> =
+        lines(&checked).into_iter().filter(|line| !line.contains("there is no definition")).collect();
     assert_eq!(other, [""; 0], "{shown}");
 }
 

@@ -45,7 +45,10 @@ fn what_is_no_module_is_named_and_the_old_one_stays() {
     let cases: [(&[u8], &str); 7] = [
         (b"", "the file is empty"),
         (b"#!/bin/sh", "it is not WebAssembly: it begins with 0x23212f62"),
-        (&wat::parse_str("(module)").unwrap(), "it lacks what its world wants: plumbline:plugin/post-processor@0.1.0#process"),
+        (
+            &wat::parse_str("(module)").unwrap(),
+            "it lacks what its world wants: plumbline:plugin/post-processor@0.1.0#process",
+        ),
         (&wat::parse_str(sockets).unwrap(), "asks for what modules do not get: wasi:sockets/tcp@0.2.0"),
         (&core(r#"(import "env" "connect" (func))"#), "it imports what modules do not get: `env` (connect)"),
         (&core(command), "it is a program"),

@@ -4,6 +4,7 @@
 
 mod addresses;
 mod aggregator_role;
+mod author;
 mod bed;
 mod broken_off;
 mod bundles;
