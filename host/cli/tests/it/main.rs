@@ -4,6 +4,7 @@
 
 mod addresses;
 mod aggregator_role;
+mod authors;
 mod bed;
 mod broken_off;
 mod cluster_reading;
