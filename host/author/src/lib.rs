@@ -2,14 +2,14 @@
 //! tests.
 #![forbid(unsafe_code)]
 
+pub mod build;
+pub mod embedded;
 pub mod fuzz;
 pub mod golden;
 pub mod inspect;
-pub mod watch;
-pub mod build;
-pub mod embedded;
 pub mod new;
 pub mod project;
+pub mod watch;
 
 pub use build::{Built, build};
 pub use new::{NewProject, new_project};

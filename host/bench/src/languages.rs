@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use plumbline_author::project::Project;
 use plumbline_core::{FlatItem, ModuleLimits};
-use plumbline_sandbox::{CallStats, InputFile, ItemSink, Module, NoLog, PluginInfo, PostProcess, Sandbox, SandboxConfig};
+use plumbline_sandbox::{
+    CallStats, InputFile, ItemSink, Module, NoLog, PluginInfo, PostProcess, Sandbox, SandboxConfig,
+};
 
 use crate::stats::median;
 use crate::{Result, corpus, table};
@@ -78,8 +80,15 @@ pub(crate) fn measure(megabytes: u64, runs: usize) -> Result<()> {
         }
     }
     let header = [
-        "language", "component", "compile", "from the cache", "a call without files", "the large file", "time / Rust",
-        "a small file, one call each", "a small file, one call for all",
+        "language",
+        "component",
+        "compile",
+        "from the cache",
+        "a call without files",
+        "the large file",
+        "time / Rust",
+        "a small file, one call each",
+        "a small file, one call for all",
     ];
     let title = format!(
         "The same JUnit reader in each language: {megabytes} MB in one file, {cases} test cases; {SMALL} files of {few} test cases (median of {runs})"
@@ -109,9 +118,14 @@ fn candidates() -> Result<Vec<Candidate>> {
 
 fn build(path: &Path, sandbox: &Sandbox) -> std::result::Result<Vec<u8>, String> {
     let project = Project::open(path).map_err(|error| error.to_string())?;
-    let built = plumbline_author::build(&project, sandbox, &mut |line| eprintln!("{line}"));
-    let built = built.map_err(|error| error.to_string())?;
-    fs::read(&built.module).map_err(|error| error.to_string())
+    let module = project.module();
+    if let Err(error) = plumbline_author::build(&project, sandbox, &mut |line| eprintln!("{line}")) {
+        if !module.is_file() {
+            return Err(error.to_string());
+        }
+        println!("{}: as it was built before: {error}", module.display());
+    }
+    fs::read(&module).map_err(|error| error.to_string())
 }
 
 fn config(cache_dir: Option<PathBuf>) -> SandboxConfig {
@@ -180,7 +194,15 @@ fn row(component: &[u8], inputs: &Inputs, runs: usize) -> Result<Row> {
         Ok(checked(call(files), inputs.few * SMALL as u64)?.1 / SMALL as f64)
     };
     let told = |error: Box<dyn std::error::Error + Send + Sync>| error.to_string();
-    Ok(Row { component: component.len(), compile, cached, empty, large, each: each().map_err(told), all: all().map_err(told) })
+    Ok(Row {
+        component: component.len(),
+        compile,
+        cached,
+        empty,
+        large,
+        each: each().map_err(told),
+        all: all().map_err(told),
+    })
 }
 
 type Called = std::result::Result<(CallStats, u64, f64), (f64, String)>;

@@ -42,7 +42,8 @@ fn golden_cases_from_the_first_to_the_diff() {
     assert!(failed.out.contains("  -    - name: a\n  +    - name: z\n"), "{}", failed.out);
     let coloured = bed.plumbline(&["plugin", "test", "p", "--color", "always"]).expect(1);
     assert!(coloured.out.contains("\u{1b}[31m-    - name: a"), "{:?}", coloured.out);
-    let json: Value = serde_json::from_str(&bed.plumbline(&["plugin", "test", "p", "-o", "json"]).expect(1).out).unwrap();
+    let json: Value =
+        serde_json::from_str(&bed.plumbline(&["plugin", "test", "p", "-o", "json"]).expect(1).out).unwrap();
     assert_eq!((&json["passed"], &json["cases"][0]["result"]), (&false.into(), &"failed".into()));
     assert!(json["cases"][0]["memory"].as_u64().unwrap() > 0);
     let unknown = bed.plumbline(&["plugin", "test", "p", "two"]).expect(2);
@@ -53,7 +54,8 @@ fn golden_cases_from_the_first_to_the_diff() {
 fn damaged_inputs_are_counted() {
     let bed = Bed::new();
     project(&bed);
-    let done = bed.plumbline(&["plugin", "test", "p", "--bless", "--fuzz", "50", "--seed", "3", "-o", "json"]).expect(0);
+    let done =
+        bed.plumbline(&["plugin", "test", "p", "--bless", "--fuzz", "50", "--seed", "3", "-o", "json"]).expect(0);
     let json: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!((&json["fuzz"]["inputs"], &json["fuzz"]["seed"]), (&50.into(), &3.into()));
     assert_eq!(json["fuzz"]["findings"], Value::Array(Vec::new()));
@@ -84,12 +86,14 @@ fn a_module_says_what_it_is_without_being_run() {
     for part in ["module junit.wasm", "post-processor", "sha256:", "plumbline:plugin@0.1.0", "**/*.xml"] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    let json: Value = serde_json::from_str(&bed.plumbline(&["plugin", "inspect", junit, "-o", "json"]).expect(0).out).unwrap();
+    let json: Value =
+        serde_json::from_str(&bed.plumbline(&["plugin", "inspect", junit, "-o", "json"]).expect(0).out).unwrap();
     assert_eq!((&json["kind"], &json["metadata"]["name"]), (&"component".into(), &"junit".into()));
 
     project(&bed);
     std::fs::copy(junit, bed.path("p/junit.wasm")).unwrap();
-    let bundle: Value = serde_json::from_str(&bed.plumbline(&["plugin", "inspect", "p", "-o", "json"]).expect(0).out).unwrap();
+    let bundle: Value =
+        serde_json::from_str(&bed.plumbline(&["plugin", "inspect", "p", "-o", "json"]).expect(0).out).unwrap();
     assert_eq!((&bundle["definition"]["name"], &bundle["modules"][0]["digest"]), (&"p".into(), &json["digest"]));
     assert!(bed.plumbline(&["plugin", "inspect", "p"]).expect(0).out.contains("plugin p\n"));
 
