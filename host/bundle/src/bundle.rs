@@ -80,10 +80,9 @@ impl Bundle {
         let file = file.ok_or_else(|| BundleError::NoDefinition(dir.to_owned()))?;
         let path = dir.join(file);
         let (text, _) = walk::read(dir, file)?;
-        let parsed = Definition::parse_bytes(&text)
-            .map_err(|source| BundleError::Definition { path: path.clone(), source })?;
-        let selection =
-            Selection::of(file, &parsed.definition).map_err(|why| BundleError::Pattern { path, why })?;
+        let parsed =
+            Definition::parse_bytes(&text).map_err(|source| BundleError::Definition { path: path.clone(), source })?;
+        let selection = Selection::of(file, &parsed.definition).map_err(|why| BundleError::Pattern { path, why })?;
         let names = walk::walk(dir, &selection)?;
         let mut content = Content { dir, bytes: 0, files: Vec::new(), modules: Vec::new() };
         let writer = write(&names, io::sink(), &mut |name| content.take(name))?;
@@ -179,12 +178,11 @@ impl Bundle {
     }
 }
 
+/// Gives the content of a file, and whether it may be executed.
+type ReadFile<'a> = dyn FnMut(&str) -> Result<(Vec<u8>, bool), BundleError> + 'a;
+
 /// Writes a tar of the files `names`, as `read` gives them.
-fn write<W: Write>(
-    names: &[String],
-    to: W,
-    read: &mut dyn FnMut(&str) -> Result<(Vec<u8>, bool), BundleError>,
-) -> Result<DigestWriter<W>, BundleError> {
+fn write<W: Write>(names: &[String], to: W, read: &mut ReadFile<'_>) -> Result<DigestWriter<W>, BundleError> {
     let mut writer = Writer::new(DigestWriter::new(to));
     for name in names {
         let (content, executable) = read(name)?;
@@ -210,12 +208,12 @@ impl Content<'_> {
             return Err(BundleError::TooManyBytes(self.dir.to_owned()));
         }
         if let Some(stem) = name.strip_suffix(".wasm").filter(|stem| !stem.contains('/')) {
-            let info = inspect(&content)
-                .map_err(|source| BundleError::Module { file: name.to_owned(), source })?;
+            let info = inspect(&content).map_err(|source| BundleError::Module { file: name.to_owned(), source })?;
             if self.modules.len() == MAX_MODULES {
                 return Err(BundleError::TooManyModules(self.dir.to_owned()));
             }
-            let digest = Digest::of(&content);
+            // Computed while it was inspected.
+            let digest = format!("sha256:{}", info.digest).parse().unwrap_or_else(|_| Digest::of(&content));
             self.modules.push(ModuleFile { file: name.to_owned(), name: stem.to_owned(), digest, info });
         }
         self.files.push(BundleFile { name: name.to_owned(), bytes, executable });

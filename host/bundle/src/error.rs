@@ -90,11 +90,15 @@ impl BundleError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NoDefinition(_) => Some("a bundle's directory holds its definition under this name, and its modules beside it"),
-            Self::Refused { why: EntryFault::Symlink, .. } => {
-                Some("put a copy of the file, or of the directory, in the link's place: what a link leads to need not be there elsewhere")
+            Self::NoDefinition(_) => {
+                Some("a bundle's directory holds its definition under this name, and its modules beside it")
             }
-            Self::Refused { .. } => Some("only regular files are packed; rename it, or leave it out of `plumbline.files` and `tests/`"),
+            Self::Refused { why: EntryFault::Symlink, .. } => Some(
+                "put a copy of the file, or of the directory, in the link's place: what a link leads to need not be there elsewhere",
+            ),
+            Self::Refused { .. } => {
+                Some("only regular files are packed; rename it, or leave it out of `plumbline.files` and `tests/`")
+            }
             Self::Module { source, .. } => source.hint(),
             Self::TooMuchToWalk(_) => {
                 Some("name directories in the patterns of `plumbline.files`: `data/**/*.json`, not `**/*.json`")

@@ -59,7 +59,8 @@ impl IncumbentCache {
         let mut found = Vec::new();
         for entry in entries.take(MAX_LISTED) {
             let path = entry.map_err(failed)?.path();
-            if let Some(name) = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".yaml"))
+            if let Some(name) =
+                path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".yaml"))
                 && is_plain(name)
                 && path.is_file()
             {

@@ -114,7 +114,9 @@ pub enum LockMismatch {
         bundle: bool,
     },
     /// Its definition is another.
-    #[error("plugin `{name}`: the definition `{origin}` is not the locked one: it has {actual}, and {locked} is locked")]
+    #[error(
+        "plugin `{name}`: the definition `{origin}` is not the locked one: it has {actual}, and {locked} is locked"
+    )]
     Definition {
         /// The plugin.
         name: String,
@@ -126,19 +128,27 @@ pub enum LockMismatch {
         actual: Digest,
     },
     /// Its bundle is another.
-    #[error("plugin `{name}`: the bundle `{origin}` is not the locked one: it has {actual}, and {locked} is locked; {}", differences(modules))]
-    Bundle {
-        /// The plugin.
-        name: String,
-        /// What was asked for.
-        origin: String,
-        /// The digest that is locked.
-        locked: Digest,
-        /// The digest that it has.
-        actual: Digest,
-        /// What is different about its modules, one part of a sentence each; empty if they are the same.
-        modules: Vec<String>,
-    },
+    #[error(transparent)]
+    Bundle(Box<BundleMismatch>),
+}
+
+/// How a bundle differs from the one that is locked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "plugin `{name}`: the bundle `{origin}` is not the locked one: it has {actual}, and {locked} is locked; {}",
+    differences(modules)
+)]
+pub struct BundleMismatch {
+    /// The plugin.
+    pub name: String,
+    /// What was asked for.
+    pub origin: String,
+    /// The digest that is locked.
+    pub locked: Digest,
+    /// The digest that it has.
+    pub actual: Digest,
+    /// What is different about its modules, one part of a sentence each; empty if they are the same.
+    pub modules: Vec<String>,
 }
 
 impl LockMismatch {
@@ -197,7 +207,8 @@ impl Lock {
             return Err(LockError::Version(version));
         }
         let document: Document = serde_saphyr::from_str(text).map_err(malformed)?;
-        if let Some(odd) = document.plugins.iter().find(|plugin| plugin.bundle.is_some() == plugin.definition.is_some()) {
+        if let Some(odd) = document.plugins.iter().find(|plugin| plugin.bundle.is_some() == plugin.definition.is_some())
+        {
             return Err(LockError::OneDigest(odd.name.clone()));
         }
         Self::collect(document.plugins)
@@ -229,13 +240,13 @@ impl Lock {
         };
         match (subject.bundle, locked.bundle, locked.definition) {
             (Some(bundle), Some(digest), _) if bundle.digest() == digest => Ok(()),
-            (Some(bundle), Some(digest), _) => Err(LockMismatch::Bundle {
+            (Some(bundle), Some(digest), _) => Err(LockMismatch::Bundle(Box::new(BundleMismatch {
                 name,
                 origin,
                 locked: digest,
                 actual: bundle.digest(),
                 modules: compare(&locked.modules, &modules(bundle)),
-            }),
+            }))),
             (None, None, Some(digest)) if subject.definition == digest => Ok(()),
             (None, None, Some(digest)) => {
                 Err(LockMismatch::Definition { name, origin, locked: digest, actual: subject.definition })
@@ -262,7 +273,8 @@ fn modules(bundle: &Bundle) -> Vec<LockedModule> {
 
 /// What is different, as parts of a sentence.
 fn compare(locked: &[LockedModule], actual: &[LockedModule]) -> Vec<String> {
-    let of = |list: &[LockedModule], file: &str| list.iter().find(|module| module.file == file).map(|module| module.digest);
+    let of =
+        |list: &[LockedModule], file: &str| list.iter().find(|module| module.file == file).map(|module| module.digest);
     let mut told = Vec::new();
     for module in locked {
         match of(actual, &module.file) {

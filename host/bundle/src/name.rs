@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn names_have_one_spelling_and_stay_inside() {
-        for good in ["plugin.yaml", "tests/a/results/global/x y.xml", "äöü", "..a", &format!("{}/b", "a".repeat(100))] {
+        for good in ["plugin.yaml", "tests/a/results/global/x y.xml", "äöü", "..a", &format!("{}/b", "a".repeat(100))]
+        {
             assert_eq!(check(good.as_bytes()), Ok(good));
         }
         let deep = "d/".repeat(16) + "f";

@@ -31,18 +31,27 @@ impl fmt::Display for BundleWarning {
         match self {
             Self::Definition(warning) => warning.fmt(f),
             Self::Case(a, b) => {
-                write!(f, "`{a}` and `{b}` differ only in case: on some systems they are one file, and the bundle cannot be unpacked")
+                write!(
+                    f,
+                    "`{a}` and `{b}` differ only in case: on some systems they are one file, and the bundle cannot be unpacked"
+                )
             }
             Self::ModuleName(file) => {
                 write!(f, "no definition can name module `{file}`: use lower-case letters, digits, `-`, `_` and `.`")
             }
             Self::Idle(pattern) => {
-                write!(f, "pattern `{pattern}` of `plumbline.files` takes no file; for all files of a directory write `DIR/**`")
+                write!(
+                    f,
+                    "pattern `{pattern}` of `plumbline.files` takes no file; for all files of a directory write `DIR/**`"
+                )
             }
             Self::NoCommand(file) => write!(f, "the command `{file}` is not in the bundle"),
             Self::NotExecutable(file) => write!(f, "the command `{file}` may not be executed: `chmod +x` it"),
             Self::NotPacked(file) => {
-                write!(f, "the command's argument `{file}` is a file that is not packed: list it under `plumbline.files`")
+                write!(
+                    f,
+                    "the command's argument `{file}` is a file that is not packed: list it under `plumbline.files`"
+                )
             }
             Self::More => f.write_str("there are more warnings, which are left out"),
         }

@@ -8,7 +8,7 @@ mod read;
 mod write;
 
 pub(crate) use header::fits;
-pub(crate) use read::{Reader, ReadError};
+pub(crate) use read::{ReadError, Reader};
 pub(crate) use write::Writer;
 
 /// Bytes of a header, and of what everything is padded to.

@@ -2,9 +2,15 @@
 
 mod dev;
 mod inspect;
+mod describe;
+mod install;
 mod list;
+mod lock;
+mod pack;
 mod process;
 mod test;
+mod show;
+mod uninstall;
 
 use std::process::ExitCode;
 
@@ -19,5 +25,11 @@ pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, Cli
         PluginCommand::Dev(args) => dev::dev(args, global),
         PluginCommand::Inspect(args) => inspect::inspect(args, global),
         PluginCommand::List => list::list(global),
+        PluginCommand::Pack(args) => pack::pack(args, global),
+        PluginCommand::Install(args) => install::install(args, global),
+        PluginCommand::Uninstall(args) => uninstall::uninstall(args, global),
+        PluginCommand::List(args) => list::list(args, global),
+        PluginCommand::Show(args) => show::show(args, global),
+        PluginCommand::Lock(args) => lock::lock(args, global),
     }
 }

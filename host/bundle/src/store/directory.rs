@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use plumbline_archive::atomic::write_atomic;
 use plumbline_core::PluginName;
+use tempfile::TempDir;
 
 use crate::bundle::Bundle;
 use crate::digest::Digest;
@@ -24,6 +25,8 @@ const BUNDLE: &str = "bundle";
 const RECORD: &str = "install.json";
 /// The signatures that came with it.
 const SIGNATURES: &str = "signatures.json";
+/// How often a bundle is looked at that seems to be damaged: whoever stands in one that is replaced at this moment sees it go.
+const LOOKS: u32 = 3;
 /// Bytes of a record. One has about 300.
 const MAX_RECORD_BYTES: u64 = 64 << 10;
 
@@ -92,9 +95,7 @@ impl Store {
         if origin.signatures.as_ref().is_some_and(|signatures| signatures.len() as u64 > MAX_SIGNATURE_BYTES) {
             return Err(StoreError::Signatures);
         }
-        let _guard = Guard::take(&self.dir)?;
-        let staging = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in(&self.dir);
-        let staging = staging.map_err(|source| failed(&self.dir, source))?;
+        let (_guard, staging) = self.begin()?;
         // One level deeper, so that what is put aside when it changes places is removed with it.
         let new = staging.path().join("new");
         fs::create_dir(&new).map_err(|source| failed(&new, source))?;
@@ -126,9 +127,7 @@ impl Store {
         if fs::symlink_metadata(&place).is_err() {
             return Err(StoreError::NotInstalled(name.to_owned()));
         }
-        let _guard = Guard::take(&self.dir)?;
-        let staging = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in(&self.dir);
-        let staging = staging.map_err(|source| failed(&self.dir, source))?;
+        let (_guard, staging) = self.begin()?;
         // Out of sight first: half a bundle is never seen.
         match fs::rename(&place, staging.path().join("old")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotInstalled(name.to_owned())),
@@ -156,7 +155,7 @@ impl Store {
             }
         }
         names.sort();
-        Ok(names.into_iter().map(|name| Entry { state: self.open(&name), name }).collect())
+        Ok(names.into_iter().map(|name| Entry { state: self.look(&name), name }).collect())
     }
 
     /// The installed bundle of this name, if there is one. Its files are read and compared with the digest of what was installed (about
@@ -166,15 +165,38 @@ impl Store {
     /// [`StoreError`] when it is damaged or was changed.
     pub fn find(&self, name: &str) -> Result<Option<Installed>, StoreError> {
         match self.place(name) {
-            Ok(place) if fs::symlink_metadata(&place).is_ok() => self.open(name).map(Some),
+            Ok(place) if fs::symlink_metadata(&place).is_ok() => self.look(name).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// The right to change something, and a place to do it out of sight.
+    fn begin(&self) -> Result<(Guard, TempDir), StoreError> {
+        let guard = Guard::take(&self.dir)?;
+        // Nobody else is at work: what is there was left by a process that was killed. What cannot be removed stays, and does no harm.
+        for left in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            if left.file_name().as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes()) {
+                let _ = fs::remove_dir_all(left.path());
+            }
+        }
+        let staging = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in(&self.dir);
+        Ok((guard, staging.map_err(|source| failed(&self.dir, source))?))
     }
 
     fn place(&self, name: &str) -> Result<PathBuf, StoreError> {
         // A plugin's name leads nowhere else: it holds no slash and does not begin with a dot.
         let name: PluginName = name.parse().map_err(|_| StoreError::Name(name.chars().take(100).collect()))?;
         Ok(self.dir.join(name.as_str()))
+    }
+
+    fn look(&self, name: &str) -> Result<Installed, StoreError> {
+        let mut looks = 1;
+        loop {
+            match self.open(name) {
+                Err(_) if looks < LOOKS => looks += 1,
+                state => return state,
+            }
+        }
     }
 
     fn open(&self, name: &str) -> Result<Installed, StoreError> {
