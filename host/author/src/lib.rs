@@ -2,6 +2,8 @@
 //! tests.
 #![forbid(unsafe_code)]
 
+pub mod build;
+pub mod embedded;
 pub mod fuzz;
 pub mod golden;
 pub mod inspect;
@@ -11,6 +13,7 @@ pub mod check;
 pub mod embedded;
 pub mod new;
 pub mod project;
+pub mod watch;
 
 pub use build::{Built, build};
 pub use check::{Checked, Host, check};

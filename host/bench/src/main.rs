@@ -11,6 +11,7 @@ mod go;
 mod handshake;
 mod instance;
 mod junit;
+mod languages;
 mod native;
 mod nodes;
 mod start;
@@ -55,6 +56,8 @@ struct Args {
 enum Part {
     /// JUnit in the sandbox, native, and in Go
     Junit,
+    /// The same JUnit reader in every language of modules
+    Languages,
     /// 500 uploads at once, with and without a slow client
     Uploads,
     /// The aggregator until it accepts results
@@ -91,6 +94,7 @@ fn all(args: &Args) -> Result<()> {
     for part in parts {
         match part {
             Part::Junit => junit::measure(args.megabytes, args.runs, args.module.as_deref())?,
+            Part::Languages => languages::measure(args.megabytes, args.runs)?,
             Part::Uploads => crowd::measure(args.runs)?,
             Part::Start => start::measure(args.runs)?,
             Part::Instance => instance::measure(args.runs)?,

@@ -20,7 +20,11 @@ pub struct ModuleInput {
 ///
 /// # Errors
 /// When the directory cannot be listed, or a default pattern of the module is not a glob.
-pub fn module_inputs(subject: &Subject<'_>, dir: &Path, module: &ModuleInfo) -> Result<Vec<ModuleInput>, PostProcessError> {
+pub fn module_inputs(
+    subject: &Subject<'_>,
+    dir: &Path,
+    module: &ModuleInfo,
+) -> Result<Vec<ModuleInput>, PostProcessError> {
     let selection = Selection::new(subject.result_files, &module.default_files).map_err(|source| {
         PostProcessError::Pattern { module: module.name.clone().unwrap_or_else(|| "module".to_owned()), source }
     })?;

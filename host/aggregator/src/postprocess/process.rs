@@ -119,7 +119,8 @@ pub fn post_process(
     );
 
     let usage = Mutex::new(Usage::default());
-    let work = Work { subject, name: module.name(), module: module.wait(), selection: &selection, scratch, usage: &usage };
+    let work =
+        Work { subject, name: module.name(), module: module.wait(), selection: &selection, scratch, usage: &usage };
     let mut spools = run_all(&work, &sets).map_err(io_error(format!("failed to post-process plugin `{name}`")))?;
     spools.retain(|spool| !spool.is_empty());
     let mut summary = None;

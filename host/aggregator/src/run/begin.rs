@@ -295,11 +295,7 @@ async fn authority(vault: &dyn Vault, record: &RunRecord) -> Result<RunCa, RunEr
 }
 
 /// Reads and inspects the modules of all plugins; compiling goes on beside what follows.
-async fn prepared(
-    sources: Vec<Source>,
-    modules: Modules,
-    limits: LimitPolicy,
-) -> Result<Vec<PlannedPlugin>, RunError> {
+async fn prepared(sources: Vec<Source>, modules: Modules, limits: LimitPolicy) -> Result<Vec<PlannedPlugin>, RunError> {
     let prepare = move || sources.into_iter().map(|source| prepare(&modules, &limits, source)).collect();
     let prepared: Result<Vec<_>, PlanError> = tokio::task::spawn_blocking(prepare)
         .await

@@ -46,7 +46,11 @@ fn invalid() -> Vec<u8> {
     wat::parse_str(wat).unwrap()
 }
 
-async fn begin(bed: &Bed, modules: &Modules, sources: Vec<plumbline_aggregator::Source>) -> Result<(Run, crate::harness::Launched), RunError> {
+async fn begin(
+    bed: &Bed,
+    modules: &Modules,
+    sources: Vec<plumbline_aggregator::Source>,
+) -> Result<(Run, crate::harness::Launched), RunError> {
     let (dispatcher, launched) = TestDispatcher::new(&[]);
     let settings: Settings = bed.settings.clone();
     let work = WorkDir::open(bed.root()).unwrap();
@@ -57,7 +61,16 @@ async fn begin(bed: &Bed, modules: &Modules, sources: Vec<plumbline_aggregator::
 async fn nothing_that_is_launched_waits_for_a_module_that_is_being_compiled() {
     let (bed, bundle, held) = (Bed::new(), bundle(), Held::default());
     let modules = held.modules();
-    let slow = |name: &str| with_bundle(source(name, "Job", "  result-format: misbehave\n  result-files: [a.txt]\nplumbline:\n  options: {behaviour: behave}"), bundle.path());
+    let slow = |name: &str| {
+        with_bundle(
+            source(
+                name,
+                "Job",
+                "  result-format: misbehave\n  result-files: [a.txt]\nplumbline:\n  options: {behaviour: behave}",
+            ),
+            bundle.path(),
+        )
+    };
     let sources = vec![slow("slow"), slow("slower"), source("quick", "Job", "")];
     let (run, mut launched) = begin(&bed, &modules, sources).await.unwrap();
     let state = run.state();
@@ -101,7 +114,11 @@ async fn nothing_that_is_launched_waits_for_a_module_that_is_being_compiled() {
 async fn who_needs_a_module_that_nobody_has_begun_to_compile_compiles_it() {
     let (bed, bundle, held) = (Bed::new(), bundle(), Held::default());
     let modules = held.modules();
-    let plugin = source("p", "Job", "  result-format: misbehave\n  result-files: [a.txt]\nplumbline:\n  expectations: misbehave\n  options: {behaviour: behave}\n");
+    let plugin = source(
+        "p",
+        "Job",
+        "  result-format: misbehave\n  result-files: [a.txt]\nplumbline:\n  expectations: misbehave\n  options: {behaviour: behave}\n",
+    );
     let (run, _) = begin(&bed, &modules, vec![with_bundle(plugin, bundle.path())]).await.unwrap();
     assert!(reader(&modules, bundle.path()).is_ready(), "its expectations were asked");
     assert_eq!(run.plugins()[0].expected.len(), 1);
@@ -131,7 +148,8 @@ async fn a_module_that_cannot_be_compiled_costs_the_items_and_not_the_results() 
 
     // Who asks before, hears it before.
     let modules = crate::harness::modules();
-    let planned = plumbline_aggregator::prepare(&modules, &Default::default(), with_bundle(broken, bundle.path())).unwrap();
+    let planned =
+        plumbline_aggregator::prepare(&modules, &Default::default(), with_bundle(broken, bundle.path())).unwrap();
     let error = planned.ready().unwrap_err().to_string();
     assert!(error.contains("plugin `broken`") && error.contains("broken.wasm"), "{error}");
 }

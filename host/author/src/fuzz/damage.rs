@@ -15,8 +15,23 @@ const REPEATS: usize = 64;
 const OPENINGS: &[&[u8]] = &[b"[", b"{\"a\":", b"<a>", b"(", b"- ", b"[[", b"<!--", b"\"", b"{", b"<a b=\""];
 /// What parsers stumble over.
 const ODD: &[&[u8]] = &[
-    b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"-1", b"1e999", b"99999999999999999999", b"NaN", b"\r", b"\n\n\n",
-    b"&#0;", b"\\u0000", b"\\ud800", b"%s", b"null", b"\x1b[31m", b"\xe2\x80\xae",
+    b"\0",
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\xed\xa0\x80",
+    b"-1",
+    b"1e999",
+    b"99999999999999999999",
+    b"NaN",
+    b"\r",
+    b"\n\n\n",
+    b"&#0;",
+    b"\\u0000",
+    b"\\ud800",
+    b"%s",
+    b"null",
+    b"\x1b[31m",
+    b"\xe2\x80\xae",
 ];
 
 /// A file after something happened to it.
@@ -52,7 +67,10 @@ pub(super) fn damage(bytes: &[u8], other: &[u8], random: &mut Random) -> Damaged
         4 => {
             let (_, piece) = piece(random);
             let times = 1 + random.below(REPEATS);
-            (format!("{} bytes from {at} repeated {times} times", piece.len()), [before, &piece.repeat(times), after].concat())
+            (
+                format!("{} bytes from {at} repeated {times} times", piece.len()),
+                [before, &piece.repeat(times), after].concat(),
+            )
         }
         5 => {
             let (length, piece) = piece(random);

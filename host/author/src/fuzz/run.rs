@@ -104,7 +104,9 @@ pub fn run(
                 Err(failure @ (ModuleFailure::Host(_) | ModuleFailure::NoRole { .. })) => {
                     host.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure.to_string());
                 }
-                Err(failure) => note(&mut failed.lock().unwrap_or_else(PoisonError::into_inner), n, failure.to_string()),
+                Err(failure) => {
+                    note(&mut failed.lock().unwrap_or_else(PoisonError::into_inner), n, failure.to_string())
+                }
             }
             tried.fetch_add(1, Ordering::Relaxed);
         }

@@ -74,7 +74,12 @@ fn document(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// Runs `case`. The error is a sentence: the case could not be run.
-pub(super) fn actual(project: &Project, case: &Case, modules: &Modules, limits: &LimitPolicy) -> Result<Actual, String> {
+pub(super) fn actual(
+    project: &Project,
+    case: &Case,
+    modules: &Modules,
+    limits: &LimitPolicy,
+) -> Result<Actual, String> {
     let planned = planned(project, case, modules, limits)?;
     match case.kind {
         CaseKind::Results => tree(&planned, case),
@@ -87,9 +92,8 @@ fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
         tempfile::tempdir().map_err(|error| format!("a directory for temporary files cannot be made: {error}"))?;
     let path = scratch.path().join(TREE_FILE);
     let start = Instant::now();
-    let outcome =
-        post_process(&planned.subject(), &case.dir, &planned.post_processor.module, scratch.path(), &path)
-            .map_err(|error| error.to_string())?;
+    let outcome = post_process(&planned.subject(), &case.dir, &planned.post_processor.module, scratch.path(), &path)
+        .map_err(|error| error.to_string())?;
     let wall = start.elapsed();
     let bytes = read(&path, MAX_TREE).map_err(|error| format!("the tree cannot be read: {error}"))?;
     if bytes.len() as u64 > MAX_TREE {

@@ -78,13 +78,14 @@ pub fn find(project: &Project, names: &[String]) -> Result<Vec<Case>, GoldenErro
         let short = short.strip_prefix("tests/").unwrap_or(short);
         let plain = Path::new(short).components().all(|part| matches!(part, Component::Normal(_)));
         let dir = tests.join(short);
-        CaseKind::of(&dir).filter(|_| plain && !short.is_empty()).map(|kind| Case { name: short.to_owned(), dir, kind }).ok_or_else(
-            || {
+        CaseKind::of(&dir)
+            .filter(|_| plain && !short.is_empty())
+            .map(|kind| Case { name: short.to_owned(), dir, kind })
+            .ok_or_else(|| {
                 let known: Vec<&str> = all.iter().map(|case| case.name.as_str()).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 GoldenError::UnknownCase { name: name.clone(), known }
-            },
-        )
+            })
     });
     named.collect()
 }

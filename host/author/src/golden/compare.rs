@@ -114,7 +114,10 @@ mod tests {
     fn a_difference_is_shown_where_it_is_and_bounded() {
         let before: String = (0..50).map(|n| format!("line {n}\n")).collect();
         let shown = compare(&before, &before.replace("line 25\n", "line x\n")).unwrap().to_string();
-        assert_eq!(shown, "@@ -23,7 +23,7 @@\n line 22\n line 23\n line 24\n-line 25\n+line x\n line 26\n line 27\n line 28\n");
+        assert_eq!(
+            shown,
+            "@@ -23,7 +23,7 @@\n line 22\n line 23\n line 24\n-line 25\n+line x\n line 26\n line 27\n line 28\n"
+        );
         let long: String = (0..5000).map(|n| format!("{n} {}\n", "y".repeat(1000))).collect();
         let diff = compare("x: [\n", &long).unwrap();
         assert_eq!((diff.lines.len(), diff.more), (MAX_LINES, 5002 - MAX_LINES));

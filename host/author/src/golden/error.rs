@@ -53,7 +53,9 @@ impl GoldenError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::NoDefinition(_) => Some("name the directory of a plugin: it holds the definition, and its modules beside it"),
+            Self::NoDefinition(_) => {
+                Some("name the directory of a plugin: it holds the definition, and its modules beside it")
+            }
             Self::NoCase(_) => Some(
                 "put files as the plugin makes them below `tests/NAME/results/global/`; `plumbline plugin test --bless` writes what is expected",
             ),

@@ -56,7 +56,9 @@ mod tests {
 
     #[test]
     fn a_name_is_enough_and_a_misspelt_key_is_named() {
-        let nodes = parse(b"- name: a\n- {name: b, ready: false, labels: {zone: x}, taints: [{key: k, effect: NoSchedule}]}\n").unwrap();
+        let nodes =
+            parse(b"- name: a\n- {name: b, ready: false, labels: {zone: x}, taints: [{key: k, effect: NoSchedule}]}\n")
+                .unwrap();
         assert!(nodes[0].ready && nodes[0].os == "linux" && nodes[0].arch == "amd64");
         assert!(!nodes[1].ready && nodes[1].labels["zone"] == "x" && nodes[1].taints[0].value.is_empty());
         assert!(parse(b"- {name: a, redy: true}").unwrap_err().contains("redy"));

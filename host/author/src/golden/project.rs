@@ -42,9 +42,10 @@ impl Project {
 
 /// The definition in the file at `path`.
 pub(super) fn definition(path: &Path) -> Result<(Definition, Vec<Warning>), GoldenError> {
-    let text = read(path, MAX_YAML_BYTES as u64).map_err(|source| GoldenError::Read { path: path.to_owned(), source })?;
-    let parsed = Definition::parse_bytes(&text)
-        .map_err(|source| GoldenError::Definition { path: path.to_owned(), source })?;
+    let text =
+        read(path, MAX_YAML_BYTES as u64).map_err(|source| GoldenError::Read { path: path.to_owned(), source })?;
+    let parsed =
+        Definition::parse_bytes(&text).map_err(|source| GoldenError::Definition { path: path.to_owned(), source })?;
     Ok((parsed.definition, parsed.warnings))
 }
 

@@ -83,5 +83,8 @@ impl Sections {
 
 /// Text of a file from anywhere, as it can be shown on a terminal.
 pub(super) fn shown(text: &str) -> String {
-    text.chars().take(MAX_TEXT).flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] }).collect()
+    text.chars()
+        .take(MAX_TEXT)
+        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
+        .collect()
 }

@@ -36,9 +36,9 @@ impl WatchError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Watch { source, .. } if matches!(source.kind, notify::ErrorKind::MaxFilesWatch) => {
-                Some("the system watches no more directories for this user: raise fs.inotify.max_user_watches, or close other watchers")
-            }
+            Self::Watch { source, .. } if matches!(source.kind, notify::ErrorKind::MaxFilesWatch) => Some(
+                "the system watches no more directories for this user: raise fs.inotify.max_user_watches, or close other watchers",
+            ),
             Self::Read { .. } | Self::Watch { .. } | Self::TooMany { .. } => None,
         }
     }

@@ -100,7 +100,9 @@ mod tests {
         };
         write("src/main.c", "1");
         let before = Snapshot::of(dir.path()).unwrap();
-        for made in ["x.wasm", "build/a", "src/target/b", "node_modules/c/d", ".git/e", "tests/.fuzz/0/f", "src/main.c~"] {
+        for made in
+            ["x.wasm", "build/a", "src/target/b", "node_modules/c/d", ".git/e", "tests/.fuzz/0/f", "src/main.c~"]
+        {
             write(made, "1");
         }
         write("src/main.c", "1");

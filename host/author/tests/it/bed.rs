@@ -54,8 +54,7 @@ pub(crate) fn handmade(body: &str) -> Vec<u8> {
 }
 
 /// Says `Err("no")`: at 2048 lies the result, a variant with its text.
-pub(crate) const REFUSE: &str =
-    "(i32.store8 (i32.const 2048) (i32.const 1)) (i32.store (i32.const 2052) (i32.const 64)) (i32.store (i32.const 2056) (i32.const 2))";
+pub(crate) const REFUSE: &str = "(i32.store8 (i32.const 2048) (i32.const 1)) (i32.store (i32.const 2052) (i32.const 64)) (i32.store (i32.const 2056) (i32.const 2))";
 
 pub(crate) struct Bed {
     pub(crate) dir: TempDir,

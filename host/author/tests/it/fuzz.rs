@@ -10,7 +10,12 @@ fn run(bed: &Bed, inputs: u64, seed: u64) -> Result<FuzzReport, FuzzError> {
     let project = bed.project();
     let cases = golden::find(&project, &[]).unwrap();
     let (modules, limits) = (modules(), LimitPolicy::default());
-    fuzz::run(&project, &cases, &Runner { modules: &modules, limits: &limits, bless: false }, FuzzOptions { inputs, seed })
+    fuzz::run(
+        &project,
+        &cases,
+        &Runner { modules: &modules, limits: &limits, bless: false },
+        FuzzOptions { inputs, seed },
+    )
 }
 
 fn bed(body: &str) -> Bed {
@@ -45,7 +50,9 @@ fn a_trap_is_found_kept_and_can_be_run_again() {
     assert_eq!(failures.len(), 2, "{failures:?}");
     assert!(failures.iter().all(|failure| failure.contains("module `hand` crashed")), "{failures:?}");
     let again = run(&bed, 300, 7).unwrap();
-    let kept = |report: &FuzzReport| report.findings.iter().map(|finding| (finding.input, finding.kept.clone())).collect::<Vec<_>>();
+    let kept = |report: &FuzzReport| {
+        report.findings.iter().map(|finding| (finding.input, finding.kept.clone())).collect::<Vec<_>>()
+    };
     assert_eq!(kept(&report), kept(&again), "the same seed gives the same findings");
 
     let finding = &report.findings[0];

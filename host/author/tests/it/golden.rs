@@ -4,7 +4,8 @@ use plumbline_author::golden::{CaseResult, GoldenError, Project};
 
 use crate::bed::{Bed, REFUSE, handmade};
 
-const JUNIT: &str = "<testsuite name='s'><testcase name='a'/><testcase name='b'><failure message='no'/></testcase></testsuite>";
+const JUNIT: &str =
+    "<testsuite name='s'><testcase name='a'/><testcase name='b'><failure message='no'/></testcase></testsuite>";
 
 fn said(words: &[(String, &'static str)]) -> Vec<String> {
     words.iter().map(|(name, word)| format!("{name}: {word}")).collect()
@@ -50,7 +51,10 @@ fn many_cases_keep_their_order_and_some_can_be_named() {
 #[test]
 fn definitions_and_options_of_a_case_hold_for_it_alone() {
     let bed = Bed::new("manual", "");
-    bed.write("tests/manual/results/global/sonobuoy_results.yaml", "name: x\nstatus: passed\nitems:\n- name: a\n  status: passed\n");
+    bed.write(
+        "tests/manual/results/global/sonobuoy_results.yaml",
+        "name: x\nstatus: passed\nitems:\n- name: a\n  status: passed\n",
+    );
     bed.write("tests/raw/results/global/sonobuoy_results.yaml", "name: x\n");
     bed.write(
         "tests/raw/definition.yaml",
@@ -61,7 +65,8 @@ fn definitions_and_options_of_a_case_hold_for_it_alone() {
     assert!(bed.read("tests/manual/expected.yaml").contains("name: a"));
 
     let bed = Bed::new("misbehave", "plumbline:\n  options: {behaviour: panic-halfway}\n");
-    std::fs::copy(crate::bed::repository().join("target/modules/guests/misbehave.wasm"), bed.path("misbehave.wasm")).unwrap();
+    std::fs::copy(crate::bed::repository().join("target/modules/guests/misbehave.wasm"), bed.path("misbehave.wasm"))
+        .unwrap();
     for case in ["bad", "good"] {
         bed.write(&format!("tests/{case}/results/global/a.txt"), "12");
     }
@@ -99,7 +104,10 @@ fn a_module_that_is_not_there_is_not_taken_for_another() {
 #[test]
 fn expectations_are_asked_with_the_nodes_of_the_case() {
     let bed = Bed::new("raw", "plumbline:\n  expectations: daemonset\npodSpec:\n  nodeSelector: {gpu: \"1\"}\n");
-    bed.write("tests/gpu/nodes.yaml", "- name: b\n  labels: {gpu: \"1\"}\n- name: plain\n- name: a\n  labels: {gpu: \"1\"}\n");
+    bed.write(
+        "tests/gpu/nodes.yaml",
+        "- name: b\n  labels: {gpu: \"1\"}\n- name: plain\n- name: a\n  labels: {gpu: \"1\"}\n",
+    );
     bed.write("tests/none/nodes.yaml", "");
     assert_eq!(said(&bed.words(true)), ["gpu: blessed", "none: blessed"]);
     assert_eq!(bed.read("tests/gpu/expected.yaml"), "- a\n- b\n");

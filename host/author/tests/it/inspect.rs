@@ -42,7 +42,10 @@ fn a_core_module_is_one_on_its_way() {
     let wat = r#"(module (import "env" "now" (func)) (func (export "run")))"#;
     let module = inspect::module("x.wasm".as_ref(), &wat::parse_str(wat).unwrap()).unwrap();
     assert_eq!(module.kind, Kind::CoreModule);
-    assert_eq!((module.imports.core.as_slice(), module.exports.as_slice()), (["env now".to_owned()].as_slice(), ["run".to_owned()].as_slice()));
+    assert_eq!(
+        (module.imports.core.as_slice(), module.exports.as_slice()),
+        (["env now".to_owned()].as_slice(), ["run".to_owned()].as_slice())
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod addresses;
 mod aggregator_role;
 mod author;
+mod authors;
 mod bed;
 mod broken_off;
 mod bundles;

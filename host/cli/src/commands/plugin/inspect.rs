@@ -49,7 +49,9 @@ fn find(name: &str) -> Result<BundleInspection, CliError> {
         told(format!("installed bundle `{name}` cannot be read")).because(error)
     };
     let found = Store::user().and_then(|store| store.find(name)).map_err(|error| failed(&error))?;
-    let found = found.ok_or_else(|| unknown().hint("name a file `NAME.wasm` or `NAME.bundle.tar`, or a directory with `plugin.yaml`"))?;
+    let found = found.ok_or_else(|| {
+        unknown().hint("name a file `NAME.wasm` or `NAME.bundle.tar`, or a directory with `plugin.yaml`")
+    })?;
     inspect::installed(&found).map_err(|error| wrong(&error))
 }
 
@@ -107,7 +109,12 @@ fn print_module(module: &ModuleInspection, indent: &str, out: &mut impl Write) -
     if module.kind == Kind::Component {
         row(out, indent, "roles", &list(&module.roles.iter().map(|role| (*role).to_owned()).collect::<Vec<_>>()))?;
         let made = module.generation.as_deref().unwrap_or("none");
-        row(out, indent, "contract", &format!("plumbline:plugin@{made} (this program speaks {})", module.host_generation))?;
+        row(
+            out,
+            indent,
+            "contract",
+            &format!("plumbline:plugin@{made} (this program speaks {})", module.host_generation),
+        )?;
     }
     for (at, export) in module.exports.iter().enumerate() {
         row(out, indent, if at == 0 { "exports" } else { "" }, export)?;
@@ -127,7 +134,12 @@ fn print_module(module: &ModuleInspection, indent: &str, out: &mut impl Write) -
             for (limit, value) in limits {
                 row(out, indent, "asks for", &format!("{limit}: {value}"))?;
             }
-            row(out, indent, "options", if schema.is_some() { "described by a JSON Schema (`-o json`)" } else { "not described" })?;
+            row(
+                out,
+                indent,
+                "options",
+                if schema.is_some() { "described by a JSON Schema (`-o json`)" } else { "not described" },
+            )?;
         }
         None if module.kind == Kind::Component => row(out, indent, "name", "it says none: the file's name is used")?,
         None => {}

@@ -134,7 +134,11 @@ fn print_fuzzed(fuzzed: &FuzzReport, seed: u64, out: &mut impl Write) -> io::Res
     for finding in &fuzzed.findings {
         let colour = anstyle::Style::new().bold().fg_color(Some(RED.into()));
         writeln!(out, "{colour}finding{colour:#}  {}", finding.failure)?;
-        writeln!(out, "         input {}: {} of case {}: {}", finding.input, finding.file, finding.case, finding.damage)?;
+        writeln!(
+            out,
+            "         input {}: {} of case {}: {}",
+            finding.input, finding.file, finding.case, finding.damage
+        )?;
         writeln!(out, "         kept in {}", finding.kept.display())?;
     }
     Ok(())

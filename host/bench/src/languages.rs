@@ -1,0 +1,276 @@
+//! The same reader of JUnit in every language that modules are written in: what a runtime costs, in bytes, in time and in memory.
+//!
+//! Rust is the stock module. The others are projects below `host/bench/modules/`, one directory each, built as their authors would build them; a
+//! language whose tools are not there has a row that says so.
+
+use std::fs;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use plumbline_author::project::Project;
+use plumbline_core::{FlatItem, ModuleLimits};
+use plumbline_sandbox::{
+    CallStats, InputFile, ItemSink, Module, NoLog, PluginInfo, PostProcess, Sandbox, SandboxConfig,
+};
+
+use crate::stats::median;
+use crate::{Result, corpus, table};
+
+/// Where the projects are.
+const PROJECTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/modules");
+/// Small files, as a plugin leaves them that writes one for each test.
+const SMALL: usize = 10_000;
+/// Bytes of a small file, about.
+const SMALL_BYTES: u64 = 1_500;
+/// Measuring one thing ends after this, however many calls were planned: an interpreter takes minutes for what Rust does in a second.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What a call may use here: a runtime that needs more than the default is to be measured, not refused.
+const MEMORY: u64 = 1 << 30;
+const WALL_SECONDS: u64 = 900;
+
+/// One language.
+struct Candidate {
+    name: String,
+    component: std::result::Result<Vec<u8>, String>,
+}
+
+/// What was measured of one; the error is a sentence.
+struct Row {
+    component: usize,
+    compile: f64,
+    cached: f64,
+    empty: f64,
+    large: std::result::Result<Large, String>,
+    each: std::result::Result<f64, String>,
+    all: std::result::Result<f64, String>,
+}
+
+struct Large {
+    seconds: f64,
+    memory: u64,
+}
+
+pub(crate) fn measure(megabytes: u64, runs: usize) -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("junit.xml");
+    let cases = corpus::write(&path, megabytes * 1_000_000)?;
+    let large: Arc<[u8]> = fs::read(&path)?.into();
+    let few = corpus::write(&path, SMALL_BYTES)?;
+    let inputs = Inputs { large, cases, small: fs::read(&path)?.into(), few };
+
+    let mut rows: Vec<[String; 9]> = Vec::new();
+    let mut base = None;
+    for candidate in candidates()? {
+        let measured = match &candidate.component {
+            Ok(component) => row(component, &inputs, runs.max(1)),
+            Err(reason) => Err(reason.clone().into()),
+        };
+        match measured {
+            Ok(row) => {
+                let seconds = row.large.as_ref().map(|large| large.seconds);
+                if base.is_none() {
+                    base = seconds.ok();
+                }
+                rows.push(cells(&candidate.name, &row, megabytes, base));
+            }
+            // The rest of the row would be empty: why stands below the table.
+            Err(error) => println!("skipped: {}: {error}", candidate.name),
+        }
+    }
+    let header = [
+        "language",
+        "component",
+        "compile",
+        "from the cache",
+        "a call without files",
+        "the large file",
+        "time / Rust",
+        "a small file, one call each",
+        "a small file, one call for all",
+    ];
+    let title = format!(
+        "The same JUnit reader in each language: {megabytes} MB in one file, {cases} test cases; {SMALL} files of {few} test cases (median of {runs})"
+    );
+    table::print(&title, header, &rows);
+    Ok(())
+}
+
+/// Rust first: it is what the others are compared with.
+fn candidates() -> Result<Vec<Candidate>> {
+    let stock = plumbline_stock::embedded().iter().find(|module| module.name == "junit").ok_or("no module `junit`")?;
+    let mut all = vec![Candidate { name: "Rust".to_owned(), component: Ok(stock.wasm.to_vec()) }];
+    let sandbox = Sandbox::new(config(None))?;
+    let mut projects: Vec<PathBuf> = match fs::read_dir(PROJECTS) {
+        Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
+    projects.retain(|path| path.join("module.yaml").is_file());
+    projects.sort();
+    for path in projects {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        all.push(Candidate { name, component: build(&path, &sandbox) });
+    }
+    Ok(all)
+}
+
+fn build(path: &Path, sandbox: &Sandbox) -> std::result::Result<Vec<u8>, String> {
+    let project = Project::open(path).map_err(|error| error.to_string())?;
+    let module = project.module();
+    if let Err(error) = plumbline_author::build(&project, sandbox, &mut |line| eprintln!("{line}")) {
+        if !module.is_file() {
+            return Err(error.to_string());
+        }
+        println!("{}: as it was built before: {error}", module.display());
+    }
+    fs::read(&module).map_err(|error| error.to_string())
+}
+
+fn config(cache_dir: Option<PathBuf>) -> SandboxConfig {
+    SandboxConfig { cache_dir, max_memory: MEMORY, ..SandboxConfig::default() }
+}
+
+struct Inputs {
+    large: Arc<[u8]>,
+    cases: u64,
+    small: Arc<[u8]>,
+    few: u64,
+}
+
+fn row(component: &[u8], inputs: &Inputs, runs: usize) -> Result<Row> {
+    let times = |mut once: Box<dyn FnMut() -> Result<f64> + '_>| -> Result<f64> {
+        let (begin, mut all) = (Instant::now(), Vec::new());
+        while all.len() < runs && (all.is_empty() || begin.elapsed() < PATIENCE) {
+            all.push(once()?);
+        }
+        Ok(median(&all))
+    };
+    let load = |cache: Option<PathBuf>| -> Result<(f64, Module)> {
+        // A new sandbox each time: nothing is warm but the disk.
+        let sandbox = Sandbox::new(config(cache))?;
+        let start = Instant::now();
+        let module = sandbox.load("junit", component)?;
+        Ok((start.elapsed().as_secs_f64(), module))
+    };
+    let compile = times(Box::new(|| Ok(load(None)?.0)))?;
+    let cache = tempfile::tempdir()?;
+    let cache = cache.path().join("modules");
+    load(Some(cache.clone()))?;
+    let cached = times(Box::new(|| Ok(load(Some(cache.clone()))?.0)))?;
+    let (_, module) = load(Some(cache))?;
+
+    let call = |files: Vec<Arc<[u8]>>| called(&module, files);
+    let empty = times(Box::new(|| {
+        let (calls, start) = (100, Instant::now());
+        for done in 1..=calls {
+            call(Vec::new()).map_err(|error| error.1)?;
+            if start.elapsed() > PATIENCE / 10 {
+                return Ok(start.elapsed().as_secs_f64() / f64::from(done));
+            }
+        }
+        Ok(start.elapsed().as_secs_f64() / f64::from(calls))
+    }))?;
+    let mut memory = 0;
+    let large = times(Box::new(|| {
+        let (stats, seconds) = checked(call(vec![Arc::clone(&inputs.large)]), inputs.cases)?;
+        memory = memory.max(stats.memory);
+        Ok(seconds)
+    }));
+    let large = large.map_err(|error| error.to_string()).map(|seconds| Large { seconds, memory });
+    let each = || -> Result<f64> {
+        let start = Instant::now();
+        for done in 1..=SMALL {
+            checked(call(vec![Arc::clone(&inputs.small)]), inputs.few)?;
+            if start.elapsed() > PATIENCE {
+                return Ok(start.elapsed().as_secs_f64() / done as f64);
+            }
+        }
+        Ok(start.elapsed().as_secs_f64() / SMALL as f64)
+    };
+    let all = || -> Result<f64> {
+        let files = vec![Arc::clone(&inputs.small); SMALL];
+        Ok(checked(call(files), inputs.few * SMALL as u64)?.1 / SMALL as f64)
+    };
+    let told = |error: Box<dyn std::error::Error + Send + Sync>| error.to_string();
+    Ok(Row {
+        component: component.len(),
+        compile,
+        cached,
+        empty,
+        large,
+        each: each().map_err(told),
+        all: all().map_err(told),
+    })
+}
+
+type Called = std::result::Result<(CallStats, u64, f64), (f64, String)>;
+
+/// One call in a fresh instance: what it used, its items, its seconds.
+fn called(module: &Module, files: Vec<Arc<[u8]>>) -> Called {
+    let plugin =
+        PluginInfo { name: "bench".into(), driver: "Job".into(), format: "junit".into(), ..PluginInfo::default() };
+    let files = files.into_iter().enumerate().map(|(n, bytes)| InputFile {
+        path: format!("results/global/junit_{n:05}.xml"),
+        size: bytes.len() as u64,
+        open: Box::new(move || Ok(Box::new(Cursor::new(bytes)) as Box<dyn Read + Send>)),
+    });
+    let limits = ModuleLimits { memory: MEMORY, wall_seconds: WALL_SECONDS, ..ModuleLimits::default() };
+    let mut count = Count(0);
+    let call = PostProcess { plugin: &plugin, files: files.collect(), limits: &limits };
+    let start = Instant::now();
+    let stats = module.post_process(call, &mut count, &mut NoLog);
+    let seconds = start.elapsed().as_secs_f64();
+    stats.map(|stats| (stats, count.0, seconds)).map_err(|failure| (seconds, failure.to_string()))
+}
+
+/// A reader that leaves test cases out is fast for the wrong reason.
+fn checked(called: Called, cases: u64) -> Result<(CallStats, f64)> {
+    let (stats, items, seconds) = called.map_err(|(_, failure)| failure)?;
+    if items < cases {
+        return Err(format!("{items} items for {cases} test cases").into());
+    }
+    Ok((stats, seconds))
+}
+
+/// Counts items and lets them go.
+struct Count(u64);
+
+impl ItemSink for Count {
+    fn item(&mut self, item: FlatItem) -> io::Result<()> {
+        std::hint::black_box(&item);
+        self.0 += 1;
+        Ok(())
+    }
+}
+
+fn cells(name: &str, row: &Row, megabytes: u64, base: Option<f64>) -> [String; 9] {
+    let seconds = |seconds: f64| match seconds {
+        s if s >= 1.0 => format!("{s:.2} s"),
+        s if s >= 1e-3 => format!("{:.1} ms", s * 1e3),
+        s => format!("{:.1} µs", s * 1e6),
+    };
+    let or = |result: &std::result::Result<f64, String>| match result {
+        Ok(value) => seconds(*value),
+        Err(reason) => reason.clone(),
+    };
+    let (large, ratio) = match &row.large {
+        Ok(Large { seconds: took, memory }) => (
+            format!("{}, {:.0} MB/s, {} MiB", seconds(*took), megabytes as f64 / took, memory >> 20),
+            base.map_or_else(String::new, |base| format!("{:.1} ×", took / base)),
+        ),
+        Err(reason) => (reason.clone(), String::new()),
+    };
+    [
+        name.to_owned(),
+        format!("{:.1} MiB", row.component as f64 / f64::from(1 << 20)),
+        seconds(row.compile),
+        seconds(row.cached),
+        seconds(row.empty),
+        large,
+        ratio,
+        or(&row.each),
+        or(&row.all),
+    ]
+}

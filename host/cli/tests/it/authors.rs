@@ -1,0 +1,104 @@
+//! `plugin test`, `plugin dev` and `plugin inspect`, from outside.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::bed::{Bed, wait_for};
+
+const GOOD: &str = "<testsuite name='s'><testcase name='a'/></testsuite>";
+
+fn project(bed: &Bed) {
+    bed.write(
+        "p/plugin.yaml",
+        "sonobuoy-config: {driver: Job, plugin-name: p, result-format: junit}\nspec: {name: plugin}\n",
+    );
+    bed.write("p/tests/one/results/global/junit.xml", GOOD);
+}
+
+fn stock(name: &str) -> PathBuf {
+    let modules = std::env::var_os("PLUMBLINE_MODULES")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), Into::into);
+    modules.join(name)
+}
+
+#[test]
+fn golden_cases_from_the_first_to_the_diff() {
+    let bed = Bed::new();
+    bed.plumbline(&["plugin", "test", "p"]).expect(2);
+    project(&bed);
+    let missing = bed.plumbline(&["plugin", "test", "p"]).expect(1);
+    assert!(missing.out.contains("--bless") && missing.out.ends_with("1 missing\n"), "{}", missing.out);
+    let blessed = bed.plumbline(&["plugin", "test", "p", "--bless"]).expect(0);
+    assert!(blessed.out.contains("`expected.yaml` is new"), "{}", blessed.out);
+    // What is blessed is what `process` prints.
+    let printed = bed.plumbline(&["plugin", "process", "p/tests/one", "--definition", "p"]).expect(0).out;
+    assert_eq!(std::fs::read_to_string(bed.path("p/tests/one/expected.yaml")).unwrap(), printed);
+    let passed = bed.plumbline(&["plugin", "test", "p", "one"]).expect(0);
+    assert!(passed.out.starts_with("passed   one") && passed.out.ends_with("1 passed\n"), "{}", passed.out);
+
+    bed.write("p/tests/one/results/global/junit.xml", &GOOD.replace("'a'", "'z'"));
+    let failed = bed.plumbline(&["plugin", "test", "p"]).expect(1);
+    assert!(failed.out.contains("  -    - name: a\n  +    - name: z\n"), "{}", failed.out);
+    let coloured = bed.plumbline(&["plugin", "test", "p", "--color", "always"]).expect(1);
+    assert!(coloured.out.contains("\u{1b}[31m-    - name: a"), "{:?}", coloured.out);
+    let json: Value =
+        serde_json::from_str(&bed.plumbline(&["plugin", "test", "p", "-o", "json"]).expect(1).out).unwrap();
+    assert_eq!((&json["passed"], &json["cases"][0]["result"]), (&false.into(), &"failed".into()));
+    assert!(json["cases"][0]["memory"].as_u64().unwrap() > 0);
+    let unknown = bed.plumbline(&["plugin", "test", "p", "two"]).expect(2);
+    assert!(unknown.err.contains("there is no case `two` (there are: one)"), "{}", unknown.err);
+}
+
+#[test]
+fn damaged_inputs_are_counted() {
+    let bed = Bed::new();
+    project(&bed);
+    let done =
+        bed.plumbline(&["plugin", "test", "p", "--bless", "--fuzz", "50", "--seed", "3", "-o", "json"]).expect(0);
+    let json: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!((&json["fuzz"]["inputs"], &json["fuzz"]["seed"]), (&50.into(), &3.into()));
+    assert_eq!(json["fuzz"]["findings"], Value::Array(Vec::new()));
+    bed.plumbline(&["plugin", "test", "p", "--seed", "3"]).expect(2);
+}
+
+#[test]
+fn dev_tries_every_change_until_it_is_interrupted() {
+    let bed = Bed::new();
+    project(&bed);
+    let dev = bed.start("dev", &["plugin", "dev", "p"]);
+    let out = || std::fs::read_to_string(bed.path("dev.out")).unwrap();
+    wait_for("the first round", || out().contains("1 missing"));
+    bed.write("p/tests/one/expected.yaml", "name: other\n");
+    wait_for("the second round", || out().contains("round 2: tests/one/expected.yaml") && out().contains("1 failed"));
+    dev.signal("INT");
+    let done = dev.wait().expect(0);
+    assert!(done.err.contains("Ctrl-C ends"), "{}", done.err);
+    bed.plumbline(&["plugin", "dev", "nowhere"]).expect(2);
+}
+
+#[test]
+fn a_module_says_what_it_is_without_being_run() {
+    let bed = Bed::new();
+    let junit = stock("junit.wasm");
+    let junit = junit.to_str().unwrap();
+    let shown = bed.plumbline(&["plugin", "inspect", junit]).expect(0).out;
+    for part in ["module junit.wasm", "post-processor", "sha256:", "plumbline:plugin@0.1.0", "**/*.xml"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let json: Value =
+        serde_json::from_str(&bed.plumbline(&["plugin", "inspect", junit, "-o", "json"]).expect(0).out).unwrap();
+    assert_eq!((&json["kind"], &json["metadata"]["name"]), (&"component".into(), &"junit".into()));
+
+    project(&bed);
+    std::fs::copy(junit, bed.path("p/junit.wasm")).unwrap();
+    let bundle: Value =
+        serde_json::from_str(&bed.plumbline(&["plugin", "inspect", "p", "-o", "json"]).expect(0).out).unwrap();
+    assert_eq!((&bundle["definition"]["name"], &bundle["modules"][0]["digest"]), (&"p".into(), &json["digest"]));
+    assert!(bed.plumbline(&["plugin", "inspect", "p"]).expect(0).out.contains("plugin p\n"));
+
+    bed.write("x.wasm", "no module");
+    assert!(bed.plumbline(&["plugin", "inspect", "x.wasm"]).expect(2).err.contains("it is not WebAssembly"));
+    bed.plumbline(&["plugin", "inspect", "nobody"]).expect(2);
+    assert!(bed.plumbline(&["plugin", "inspect", "oci://example.org/x:1"]).expect(2).err.contains("plugin pull"));
+}
