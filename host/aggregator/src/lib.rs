@@ -14,6 +14,7 @@
 mod dispatcher;
 pub mod journal;
 mod modules;
+mod options;
 mod plan;
 mod postprocess;
 mod publish;

@@ -1,0 +1,26 @@
+//! What a recipe leaves behind.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plumbline_core::limits::MAX_COMPONENT_BYTES;
+
+use crate::project::{AuthorError, read_bounded};
+
+/// Removes what an earlier build made, so that it is not taken for what this one makes.
+pub(super) fn clear(path: &Path) -> Result<(), AuthorError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(AuthorError::io("remove", path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// The bytes of what was made.
+pub(super) fn read(path: &PathBuf) -> Result<Vec<u8>, AuthorError> {
+    if !path.exists() {
+        return Err(AuthorError::input(format!("the build made no `{}`", path.display()))
+            .hint("`artifact` in `module.yaml` names what an own `command` makes, relative to the project"));
+    }
+    read_bounded(path, MAX_COMPONENT_BYTES)
+        .map_err(|error| error.hint("build it without debug information, and optimised for size"))
+}

@@ -1,0 +1,74 @@
+//! JavaScript and TypeScript: bundled into one file, which an engine inside the component runs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::step::{Say, run};
+use super::tool::{ESBUILD, JCO, NPM, Tool};
+use super::{artifact, contract};
+use crate::project::{AuthorError, Project};
+
+const HINT: &str = "the tools come with the project's `package.json`: `npm install`, then build again";
+
+pub(super) fn build(project: &Project, entry: &str, say: Say<'_>) -> Result<PathBuf, AuthorError> {
+    let directory = &project.directory;
+    let name = project.name();
+    let (bundle, component) =
+        (project.build_directory().join(format!("{name}.js")), project.build_directory().join(format!("{name}.component.wasm")));
+    artifact::clear(&bundle)?;
+    artifact::clear(&component)?;
+    if !has_tools(directory) {
+        install(directory, say)?;
+    }
+    let mut esbuild = Command::new(esbuild_of(directory)?);
+    esbuild.current_dir(directory).arg(entry);
+    // TypeScript's types are stripped here, not checked: that is the author's own `npm run check`.
+    esbuild.args(["--bundle", "--format=esm", "--platform=neutral", "--target=es2023", "--conditions=plumbline"]);
+    esbuild.args(["--external:plumbline:*", "--log-level=warning"]).arg(joined("--outfile=", &bundle));
+    run(&mut esbuild, say, HINT)?;
+    let mut jco = Command::new(JCO.find(directory)?);
+    jco.current_dir(directory).arg("componentize").arg(&bundle).arg("--wit").arg(contract::directory(project)?);
+    // The small engine, without any of WASI, and without the component model's own async, which no host has to know.
+    jco.args(["--world-name", project.world(), "--backend", "qjs", "--backend-qjs-disable-async"]);
+    jco.args(["--backend-qjs-stub-wasi", "--out"]).arg(&component);
+    run(&mut jco, say, HINT)?;
+    Ok(component)
+}
+
+fn has_tools(directory: &Path) -> bool {
+    let there = |tool: Tool| tool.named().is_some() || tool.in_project(directory).is_some();
+    there(JCO) && (there(ESBUILD) || beside_jco().is_some())
+}
+
+/// Brings the tools that `package.json` names into the project. Their install scripts are not run: none is needed.
+fn install(directory: &Path, say: Say<'_>) -> Result<(), AuthorError> {
+    let mut npm = Command::new(NPM.find(directory)?);
+    // With a lock file exactly what it names.
+    let locked = directory.join("package-lock.json").is_file();
+    npm.current_dir(directory).arg(if locked { "ci" } else { "install" });
+    npm.args(["--ignore-scripts", "--no-audit", "--no-fund"]);
+    run(&mut npm, say, "npm must reach its registry, or the tools be named: `PLUMBLINE_JCO`, `PLUMBLINE_ESBUILD`")
+}
+
+fn esbuild_of(directory: &Path) -> Result<PathBuf, AuthorError> {
+    if let Some(named) = ESBUILD.named() {
+        return Ok(named);
+    }
+    beside_jco().map_or_else(|| ESBUILD.find(directory), Ok)
+}
+
+/// Where jco was named, its neighbour is the esbuild that was installed with it.
+fn beside_jco() -> Option<PathBuf> {
+    JCO.named().map(|jco| jco.with_file_name(ESBUILD.name)).filter(|esbuild| esbuild.is_file())
+}
+
+/// The tool that must be there for bundling: nothing more than jco, if that has it beside itself.
+pub(super) fn esbuild_for(_project: &Path) -> Tool {
+    if beside_jco().is_some() { JCO } else { ESBUILD }
+}
+
+fn joined(flag: &str, path: &Path) -> std::ffi::OsString {
+    let mut joined = std::ffi::OsString::from(flag);
+    joined.push(path);
+    joined
+}

@@ -1,0 +1,19 @@
+//! A module from its sources: the recipe of its language, then what is the same for all.
+
+mod artifact;
+mod c;
+mod contract;
+mod finish;
+mod go;
+mod javascript;
+mod own;
+mod python;
+mod run;
+mod rust;
+mod step;
+mod tool;
+
+pub use finish::Built;
+pub(crate) use finish::role_names;
+pub use run::build;
+pub use tool::missing_tool;

@@ -1,0 +1,111 @@
+//! Rust: a `cdylib` for `wasm32-unknown-unknown`, found by what cargo says of it.
+
+use std::env;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::step::{Say, describe, failed};
+use super::tool::CARGO;
+use crate::project::{AuthorError, Project};
+
+/// What modules are compiled for: nothing of WASI, so none is imported.
+const TARGET: &str = "wasm32-unknown-unknown";
+/// Bytes of one of cargo's messages: a diagnostic quotes code, but no file.
+const MAX_MESSAGE: u64 = 16 << 20;
+/// How the target's standard library is to be had.
+const TARGET_HINT: &str = "`rustup target add wasm32-unknown-unknown`; where rustup cannot add it, `cargo xtask setup` in a checkout of plumbline makes it once below `~/.cache/plumbline/wasm-std`: build with `CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS=--sysroot=DIR`, where `DIR` is the directory in there";
+/// The variable with which cargo's caller says how this target is compiled.
+const FLAGS: &str = "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS";
+
+pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorError> {
+    let mut cargo = Command::new(CARGO.find(&project.directory)?);
+    cargo.current_dir(&project.directory).args(["build", "--release", "--target", TARGET]);
+    cargo.arg("--message-format=json-render-diagnostics");
+    if env::var_os("CARGO_TARGET_DIR").is_none() {
+        cargo.arg("--target-dir").arg(project.build_directory().join("cargo"));
+    }
+    say(&format!("$ {}", describe(&cargo)));
+    // What cargo tells people goes to standard error by itself; standard output is for us.
+    let mut child = cargo
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| AuthorError::system("`cargo` cannot be started").because(error).hint(CARGO.hint))?;
+    let manifest = project.directory.join("Cargo.toml");
+    let found = child.stdout.take().map(|stdout| artifact(BufReader::new(stdout), &manifest)).unwrap_or_default();
+    let status = child.wait().map_err(|error| AuthorError::system("`cargo` cannot be waited for").because(error))?;
+    if !status.success() {
+        return Err(match missing_target() {
+            Some(missing) => failed(&cargo, &status.to_string(), TARGET_HINT).because(missing),
+            None => failed(&cargo, &status.to_string(), "the compiler's messages stand above"),
+        });
+    }
+    found.ok_or_else(|| {
+        AuthorError::input(format!("cargo made no module of `{}`", manifest.display()))
+            .hint("the package's library needs `crate-type = [\"cdylib\", \"rlib\"]` under `[lib]`")
+    })
+}
+
+/// The module among what cargo says that it made: the `cdylib` of the package with that manifest.
+fn artifact(mut messages: impl BufRead, manifest: &Path) -> Option<PathBuf> {
+    let mut found = None;
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        // All of it is read in any case: cargo would wait for us.
+        match (&mut messages).take(MAX_MESSAGE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return found,
+            Ok(_) => {}
+        }
+        let Ok(message) = serde_json::from_slice::<Value>(&line) else { continue };
+        let text = |key: &str| message.get(key).and_then(Value::as_str).unwrap_or_default();
+        let kinds = message.pointer("/target/kind").and_then(Value::as_array).into_iter().flatten();
+        let library = kinds.filter_map(Value::as_str).any(|kind| kind == "cdylib");
+        if text("reason") == "compiler-artifact" && library && Path::new(text("manifest_path")) == manifest {
+            let files = message.get("filenames").and_then(Value::as_array).into_iter().flatten();
+            let wasm = |file: &&str| file.ends_with(".wasm");
+            found = files.filter_map(Value::as_str).find(wasm).map(PathBuf::from).or(found);
+        }
+    }
+}
+
+/// Why nothing can be compiled for the target here, if that can be told: its standard library is missing.
+pub(super) fn missing_target() -> Option<String> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut command = Command::new(rustc);
+    // Whoever gives other flags has a standard library in another place.
+    let flags = env::var(FLAGS).or_else(|_| env::var("RUSTFLAGS")).unwrap_or_default();
+    command.args(flags.split_whitespace().filter(|flag| flag.starts_with("--sysroot")));
+    command.args(["--target", TARGET, "--print", "target-libdir"]).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    let directory = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end());
+    let there = directory.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    (!there).then(|| format!("there is no standard library for {TARGET} in `{}`", directory.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_module_is_found_among_cargos_messages() {
+        let line = |manifest: &str, kind: &str, file: &str| {
+            format!(
+                r#"{{"reason":"compiler-artifact","manifest_path":"{manifest}","target":{{"kind":["{kind}","rlib"]}},"filenames":["x.rlib","{file}"]}}"#
+            )
+        };
+        let messages = [
+            line("/p/sdk/Cargo.toml", "cdylib", "/t/sdk.wasm"),
+            "rubbish".to_owned(),
+            line("/p/Cargo.toml", "cdylib", "/t/p.wasm"),
+            line("/p/Cargo.toml", "bin", "/t/other.wasm"),
+            r#"{"reason":"build-finished","success":true}"#.to_owned(),
+        ];
+        let found = artifact(messages.join("\n").as_bytes(), Path::new("/p/Cargo.toml"));
+        assert_eq!(found, Some(PathBuf::from("/t/p.wasm")));
+        assert_eq!(artifact("".as_bytes(), Path::new("/p/Cargo.toml")), None);
+    }
+}

@@ -1,0 +1,158 @@
+//! Where the tools of a language are.
+
+use std::env;
+use std::ffi::OsStr;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::project::{AuthorError, Language};
+
+/// A program that a recipe needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tool {
+    /// The program's name.
+    pub(crate) name: &'static str,
+    /// The variable that may name it; it wins.
+    pub(crate) variable: &'static str,
+    /// Where it may be inside a project: before the system's.
+    pub(crate) local: &'static [&'static str],
+    /// How it is to be had.
+    pub(crate) hint: &'static str,
+}
+
+/// Cargo, and with it Rust.
+pub(crate) const CARGO: Tool = Tool {
+    name: "cargo",
+    variable: "CARGO",
+    local: &[],
+    hint: "install Rust (https://rustup.rs), then `rustup target add wasm32-unknown-unknown`",
+};
+/// Go.
+pub(crate) const GO: Tool = Tool {
+    name: "go",
+    variable: "PLUMBLINE_GO",
+    local: &[],
+    hint: "install Go 1.24 or later (https://go.dev/dl), or name it: `PLUMBLINE_GO=/path/to/go`",
+};
+/// A compiler for C with everything that WASI needs.
+pub(crate) const ZIG: Tool = Tool {
+    name: "zig",
+    variable: "PLUMBLINE_ZIG",
+    local: &[],
+    hint: "install zig (`python3 -m pip install ziglang`, or https://ziglang.org/download) or clang with wasi-libc, or name zig: `PLUMBLINE_ZIG=/path/to/zig`",
+};
+/// The compiler of components for JavaScript.
+pub(crate) const JCO: Tool = Tool {
+    name: "jco",
+    variable: "PLUMBLINE_JCO",
+    local: &["node_modules/.bin/jco"],
+    hint: "install Node.js 20 or later with npm, which fetches it into the project, or name it: `PLUMBLINE_JCO=/path/to/jco`",
+};
+/// The bundler of JavaScript.
+pub(crate) const ESBUILD: Tool = Tool {
+    name: "esbuild",
+    variable: "PLUMBLINE_ESBUILD",
+    local: &["node_modules/.bin/esbuild"],
+    hint: "install Node.js 20 or later with npm, which fetches it into the project, or name it: `PLUMBLINE_ESBUILD=/path/to/esbuild`",
+};
+/// The package manager of JavaScript.
+pub(crate) const NPM: Tool = Tool {
+    name: "npm",
+    variable: "PLUMBLINE_NPM",
+    local: &[],
+    hint: "install Node.js 20 or later with npm, or name the tools: `PLUMBLINE_JCO`, `PLUMBLINE_ESBUILD`",
+};
+/// The compiler of components for Python.
+pub(crate) const COMPONENTIZE_PY: Tool = Tool {
+    name: "componentize-py",
+    variable: "PLUMBLINE_COMPONENTIZE_PY",
+    local: &[".venv/bin/componentize-py"],
+    hint: "install it (`python3 -m pip install componentize-py`), or name it: `PLUMBLINE_COMPONENTIZE_PY=/path/to/componentize-py`",
+};
+/// Python itself, for an environment of the project's own.
+pub(crate) const PYTHON: Tool = Tool {
+    name: "python3",
+    variable: "PLUMBLINE_PYTHON",
+    local: &[],
+    hint: "install Python 3.10 or later with venv, or name the tool: `PLUMBLINE_COMPONENTIZE_PY=/path/to/componentize-py`",
+};
+
+impl Tool {
+    /// The program: the one that the variable names, the project's own, the first on the path.
+    pub(crate) fn find(self, project: &Path) -> Result<PathBuf, AuthorError> {
+        self.look(project).ok_or_else(|| {
+            AuthorError::system(format!("`{}` is not there", self.name))
+                .because(format!("neither `${}` nor the project nor the path has it", self.variable))
+                .hint(self.hint)
+        })
+    }
+
+    /// As [`Tool::find`], where there are other ways if it is not there.
+    pub(crate) fn look(self, project: &Path) -> Option<PathBuf> {
+        self.named().or_else(|| self.in_project(project)).or_else(|| on_path(self.name))
+    }
+
+    /// The one that the variable names.
+    pub(crate) fn named(self) -> Option<PathBuf> {
+        env::var_os(self.variable).filter(|named| !named.is_empty()).map(PathBuf::from)
+    }
+
+    /// The project's own.
+    pub(crate) fn in_project(self, project: &Path) -> Option<PathBuf> {
+        self.local.iter().map(|local| project.join(local)).find(|path| is_program(path))
+    }
+}
+
+/// The first program of that name on the path.
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    search(&path, name)
+}
+
+fn search(path: &OsStr, name: &str) -> Option<PathBuf> {
+    // An empty entry means the current directory: a build must not depend on where it was called.
+    let directories = env::split_paths(path).filter(|directory| directory.is_absolute());
+    directories.map(|directory| directory.join(name)).find(|program| is_program(program))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// Why a project in `language` cannot be built on this machine: the tool that is missing. `None`: nothing is known to be missing. Nothing is
+/// installed and nothing run to find out, so a build may still fail.
+#[must_use]
+pub fn missing_tool(language: Language, project: &Path) -> Option<String> {
+    let missing = |tool: Tool| tool.look(project).is_none().then(|| format!("`{}` is not there: {}", tool.name, tool.hint));
+    match language {
+        Language::Rust => missing(CARGO).or_else(super::rust::missing_target),
+        Language::Go => missing(GO),
+        Language::JavaScript | Language::TypeScript => missing(JCO).or_else(|| missing(super::javascript::esbuild_for(project))),
+        Language::Python => missing(COMPONENTIZE_PY),
+        Language::C => super::c::missing_compiler(project),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_programs_in_absolute_directories_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("tool");
+        std::fs::write(&program, "").unwrap();
+        assert_eq!(search(dir.path().as_os_str(), "tool"), None);
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(search(dir.path().as_os_str(), "tool"), Some(program));
+        assert_eq!(search(OsStr::new(":."), "tool"), None);
+    }
+
+    #[test]
+    fn a_tool_that_is_not_there_is_named_with_what_to_do() {
+        let nowhere = Tool { name: "no-such-tool", variable: "PLUMBLINE_NO_SUCH_TOOL", local: &["bin/x"], hint: "get it" };
+        let error = nowhere.find(Path::new("/nowhere")).unwrap_err();
+        assert_eq!(error.what, "`no-such-tool` is not there");
+        assert_eq!(error.hint.as_deref(), Some("get it"));
+    }
+}

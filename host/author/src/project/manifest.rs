@@ -1,0 +1,179 @@
+//! `module.yaml`: how a module is built, and what it says of itself (docs/modules.md).
+
+use std::path::PathBuf;
+
+use plumbline_core::definition::{LimitsRequest, is_module_name};
+use serde_json::{Map, Value};
+use serde_saphyr::options::DuplicateKeyPolicy;
+
+use super::{AuthorError, Language, closest};
+
+/// The file's name.
+pub const MANIFEST_FILE: &str = "module.yaml";
+
+/// Bytes of the file. All keys together take one or two hundred.
+pub(super) const MAX_BYTES: u64 = 64 << 10;
+/// Entries of each list.
+const MAX_ENTRIES: usize = 64;
+/// Bytes of one entry: as long as a path may be.
+const MAX_TEXT: usize = 4 << 10;
+
+/// Every key that there is.
+const KEYS: [&str; 10] =
+    ["name", "language", "world", "formats", "default-files", "limits", "schema", "sdk", "command", "artifact"];
+/// The keys of `limits`, as in a definition.
+const LIMITS: [&str; 12] = [
+    "wall",
+    "wall-seconds",
+    "memory",
+    "table-elements",
+    "stack",
+    "input-bytes",
+    "items",
+    "output-bytes",
+    "item-bytes",
+    "depth",
+    "hostcall-bytes",
+    "log-bytes",
+];
+
+/// What the file says. `None` and empty: nothing, so a default holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manifest {
+    /// The module's name, and the name of its file.
+    pub name: String,
+    /// The language that it is written in.
+    pub language: Language,
+    /// The world of the contract that it is built for.
+    pub world: Option<String>,
+    /// The result formats that it answers to.
+    pub formats: Option<Vec<String>>,
+    /// Glob patterns of the files that it takes when a definition names none.
+    pub default_files: Option<Vec<String>>,
+    /// The limits that it asks for.
+    pub limits: Map<String, Value>,
+    /// The file with the JSON Schema of its options.
+    pub schema: Option<PathBuf>,
+    /// The directory of the SDK.
+    pub sdk: Option<PathBuf>,
+    /// The author's own build, in place of the recipe for the language.
+    pub command: Vec<String>,
+    /// What that build makes: a core module or a component.
+    pub artifact: Option<PathBuf>,
+}
+
+impl Manifest {
+    /// Reads the text of the file. `origin` is where it comes from, for messages.
+    ///
+    /// # Errors
+    /// When it is not YAML, lacks a key, or holds one that is not known or not what it should be: every message names the key.
+    pub fn parse(text: &str, origin: &str) -> Result<Self, AuthorError> {
+        parse(text).map_err(|cause| {
+            AuthorError::input(format!("`{origin}` cannot be used"))
+                .because(cause)
+                .hint("docs/modules.md lists its keys; `name` and `language` must be there")
+        })
+    }
+}
+
+fn parse(text: &str) -> Result<Manifest, String> {
+    if text.len() as u64 > MAX_BYTES {
+        return Err(format!("it has more than {MAX_BYTES} bytes"));
+    }
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: 16, max_nodes: 4_000, max_documents: 1 },
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        with_snippet: false,
+    };
+    let document: Value =
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| format!("it is not valid YAML: {error}"))?;
+    let Value::Object(mut keys) = document else { return Err("it must be a mapping".to_owned()) };
+    known("", keys.keys(), &KEYS)?;
+    let name = required(&mut keys, "name")?;
+    // What a packed module is called: an underscore would make it another file than its package's.
+    if !is_module_name(&name) || name.contains('_') {
+        return Err(format!(
+            "`name`: `{name}` cannot name a module: use lower-case letters, digits, `-` and `.`, at most 63"
+        ));
+    }
+    let language = required(&mut keys, "language")?.parse().map_err(|told| format!("`language`: {told}"))?;
+    let formats = texts(&mut keys, "formats")?;
+    for format in formats.iter().flatten() {
+        if !is_module_name(format) {
+            return Err(format!("`formats`: `{format}` cannot name a format: use lower-case letters, digits, `-`, `_` and `.`"));
+        }
+    }
+    let limits = limits(keys.remove("limits"))?;
+    let manifest = Manifest {
+        name,
+        language,
+        world: text_of(&mut keys, "world")?,
+        formats,
+        default_files: texts(&mut keys, "default-files")?,
+        limits,
+        schema: text_of(&mut keys, "schema")?.map(PathBuf::from),
+        sdk: text_of(&mut keys, "sdk")?.map(PathBuf::from),
+        command: texts(&mut keys, "command")?.unwrap_or_default(),
+        artifact: text_of(&mut keys, "artifact")?.map(PathBuf::from),
+    };
+    match (manifest.command.is_empty(), &manifest.artifact) {
+        (false, None) => Err("`command` is there without `artifact`: name the file that it makes".to_owned()),
+        (true, Some(_)) => Err("`artifact` is there without `command`: name the command that makes it".to_owned()),
+        _ => Ok(manifest),
+    }
+}
+
+fn known<'a>(place: &str, keys: impl Iterator<Item = &'a String>, known: &[&'static str]) -> Result<(), String> {
+    for key in keys {
+        if !known.contains(&key.as_str()) {
+            let shown: String = key.chars().take(60).collect();
+            return Err(match closest(key, known.iter().copied()) {
+                Some(meant) => format!("`{place}{shown}` is not a known key: did you mean `{place}{meant}`?"),
+                None => format!("`{place}{shown}` is not a known key ({})", known.join(", ")),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn required(keys: &mut Map<String, Value>, key: &str) -> Result<String, String> {
+    text_of(keys, key)?.ok_or_else(|| format!("`{key}` is missing"))
+}
+
+fn text_of(keys: &mut Map<String, Value>, key: &str) -> Result<Option<String>, String> {
+    match keys.remove(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if !text.is_empty() && text.len() <= MAX_TEXT && !text.contains('\0') => Ok(Some(text)),
+        Some(_) => Err(format!("`{key}` must be text of 1 to {MAX_TEXT} bytes")),
+    }
+}
+
+fn texts(keys: &mut Map<String, Value>, key: &str) -> Result<Option<Vec<String>>, String> {
+    let wrong = || format!("`{key}` must be a list of at most {MAX_ENTRIES} texts, each of 1 to {MAX_TEXT} bytes");
+    match keys.remove(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Array(entries)) if entries.len() <= MAX_ENTRIES => {
+            let text = |entry: Value| match entry {
+                Value::String(text) if !text.is_empty() && text.len() <= MAX_TEXT && !text.contains('\0') => Ok(text),
+                _ => Err(wrong()),
+            };
+            entries.into_iter().map(text).collect::<Result<_, _>>().map(Some)
+        }
+        Some(_) => Err(wrong()),
+    }
+}
+
+fn limits(value: Option<Value>) -> Result<Map<String, Value>, String> {
+    let limits = match value {
+        None | Some(Value::Null) => return Ok(Map::new()),
+        Some(Value::Object(limits)) => limits,
+        Some(_) => return Err("`limits` must be a mapping".to_owned()),
+    };
+    known("limits.", limits.keys(), &LIMITS)?;
+    serde_json::from_value::<LimitsRequest>(Value::Object(limits.clone())).map_err(|error| error.to_string())?;
+    Ok(limits)
+}
+
+#[cfg(test)]
+#[path = "manifest_tests.rs"]
+mod tests;

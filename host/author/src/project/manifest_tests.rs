@@ -1,0 +1,63 @@
+use super::*;
+
+fn told(text: &str) -> String {
+    Manifest::parse(text, "module.yaml").unwrap_err().to_string()
+}
+
+#[test]
+fn every_key_is_read() {
+    let text = "
+name: tap
+language: c
+world: post-processor-module
+formats: [tap, tap14]
+default-files: ['**/*.tap']
+limits: {memory: 128MiB, wall: 5m}
+schema: options.schema.json
+sdk: ../../plugin-sdk/c
+command: [make, module]
+artifact: build/tap.wasm
+";
+    let manifest = Manifest::parse(text, "x").unwrap();
+    assert_eq!((manifest.name.as_str(), manifest.language), ("tap", Language::C));
+    assert_eq!(manifest.formats, Some(vec!["tap".to_owned(), "tap14".to_owned()]));
+    assert_eq!(manifest.limits.len(), 2);
+    assert_eq!(manifest.command, ["make", "module"]);
+    let least = Manifest::parse("name: x\nlanguage: rust\n", "x").unwrap();
+    assert_eq!((least.world, least.formats, least.artifact), (None, None, None));
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_key() {
+    for (text, part) in [
+        ("", "it must be a mapping"),
+        ("- a", "it must be a mapping"),
+        ("name: x", "`language` is missing"),
+        ("language: go", "`name` is missing"),
+        ("name: x\nlanguage: go\nlangage: go", "`langage` is not a known key: did you mean `language`?"),
+        ("name: x\nlanguage: go\ncolour: red", "`colour` is not a known key (name, language, "),
+        ("name: x\nlanguage: cobol", "`language`: `cobol` is not a language"),
+        ("name: a_b\nlanguage: go", "`name`: `a_b` cannot name a module"),
+        ("name: ../x\nlanguage: go", "cannot name a module"),
+        ("name: 3\nlanguage: go", "`name` must be text"),
+        ("name: x\nlanguage: go\nformats: [A B]", "`formats`: `A B`"),
+        ("name: x\nlanguage: go\nformats: tap", "`formats` must be a list"),
+        ("name: x\nlanguage: go\nlimits: {memroy: 1}", "`limits.memroy` is not a known key: did you mean `limits.memory`?"),
+        ("name: x\nlanguage: go\nlimits: {memory: 0}", "memory"),
+        ("name: x\nlanguage: go\ncommand: [make]", "`command` is there without `artifact`"),
+        ("name: x\nlanguage: go\nartifact: x", "`artifact` is there without `command`"),
+        ("name: x\nname: y\nlanguage: go", "it is not valid YAML"),
+        ("name: [", "it is not valid YAML"),
+    ] {
+        let told = told(text);
+        assert!(told.starts_with("`module.yaml` cannot be used: ") && told.contains(part), "{text}: {told}");
+    }
+}
+
+#[test]
+fn hostile_texts_are_bounded() {
+    assert!(told(&format!("name: x\n# {}", "x".repeat(70_000))).contains("more than 65536 bytes"));
+    assert!(told(&format!("name: {}", "[".repeat(10_000))).contains("not valid YAML"));
+    let bomb = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\ne: [*d,*d,*d,*d,*d,*d,*d,*d]\n";
+    assert!(told(bomb).contains("not valid YAML"), "{}", told(bomb));
+}
