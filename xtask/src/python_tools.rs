@@ -27,7 +27,7 @@ struct Tool {
     tests: &'static str,
 }
 
-const TOOLS: [Tool; 2] = [
+const TOOLS: [Tool; 3] = [
     Tool {
         package: "moto[server]",
         name: "moto",
@@ -45,6 +45,15 @@ const TOOLS: [Tool; 2] = [
         variable: "PLUMBLINE_ANSIBLE",
         what: "Ansible",
         tests: "tests that compare facts with Ansible's",
+    },
+    Tool {
+        package: "ziglang",
+        name: "ziglang",
+        version: "0.17.1",
+        program: "python-zig",
+        variable: "PLUMBLINE_ZIG",
+        what: "zig, a compiler for C",
+        tests: "tests that build modules in C",
     },
 ];
 
