@@ -38,6 +38,7 @@ pub(crate) use plugin::{
     ShowArgs, SignArgs, UninstallArgs, VerifyArgs,
 };
 pub(crate) use policy::PolicyArg;
+pub(crate) use plugin::{BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson};
 pub(crate) use query::QueryArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
