@@ -10,6 +10,7 @@ mod logs;
 mod minutes;
 mod plugin;
 mod query;
+mod registry;
 mod report;
 mod results;
 mod retrieve;
@@ -29,10 +30,11 @@ pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, G
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{
-    DataFormat, InstallArgs, ListArgs, LockArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, ShowArgs,
-    UninstallArgs,
+    DataFormat, InstallArgs, ListArgs, LoadArgs, LockArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs,
+    PushArgs, SaveArgs, ShowArgs, UninstallArgs,
 };
 pub(crate) use query::QueryArgs;
+pub(crate) use registry::RegistryArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
