@@ -19,8 +19,8 @@ pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, CliErro
     logging::init(global);
     sources::remote::use_registries(&args.registry);
     let place = if args.local { Place::Local } else { Place::Cluster };
-    let find = |reference| find(reference, place);
-    let found = args.plugins.iter().map(find).collect::<Result<Vec<_>, CliError>>()?;
+    let references = args.plugins.iter().map(String::as_str);
+    let found = references.map(|reference| find(reference, place)).collect::<Result<Vec<_>, CliError>>()?;
     let mut subjects = Vec::new();
     for (reference, found, bundle) in &found {
         let Some(definition) = found.digest else { continue };
@@ -46,7 +46,7 @@ pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, CliErro
 }
 
 /// What a reference names, and its bundle, if it is one.
-fn find(reference: &String, place: Place) -> Result<(&str, Found, Option<Bundle>), CliError> {
+fn find(reference: &str, place: Place) -> Result<(&str, Found, Option<Bundle>), CliError> {
     let found = sources::find(reference, place)?;
     let bundle = found.bundle()?;
     Ok((reference, found, bundle))
