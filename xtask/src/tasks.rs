@@ -13,7 +13,8 @@ use crate::report::say;
 use crate::steps::Outcome;
 use crate::wasm_std::WasmStd;
 use crate::{
-    check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, modules, npm_tools, process, python_tools, steps, wasm_std,
+    check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, modules, npm_tools, process, python_tools,
+    steps, wasm_std,
 };
 
 /// Does it.

@@ -191,7 +191,8 @@ impl Modules {
     /// The file of `bundle` from which the module with this digest was loaded, if it was: everything else is stock.
     pub(crate) fn file_in(&self, bundle: &Path, digest: &str) -> Option<String> {
         let loaded = self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_bundle = |path: &Path, module: &LazyModule| path.parent() == Some(bundle) && module.info().digest == digest;
+        let of_bundle =
+            |path: &Path, module: &LazyModule| path.parent() == Some(bundle) && module.info().digest == digest;
         let path = loaded.by_path.iter().find(|(path, module)| of_bundle(path, module)).map(|(path, _)| path)?;
         Some(path.file_name()?.to_string_lossy().into_owned())
     }

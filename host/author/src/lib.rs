@@ -3,14 +3,11 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod check;
 pub mod embedded;
 pub mod fuzz;
 pub mod golden;
 pub mod inspect;
-pub mod watch;
-pub mod build;
-pub mod check;
-pub mod embedded;
 pub mod new;
 pub mod project;
 pub mod watch;

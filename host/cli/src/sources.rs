@@ -6,7 +6,7 @@ mod definition;
 mod failure;
 mod installed;
 mod packed;
-mod remote;
+pub(crate) mod remote;
 mod stock;
 mod unknown;
 
@@ -24,7 +24,7 @@ use crate::error::CliError;
 use definition::{has_definition, parse, read, read_file};
 
 pub(crate) use definition::{from_directory, from_file};
-pub(crate) use failure::{bundle_error, store_error};
+pub(crate) use failure::{bundle_error, cache_error, store_error};
 pub(crate) use installed::{incumbent, store};
 pub(crate) use packed::{is_packed, signatures_beside};
 pub(crate) use remote::{is_remote, pull};

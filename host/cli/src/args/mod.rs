@@ -11,6 +11,7 @@ mod minutes;
 mod plugin;
 mod policy;
 mod query;
+mod registry;
 mod report;
 mod results;
 mod retrieve;
@@ -31,15 +32,14 @@ pub(crate) use generate::{
 };
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
-pub(crate) use plugin::{DevArgs, InspectArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson};
-pub(crate) use plugin::{BuildArgs, CheckArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use plugin::{
-    DataFormat, InstallArgs, KeygenArgs, ListArgs, LockArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs,
-    ShowArgs, SignArgs, UninstallArgs, VerifyArgs,
+    BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs, LockArgs,
+    NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs, SignArgs,
+    TestArgs, UninstallArgs, VerifyArgs,
 };
 pub(crate) use policy::PolicyArg;
-pub(crate) use plugin::{BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson};
 pub(crate) use query::QueryArgs;
+pub(crate) use registry::RegistryArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};

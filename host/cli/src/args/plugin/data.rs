@@ -7,6 +7,6 @@ use clap::ValueEnum;
 pub(crate) enum DataFormat {
     /// For people
     Text,
-    /// JSON, with the keys of docs/bundles.md
+    /// One JSON document
     Json,
 }

@@ -1,6 +1,6 @@
 //! `plumbline plugin inspect`
 
-use super::test::TextOrJson;
+use super::DataFormat;
 
 /// `plumbline plugin inspect`
 #[derive(Debug, clap::Args)]
@@ -10,5 +10,5 @@ pub(crate) struct InspectArgs {
     pub(crate) what: String,
     /// How it is printed
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: TextOrJson,
+    pub(crate) format: DataFormat,
 }

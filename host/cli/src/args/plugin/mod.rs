@@ -1,45 +1,48 @@
 //! `plumbline plugin`
 
-mod dev;
-mod inspect;
 mod build;
 mod check;
-mod new;
-mod process;
-mod test;
-
-use clap::Subcommand;
-
-pub(crate) use dev::DevArgs;
-pub(crate) use inspect::InspectArgs;
-pub(crate) use build::BuildArgs;
-pub(crate) use check::CheckArgs;
-pub(crate) use new::NewArgs;
-pub(crate) use process::ProcessArgs;
-pub(crate) use test::{TestArgs, TextOrJson};
 mod data;
+mod dev;
+mod inspect;
 mod install;
 mod keygen;
 mod list;
+mod load;
 mod lock;
+mod new;
 mod pack;
 mod process;
+mod pull;
+mod push;
+mod save;
 mod show;
 mod sign;
+mod test;
 mod uninstall;
 mod verify;
 
 use clap::Subcommand;
 
+pub(crate) use build::BuildArgs;
+pub(crate) use check::CheckArgs;
 pub(crate) use data::DataFormat;
+pub(crate) use dev::DevArgs;
+pub(crate) use inspect::InspectArgs;
 pub(crate) use install::InstallArgs;
 pub(crate) use keygen::KeygenArgs;
 pub(crate) use list::ListArgs;
+pub(crate) use load::LoadArgs;
 pub(crate) use lock::LockArgs;
+pub(crate) use new::NewArgs;
 pub(crate) use pack::PackArgs;
 pub(crate) use process::ProcessArgs;
+pub(crate) use pull::PullArgs;
+pub(crate) use push::PushArgs;
+pub(crate) use save::SaveArgs;
 pub(crate) use show::ShowArgs;
 pub(crate) use sign::SignArgs;
+pub(crate) use test::TestArgs;
 pub(crate) use uninstall::UninstallArgs;
 pub(crate) use verify::VerifyArgs;
 
@@ -58,24 +61,30 @@ pub(crate) enum PluginCommand {
     Build(BuildArgs),
     /// Find what would go wrong later
     Check(CheckArgs),
-    /// Post-process a directory and print the result tree
-    Process(ProcessArgs),
     /// Run a plugin's golden cases: results, and the tree that they must become
     Test(TestArgs),
     /// Build and test a plugin whenever something in its directory changes
     Dev(DevArgs),
+    /// Post-process a directory and print the result tree
+    Process(ProcessArgs),
     /// Say what a module or a bundle is, without running it
     Inspect(InspectArgs),
-    /// List the stock plugins and modules
-    List,
+    /// Pack a plugin's directory as a tar: the same files, the same digest
+    Pack(PackArgs),
     /// Make a key pair to sign bundles with
     Keygen(KeygenArgs),
     /// Sign a bundle
     Sign(SignArgs),
     /// Say whether a signature of a bundle counts
     Verify(VerifyArgs),
-    /// Pack a plugin's directory as a tar: the same files, the same digest
-    Pack(PackArgs),
+    /// Push a bundle or a WebAssembly file to a registry, with the signatures that stand beside it
+    Push(PushArgs),
+    /// Fetch a bundle or a WebAssembly file from a registry
+    Pull(PullArgs),
+    /// Copy from a registry into an OCI layout, to be carried to where no registry is reached
+    Save(SaveArgs),
+    /// Copy an OCI layout into a registry, or install what is in it
+    Load(LoadArgs),
     /// Install bundles, so that they are found by their name
     Install(InstallArgs),
     /// Remove installed bundles

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::ValueEnum;
-
-use crate::args::LimitsArg;
+use crate::args::{DataFormat, LimitsArg};
 
 /// `plumbline plugin test`
 #[derive(Debug, clap::Args)]
@@ -28,14 +26,5 @@ pub(crate) struct TestArgs {
     pub(crate) limits: LimitsArg,
     /// How the report is printed
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
-    pub(crate) format: TextOrJson,
-}
-
-/// For a person or for a program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TextOrJson {
-    /// For a person
-    Text,
-    /// One JSON object
-    Json,
+    pub(crate) format: DataFormat,
 }

@@ -10,7 +10,7 @@ use plumbline_author::inspect::{
 use plumbline_bundle::{Store, StoreError};
 use plumbline_core::size::Bytes;
 
-use crate::args::{Global, InspectArgs, TextOrJson};
+use crate::args::{DataFormat, Global, InspectArgs};
 use crate::error::CliError;
 use crate::logging;
 use crate::output::print_json;
@@ -19,7 +19,7 @@ use crate::output::print_json;
 pub(crate) fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
     let path = Path::new(&args.what);
-    let json = args.format == TextOrJson::Json;
+    let json = args.format == DataFormat::Json;
     let mut out = anstream::stdout().lock();
     let printed = if path.is_dir() {
         let bundle = inspect::bundle(path).map_err(|error| wrong(&error))?;

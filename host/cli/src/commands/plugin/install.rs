@@ -14,6 +14,7 @@ use crate::{logging, sources};
 /// Installs bundles, one after the other; the first that cannot be installed ends it, and what was installed before stays.
 pub(crate) fn install(args: &InstallArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
+    sources::remote::use_registries(&args.registry);
     let store = sources::store()?;
     for reference in &args.references {
         let installed = one(&store, reference)?;

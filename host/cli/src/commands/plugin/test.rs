@@ -8,7 +8,7 @@ use plumbline_author::golden::{self, CaseReport, CaseResult, DiffLine, GoldenErr
 use plumbline_core::size::Bytes;
 use serde_json::json;
 
-use crate::args::{Global, TestArgs, TextOrJson};
+use crate::args::{DataFormat, Global, TestArgs};
 use crate::error::CliError;
 use crate::limits::Limits;
 use crate::output::print_json;
@@ -28,7 +28,7 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, CliErro
     let runner = Runner { modules: &modules, limits: &limits.modules, bless: args.bless };
     let report = golden::run(&project, &cases, &runner);
     let printing = |error: io::Error| CliError::printing("the report cannot be printed", &error);
-    let text = args.format == TextOrJson::Text;
+    let text = args.format == DataFormat::Text;
     if text {
         print(&report, &mut anstream::stdout().lock()).map_err(printing)?;
     }
