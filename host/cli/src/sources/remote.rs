@@ -103,9 +103,11 @@ pub(crate) fn fetch(text: &str) -> Result<Artefact, CliError> {
 pub(crate) fn pull(reference: &str) -> Result<Pulled, CliError> {
     let Artefact { reference, pulled, signatures } = fetch(reference)?;
     if pulled.kind == Kind::Module {
-        return Err(CliError::usage(format!("`{reference}` is a single WebAssembly file, and no bundle")).hint(format!(
-            "fetch it with `plumbline plugin pull {reference}`, and put it beside the `plugin.yaml` that uses it"
-        )));
+        return Err(CliError::usage(format!("`{reference}` is a single WebAssembly file, and no bundle")).hint(
+            format!(
+                "fetch it with `plumbline plugin pull {reference}`, and put it beside the `plugin.yaml` that uses it"
+            ),
+        ));
     }
     let version = pulled.annotations.get(VERSION).cloned().or_else(|| reference.tag().map(str::to_owned));
     Ok(Pulled { tar: pulled.file, version, signatures })
@@ -136,7 +138,9 @@ pub(crate) fn signatures_in(layout: &Layout, manifest: Digest) -> Option<Vec<u8>
         let mut envelopes = Vec::new();
         for descriptor in layout.referrers(manifest)?.iter().take(MAX_SIGNATURES) {
             let Manifest::Image(image) = layout.manifest(descriptor)?.manifest else { continue };
-            for layer in image.layers.iter().filter(|layer| layer.media_type == media::DSSE && layer.size <= MAX_SIGNATURE_BYTES) {
+            for layer in
+                image.layers.iter().filter(|layer| layer.media_type == media::DSSE && layer.size <= MAX_SIGNATURE_BYTES)
+            {
                 let path = layout.blob(layer)?;
                 let read = fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
                 match read {

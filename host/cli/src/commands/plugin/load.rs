@@ -16,7 +16,8 @@ use crate::{logging, sources};
 pub(crate) fn load(args: &LoadArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
     remote::use_registries(&args.registry);
-    let failed = |cause: plumbline_registry::Cause| registry_error(&cause.of(format!("read layout `{}`", args.from.display())));
+    let failed =
+        |cause: plumbline_registry::Cause| registry_error(&cause.of(format!("read layout `{}`", args.from.display())));
     let opened = open_layout(&args.from, None).map_err(failed)?;
     let layout = opened.layout();
     let entries = layout.entries().map_err(failed)?;
@@ -66,8 +67,11 @@ fn targets<'a>(entries: &'a [Entry], to: &str) -> Result<Vec<(&'a Entry, Referen
     }
     let [entry] = entries else {
         let names = entries.iter().take(5).map(|entry| format!("`{}`", named(entry))).collect::<Vec<_>>().join(", ");
-        return Err(CliError::usage(format!("the layout holds {}, and `{to}` is the name of one: {names}", entries.len()))
-            .hint(format!("with a `/` at the end, all are copied under the names that they have: `--to {to}/`")));
+        return Err(CliError::usage(format!(
+            "the layout holds {}, and `{to}` is the name of one: {names}",
+            entries.len()
+        ))
+        .hint(format!("with a `/` at the end, all are copied under the names that they have: `--to {to}/`")));
     };
     let target = remote::reference(to)?;
     let own = own_name(entry);
@@ -102,7 +106,8 @@ fn install(layout: &Layout, entry: &Entry) -> Result<String, CliError> {
         return Err(CliError::usage(format!("`{name}` is a single WebAssembly file, and no bundle")));
     }
     let origin = Origin {
-        source: own_name(entry).map_or_else(|| name.clone(), |own| own.with_digest(entry.descriptor.digest).to_string()),
+        source: own_name(entry)
+            .map_or_else(|| name.clone(), |own| own.with_digest(entry.descriptor.digest).to_string()),
         version: own_name(entry).and_then(|own| own.tag().map(str::to_owned)),
         signatures: remote::signatures_in(layout, pulled.manifest),
     };

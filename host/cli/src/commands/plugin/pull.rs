@@ -69,8 +69,8 @@ fn a_bundle(artefact: &Artefact, output: Option<&Path>) -> Result<PathBuf, CliEr
                 None => told,
             }
         })?;
-        let bundle = Bundle::open(into)
-            .map_err(|error| bundle_error(format!("`{reference}` is no whole bundle"), &error))?;
+        let bundle =
+            Bundle::open(into).map_err(|error| bundle_error(format!("`{reference}` is no whole bundle"), &error))?;
         bundle.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
         return Ok(into.to_owned());
     }

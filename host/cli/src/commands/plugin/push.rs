@@ -46,7 +46,8 @@ pub(crate) fn push(args: &PushArgs, global: &Global) -> Result<ExitCode, CliErro
         let file = File::open(path)
             .map_err(|error| CliError::usage(format!("bundle `{}` cannot be read", path.display())).because(&error))?;
         // Unpacked to be looked at: what is pushed must be what others can install.
-        let scratch = tempfile::tempdir().map_err(|error| CliError::system("nothing can be unpacked").because(&error))?;
+        let scratch =
+            tempfile::tempdir().map_err(|error| CliError::system("nothing can be unpacked").because(&error))?;
         let bundle = Cache::at(scratch.path().into())
             .unpacked(BufReader::new(file))
             .map_err(|error| sources::cache_error(format!("`{}` cannot be pushed", path.display()), &error))?;
@@ -123,13 +124,15 @@ fn a_module(
     let file = File::open(path).map_err(unreadable)?;
     file.take(MAX_ENTRY_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     let none = |why: String| {
-        CliError::usage(format!("`{}` is nothing that is pushed: {why}", path.display()))
-            .hint("name a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or a WebAssembly file")
+        CliError::usage(format!("`{}` is nothing that is pushed: {why}", path.display())).hint(
+            "name a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or a WebAssembly file",
+        )
     };
     if bytes.len() as u64 > MAX_ENTRY_BYTES {
         return Err(none(format!("it has more than {}", Bytes(MAX_ENTRY_BYTES))));
     }
-    let rest = bytes.strip_prefix(WASM).ok_or_else(|| none("it is neither a bundle nor a WebAssembly file".to_owned()))?;
+    let rest =
+        bytes.strip_prefix(WASM).ok_or_else(|| none("it is neither a bundle nor a WebAssembly file".to_owned()))?;
     let component = if rest.starts_with(CORE) {
         None
     } else {
