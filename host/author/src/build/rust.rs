@@ -23,10 +23,8 @@ const FLAGS: &str = "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS";
 pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorError> {
     let mut cargo = Command::new(CARGO.find(&project.directory)?);
     cargo.current_dir(&project.directory).args(["build", "--release", "--target", TARGET]);
+    // Into the target directory that it has anyway: what `cargo test` compiled, and what other members of a workspace did, is there.
     cargo.arg("--message-format=json-render-diagnostics");
-    if env::var_os("CARGO_TARGET_DIR").is_none() {
-        cargo.arg("--target-dir").arg(project.build_directory().join("cargo"));
-    }
     say(&format!("$ {}", describe(&cargo)));
     // What cargo tells people goes to standard error by itself; standard output is for us.
     let mut child = cargo
