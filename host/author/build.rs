@@ -70,7 +70,8 @@ fn walk(directory: &Path, shown: &str, is_sdk: bool, files: &mut Vec<(String, Pa
         let name = name(&path)?;
         let kind = entry.file_type()?;
         if kind.is_dir() {
-            let left_out = SKIPPED.contains(&name.as_str()) || name.starts_with('.') || is_sdk && TESTS.contains(&name.as_str());
+            let left_out =
+                SKIPPED.contains(&name.as_str()) || name.starts_with('.') || is_sdk && TESTS.contains(&name.as_str());
             if !left_out {
                 walk(&path, &format!("{shown}/{name}"), false, files)?;
             }

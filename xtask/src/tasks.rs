@@ -25,10 +25,12 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
             return local_run::run(&workspace, &args);
         }
         Task::Test(args) => {
-            setup(&workspace)?;
+            let std = setup(&workspace)?;
             // All that is wrong at once: with the failed ones named in the last lines.
             let mut cargo = process::cargo_locked(workspace.root(), "test");
             cargo.envs(python_tools::ensure());
+            // Tests build modules as authors do.
+            cargo.envs(std.variable());
             for tool in go_tools::TOOLS {
                 if let Some(program) = tool.ensure() {
                     cargo.env(tool.variable, program);

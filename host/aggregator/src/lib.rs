@@ -16,6 +16,7 @@ mod dispatcher;
 pub mod journal;
 mod lazy;
 mod modules;
+mod options;
 mod plan;
 mod postprocess;
 mod publish;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use plumbline_core::definition::{Definition, LimitError, effective_limits};
 use plumbline_core::{ModuleLimits, Node, NodeName, PluginName, ResultKey};
-use plumbline_sandbox::{CallStats, Expect, ModuleFailure, PluginInfo};
+use plumbline_sandbox::{CallStats, Expect, ModuleFailure, OptionProblem, PluginInfo};
 
 use crate::modules::{ModuleError, Modules, PostProcessor, Summarizer};
+use crate::options;
 use crate::postprocess::{RunLog, Subject};
 
 /// A definition, and where it came from.
@@ -32,6 +33,8 @@ pub struct PlannedPlugin {
     pub limits: ModuleLimits,
     /// What must arrive.
     pub expected: Vec<ResultKey>,
+    /// Schemas of its modules' options that cannot be used, each as a sentence.
+    pub option_warnings: Vec<String>,
 }
 
 /// Why a run cannot be planned.
@@ -52,6 +55,14 @@ pub enum PlanError {
         plugin: PluginName,
         /// The cause.
         source: LimitError,
+    },
+    /// Options that a module does not take.
+    #[error("plugin `{plugin}`: its options cannot be used: {}", sentence(problems))]
+    Options {
+        /// The plugin.
+        plugin: PluginName,
+        /// What is wrong, at least one.
+        problems: Vec<OptionProblem>,
     },
     /// The expectations could not say who must answer.
     #[error("plugin `{plugin}`: its expectations (module `{module}`) failed: {source}")]
@@ -84,7 +95,7 @@ impl Default for LimitPolicy {
 /// [`PlannedPlugin::ready`] waits for that.
 ///
 /// # Errors
-/// When a module cannot be used or a limit is over the cap.
+/// When a module cannot be used, a limit is over the cap, or a module does not take the options.
 pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Result<PlannedPlugin, PlanError> {
     let definition = &source.definition;
     let plugin = definition.name.clone();
@@ -98,7 +109,21 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
     let request = definition.plumbline.limits.clone().or(&post_processor.module.info().limits);
     let limits = effective_limits(&request, &policy.default, &policy.cap)
         .map_err(|source| PlanError::Limit { plugin, source })?;
-    Ok(PlannedPlugin { source, post_processor, summarizer, limits, expected: Vec::new() })
+    // Who says that a definition's expectations are not there, is who asks them.
+    let expectations = definition.plumbline.expectations.as_deref();
+    let expectations = expectations.and_then(|name| modules.expectations(source.bundle.as_deref(), name).ok());
+    let mut infos = vec![post_processor.module.info()];
+    infos.extend(match &summarizer {
+        Summarizer::Named(module) => Some(module.info()),
+        Summarizer::Own | Summarizer::Unknown(_) => None,
+    });
+    infos.extend(expectations.as_ref().map(|module| module.info()));
+    let option_warnings = options::check(definition, &infos)?;
+    Ok(PlannedPlugin { source, post_processor, summarizer, limits, expected: Vec::new(), option_warnings })
+}
+
+fn sentence(problems: &[OptionProblem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl PlannedPlugin {
@@ -147,6 +172,7 @@ impl PlannedPlugin {
         if let Summarizer::Unknown(warning) = &self.summarizer {
             warnings.push(warning.clone());
         }
+        warnings.extend(self.option_warnings.iter().cloned());
         warnings
     }
 

@@ -52,6 +52,7 @@ fn value<'a>(text: &'a str, section: &str, key: &str) -> Option<&'a str> {
         if let Some(name) = header(line) {
             inside = name == section;
         }
-        inside && line.split_once('=').is_some_and(|(name, value)| name.trim() == key && !value.trim_end().ends_with('['))
+        inside
+            && line.split_once('=').is_some_and(|(name, value)| name.trim() == key && !value.trim_end().ends_with('['))
     })
 }

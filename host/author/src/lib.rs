@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod check;
 pub mod embedded;
 pub mod fuzz;
 pub mod golden;
@@ -12,5 +13,6 @@ pub mod project;
 pub mod watch;
 
 pub use build::{Built, build};
+pub use check::{Checked, Host, check};
 pub use new::{NewProject, new_project};
 pub use project::{AuthorError, ErrorKind, Language, Project};

@@ -111,7 +111,7 @@ impl InspectError {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::CoreModule => Some("make it a component: `plumbline-module-pack --out DIR CORE.wasm`"),
+            Self::CoreModule => Some("make it a component: `plumbline plugin build` in its project"),
             Self::NotWasm { .. } | Self::UnknownKind { .. } => {
                 Some("a module is a WebAssembly component, a file `NAME.wasm`")
             }

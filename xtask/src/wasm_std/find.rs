@@ -54,6 +54,13 @@ impl WasmStd {
         }
     }
 
+    /// The variable with which anybody's cargo finds it for [`TARGET`], and for no other target. `None`: it is found without one, or
+    /// belongs to another compiler than the machine's own, and authors' builds are skipped.
+    pub(crate) fn variable(&self) -> Option<(&'static str, String)> {
+        let needed = self.has_own_compiler() && !self.flags.is_empty();
+        needed.then(|| ("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", self.flags.join(" ")))
+    }
+
     fn in_toolchain(way: Way, rustc: &Rustc) -> Self {
         Self {
             way,

@@ -7,6 +7,7 @@ mod goldens;
 mod harness;
 mod memory;
 mod modules_fail;
+mod options;
 mod partial;
 mod restart;
 mod runs;

@@ -1,7 +1,7 @@
 //! What a recipe leaves behind.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 
@@ -16,7 +16,7 @@ pub(super) fn clear(path: &Path) -> Result<(), AuthorError> {
 }
 
 /// The bytes of what was made.
-pub(super) fn read(path: &PathBuf) -> Result<Vec<u8>, AuthorError> {
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, AuthorError> {
     if !path.exists() {
         return Err(AuthorError::input(format!("the build made no `{}`", path.display()))
             .hint("`artifact` in `module.yaml` names what an own `command` makes, relative to the project"));

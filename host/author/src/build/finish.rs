@@ -50,12 +50,7 @@ pub(crate) fn role_names(roles: Roles) -> Vec<&'static str> {
     names.into_iter().filter(|(plays, _)| *plays).map(|(_, name)| name).collect()
 }
 
-pub(super) fn finish(
-    project: &Project,
-    made: &PathBuf,
-    sandbox: &Sandbox,
-    begin: Instant,
-) -> Result<Built, AuthorError> {
+pub(super) fn finish(project: &Project, made: &Path, sandbox: &Sandbox, begin: Instant) -> Result<Built, AuthorError> {
     let module = described(project, made)?;
     let loaded = sandbox.load(project.name(), &module).map_err(|error| {
         let told = AuthorError::input(format!("what was built of `{}` is no module that a host takes", project.name()));
@@ -80,7 +75,7 @@ pub(super) fn finish(
 }
 
 /// The component with its metadata.
-fn described(project: &Project, made: &PathBuf) -> Result<Vec<u8>, AuthorError> {
+fn described(project: &Project, made: &Path) -> Result<Vec<u8>, AuthorError> {
     let bytes = artifact::read(made)?;
     let failed = |error: ComponentizeError| {
         let told = AuthorError::input(format!("no module can be made of `{}`", made.display()));

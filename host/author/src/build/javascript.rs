@@ -13,8 +13,10 @@ const HINT: &str = "the tools come with the project's `package.json`: `npm insta
 pub(super) fn build(project: &Project, entry: &str, say: Say<'_>) -> Result<PathBuf, AuthorError> {
     let directory = &project.directory;
     let name = project.name();
-    let (bundle, component) =
-        (project.build_directory().join(format!("{name}.js")), project.build_directory().join(format!("{name}.component.wasm")));
+    let (bundle, component) = (
+        project.build_directory().join(format!("{name}.js")),
+        project.build_directory().join(format!("{name}.component.wasm")),
+    );
     artifact::clear(&bundle)?;
     artifact::clear(&component)?;
     if !has_tools(directory) {

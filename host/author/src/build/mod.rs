@@ -14,5 +14,6 @@ mod step;
 mod tool;
 
 pub use finish::Built;
+pub(crate) use finish::role_names;
 pub use run::build;
 pub use tool::missing_tool;

@@ -42,7 +42,15 @@ fn install(directory: &Path, say: Say<'_>) -> Result<PathBuf, AuthorError> {
     python.current_dir(directory).args(["-m", "venv"]).arg(&venv);
     run(&mut python, say, "Debian: `apt-get install python3-venv`")?;
     let mut pip = Command::new(venv.join("bin/python"));
-    pip.current_dir(directory).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", REQUIREMENTS]);
+    pip.current_dir(directory).args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "-r",
+        REQUIREMENTS,
+    ]);
     run(&mut pip, say, "pip must reach its index, or the tool be named: `PLUMBLINE_COMPONENTIZE_PY`")?;
     COMPONENTIZE_PY.find(directory)
 }

@@ -23,9 +23,7 @@ pub(crate) fn run(command: &mut Command, say: Say<'_>, hint: &str) -> Result<(),
 
 /// What is said of a command that did not do its work.
 pub(crate) fn failed(command: &Command, status: &str, hint: &str) -> AuthorError {
-    AuthorError::input(format!("`{}` failed: {status}", short(command)))
-        .because("what it said stands above")
-        .hint(hint)
+    AuthorError::input(format!("`{}` failed: {status}", short(command))).because("what it said stands above").hint(hint)
 }
 
 /// The command as a shell would take it, with the variables that are set for it.

@@ -123,11 +123,14 @@ fn is_program(path: &Path) -> bool {
 /// installed and nothing run to find out, so a build may still fail.
 #[must_use]
 pub fn missing_tool(language: Language, project: &Path) -> Option<String> {
-    let missing = |tool: Tool| tool.look(project).is_none().then(|| format!("`{}` is not there: {}", tool.name, tool.hint));
+    let missing =
+        |tool: Tool| tool.look(project).is_none().then(|| format!("`{}` is not there: {}", tool.name, tool.hint));
     match language {
         Language::Rust => missing(CARGO).or_else(super::rust::missing_target),
         Language::Go => missing(GO),
-        Language::JavaScript | Language::TypeScript => missing(JCO).or_else(|| missing(super::javascript::esbuild_for(project))),
+        Language::JavaScript | Language::TypeScript => {
+            missing(JCO).or_else(|| missing(super::javascript::esbuild_for(project)))
+        }
         Language::Python => missing(COMPONENTIZE_PY),
         Language::C => super::c::missing_compiler(project),
     }
@@ -150,7 +153,8 @@ mod tests {
 
     #[test]
     fn a_tool_that_is_not_there_is_named_with_what_to_do() {
-        let nowhere = Tool { name: "no-such-tool", variable: "PLUMBLINE_NO_SUCH_TOOL", local: &["bin/x"], hint: "get it" };
+        let nowhere =
+            Tool { name: "no-such-tool", variable: "PLUMBLINE_NO_SUCH_TOOL", local: &["bin/x"], hint: "get it" };
         let error = nowhere.find(Path::new("/nowhere")).unwrap_err();
         assert_eq!(error.what, "`no-such-tool` is not there");
         assert_eq!(error.hint.as_deref(), Some("get it"));

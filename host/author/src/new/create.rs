@@ -79,7 +79,8 @@ pub fn new_project(
 /// The world, if it is another than the usual one.
 fn known_world(world: Option<&str>) -> Result<Option<&str>, AuthorError> {
     let Some(world) = world.filter(|world| *world != DEFAULT_WORLD) else { return Ok(None) };
-    let known = worlds().map_err(|error| AuthorError::system("the contract inside this program is damaged").because(error))?;
+    let known =
+        worlds().map_err(|error| AuthorError::system("the contract inside this program is damaged").because(error))?;
     if known.iter().any(|known| known == world) {
         return Ok(Some(world));
     }
@@ -91,8 +92,11 @@ fn known_world(world: Option<&str>) -> Result<Option<&str>, AuthorError> {
 
 fn no_template(language: Language, world: Option<&str>) -> AuthorError {
     match world {
-        Some(world) => AuthorError::input(format!("there is no template in {language} for the world `{world}`"))
-            .hint(format!("begin without `--world`, then name it in `module.yaml` (`world: {world}`) and implement its functions")),
+        Some(world) => {
+            AuthorError::input(format!("there is no template in {language} for the world `{world}`")).hint(format!(
+                "begin without `--world`, then name it in `module.yaml` (`world: {world}`) and implement its functions"
+            ))
+        }
         None => {
             let there: Vec<&str> = template_languages().map(Language::as_str).collect();
             AuthorError::input(format!("there is no template in {language}"))

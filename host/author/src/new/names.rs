@@ -20,8 +20,9 @@ pub fn check_name(name: &str) -> Result<(), AuthorError> {
         return Ok(());
     }
     let shown: String = name.chars().take(MAX_NAME + 1).collect();
-    Err(AuthorError::input(format!("`{shown}` cannot be a project's name"))
-        .hint("use lower-case letters, digits and `-`, beginning with a letter, not ending with `-`, at most 63: `my-format`"))
+    Err(AuthorError::input(format!("`{shown}` cannot be a project's name")).hint(
+        "use lower-case letters, digits and `-`, beginning with a letter, not ending with `-`, at most 63: `my-format`",
+    ))
 }
 
 /// The names that stand in a template, in place of its placeholders.

@@ -14,7 +14,8 @@ pub fn closest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     let close = known.into_iter().filter_map(|known| {
         let distance = distance(&typed, &plain(known));
         // A third of the letters may be wrong, but not all of them.
-        (distance <= (known.chars().count() / 3).max(1) && distance < typed.chars().count()).then_some((distance, known))
+        (distance <= (known.chars().count() / 3).max(1) && distance < typed.chars().count())
+            .then_some((distance, known))
     });
     close.min().map(|(_, known)| known)
 }

@@ -100,7 +100,9 @@ fn parse(text: &str) -> Result<Manifest, String> {
     let formats = texts(&mut keys, "formats")?;
     for format in formats.iter().flatten() {
         if !is_module_name(format) {
-            return Err(format!("`formats`: `{format}` cannot name a format: use lower-case letters, digits, `-`, `_` and `.`"));
+            return Err(format!(
+                "`formats`: `{format}` cannot name a format: use lower-case letters, digits, `-`, `_` and `.`"
+            ));
         }
     }
     let limits = limits(keys.remove("limits"))?;
@@ -143,7 +145,9 @@ fn required(keys: &mut Map<String, Value>, key: &str) -> Result<String, String> 
 fn text_of(keys: &mut Map<String, Value>, key: &str) -> Result<Option<String>, String> {
     match keys.remove(key) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if !text.is_empty() && text.len() <= MAX_TEXT && !text.contains('\0') => Ok(Some(text)),
+        Some(Value::String(text)) if !text.is_empty() && text.len() <= MAX_TEXT && !text.contains('\0') => {
+            Ok(Some(text))
+        }
         Some(_) => Err(format!("`{key}` must be text of 1 to {MAX_TEXT} bytes")),
     }
 }

@@ -42,7 +42,10 @@ fn what_is_wrong_is_named_with_its_key() {
         ("name: 3\nlanguage: go", "`name` must be text"),
         ("name: x\nlanguage: go\nformats: [A B]", "`formats`: `A B`"),
         ("name: x\nlanguage: go\nformats: tap", "`formats` must be a list"),
-        ("name: x\nlanguage: go\nlimits: {memroy: 1}", "`limits.memroy` is not a known key: did you mean `limits.memory`?"),
+        (
+            "name: x\nlanguage: go\nlimits: {memroy: 1}",
+            "`limits.memroy` is not a known key: did you mean `limits.memory`?",
+        ),
         ("name: x\nlanguage: go\nlimits: {memory: 0}", "memory"),
         ("name: x\nlanguage: go\ncommand: [make]", "`command` is there without `artifact`"),
         ("name: x\nlanguage: go\nartifact: x", "`artifact` is there without `command`"),

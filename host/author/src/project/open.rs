@@ -37,7 +37,9 @@ impl Project {
                 Some((language, sign)) => format!(
                     "it looks like {language} (`{sign}`): write `{MANIFEST_FILE}` with the keys `name` and `language: {language}`"
                 ),
-                None => "name a project's directory, or begin one: `plumbline plugin new NAME --lang LANGUAGE`".to_owned(),
+                None => {
+                    "name a project's directory, or begin one: `plumbline plugin new NAME --lang LANGUAGE`".to_owned()
+                }
             };
             let what = format!("directory `{}` is no project: it has no `{MANIFEST_FILE}`", directory.display());
             return Err(AuthorError::input(what).hint(hint));

@@ -5,6 +5,7 @@
 mod addresses;
 mod aggregator_role;
 mod authors;
+mod author;
 mod bed;
 mod broken_off;
 mod bundles;

@@ -26,7 +26,7 @@ fn what_is_no_component_is_named() {
     );
     let core = refused(&wat::parse_str("(module)").unwrap());
     assert_eq!(core.to_string(), "module `suspect` cannot be read: it is a core WebAssembly module, not a component");
-    assert_eq!(core.hint(), Some("make it a component: `plumbline-module-pack --out DIR CORE.wasm`"));
+    assert_eq!(core.hint(), Some("make it a component: `plumbline plugin build` in its project"));
 }
 
 #[test]

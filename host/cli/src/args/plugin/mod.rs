@@ -1,34 +1,35 @@
 //! `plumbline plugin`
 
+mod build;
+mod check;
+mod data;
 mod dev;
 mod inspect;
-mod process;
-mod test;
-
-use clap::Subcommand;
-
-pub(crate) use dev::DevArgs;
-pub(crate) use inspect::InspectArgs;
-pub(crate) use process::ProcessArgs;
-pub(crate) use test::{TestArgs, TextOrJson};
-mod data;
 mod install;
 mod list;
 mod lock;
+mod new;
 mod pack;
 mod process;
 mod show;
+mod test;
 mod uninstall;
 
 use clap::Subcommand;
 
+pub(crate) use build::BuildArgs;
+pub(crate) use check::CheckArgs;
 pub(crate) use data::DataFormat;
+pub(crate) use dev::DevArgs;
+pub(crate) use inspect::InspectArgs;
 pub(crate) use install::InstallArgs;
 pub(crate) use list::ListArgs;
 pub(crate) use lock::LockArgs;
+pub(crate) use new::NewArgs;
 pub(crate) use pack::PackArgs;
 pub(crate) use process::ProcessArgs;
 pub(crate) use show::ShowArgs;
+pub(crate) use test::{TestArgs, TextOrJson};
 pub(crate) use uninstall::UninstallArgs;
 
 /// Work on plugins: for their authors.
@@ -40,6 +41,12 @@ pub(crate) struct PluginArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
+    /// Begin a project: a plugin with a module of its own
+    New(NewArgs),
+    /// Build a project's module
+    Build(BuildArgs),
+    /// Find what would go wrong later
+    Check(CheckArgs),
     /// Post-process a directory and print the result tree
     Process(ProcessArgs),
     /// Run a plugin's golden cases: results, and the tree that they must become
@@ -48,8 +55,6 @@ pub(crate) enum PluginCommand {
     Dev(DevArgs),
     /// Say what a module or a bundle is, without running it
     Inspect(InspectArgs),
-    /// List the stock plugins and modules
-    List,
     /// Pack a plugin's directory as a tar: the same files, the same digest
     Pack(PackArgs),
     /// Install bundles, so that they are found by their name

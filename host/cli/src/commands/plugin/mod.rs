@@ -1,15 +1,19 @@
 //! `plumbline plugin`: one file per command.
 
+mod author;
+mod build;
+mod check;
+mod describe;
 mod dev;
 mod inspect;
-mod describe;
 mod install;
 mod list;
 mod lock;
+mod new;
 mod pack;
 mod process;
-mod test;
 mod show;
+mod test;
 mod uninstall;
 
 use std::process::ExitCode;
@@ -20,11 +24,13 @@ use crate::error::CliError;
 /// Does what the arguments say.
 pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, CliError> {
     match &args.command {
+        PluginCommand::New(args) => new::new(args, global),
+        PluginCommand::Build(args) => build::build(args, global),
+        PluginCommand::Check(args) => check::check(args, global),
         PluginCommand::Process(args) => process::process(args, global),
         PluginCommand::Test(args) => test::test(args, global),
         PluginCommand::Dev(args) => dev::dev(args, global),
         PluginCommand::Inspect(args) => inspect::inspect(args, global),
-        PluginCommand::List => list::list(global),
         PluginCommand::Pack(args) => pack::pack(args, global),
         PluginCommand::Install(args) => install::install(args, global),
         PluginCommand::Uninstall(args) => uninstall::uninstall(args, global),

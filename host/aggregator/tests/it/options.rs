@@ -1,0 +1,33 @@
+//! Options that a module does not take, before anything runs.
+
+use plumbline_aggregator::{LimitPolicy, Modules, PlanError, prepare};
+use plumbline_sandbox::{Sandbox, SandboxConfig};
+
+use crate::harness::source;
+
+fn planned(rest: &str) -> Result<Vec<String>, PlanError> {
+    let sandbox = Sandbox::new(SandboxConfig::default()).unwrap();
+    let stock = plumbline_stock::load(&sandbox).unwrap();
+    let modules = Modules::new(sandbox, stock);
+    prepare(&modules, &LimitPolicy::default(), source("p", "Job", rest)).map(|plugin| plugin.warnings())
+}
+
+#[test]
+fn a_misspelt_option_is_named_before_the_run() {
+    let with = |options: &str| planned(&format!("  result-format: junit\nplumbline:\n  options: {options}"));
+    assert_eq!(with("{keep: [stdout]}").unwrap(), [""; 0]);
+    assert_eq!(with("{}").unwrap(), [""; 0]);
+    let told = with("{kepe: [stdout]}").unwrap_err().to_string();
+    assert_eq!(
+        told,
+        "plugin `p`: its options cannot be used: `plumbline.options.kepe`: is not an option (there are: keep) (module `junit`)"
+    );
+    let told = with("{keep: [1]}").unwrap_err().to_string();
+    assert!(told.contains("`plumbline.options.keep[0]`: want string, but got number"), "{told}");
+}
+
+#[test]
+fn a_module_without_a_schema_takes_what_it_is_given() {
+    let warnings = planned("  result-format: gojson\nplumbline:\n  options: {anything: 1}").unwrap();
+    assert_eq!(warnings, [""; 0]);
+}

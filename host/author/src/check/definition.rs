@@ -1,0 +1,215 @@
+//! The definition: whether it can be read, and whether what it names is there.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use plumbline_core::Driver;
+use plumbline_core::definition::{Definition, MAX_YAML_BYTES, effective_limits};
+use plumbline_sandbox::{ModuleInfo, Roles, check_options};
+use serde_json::Value;
+
+use super::finding::Checked;
+use super::modules::Answer;
+use super::run::Host;
+use crate::project::{closest, read_bounded};
+
+/// Checks the definition in `file`; `answers` are the modules of its bundle.
+pub(super) fn check(file: &Path, bundle: Option<&Path>, answers: &[Answer], host: &Host<'_>, checked: &mut Checked) {
+    let place = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let text = match read_bounded(file, MAX_YAML_BYTES as u64) {
+        Ok(text) => text,
+        Err(error) => return checked.error(&place, error, None),
+    };
+    let parsed = match Definition::parse_bytes(&text) {
+        Ok(parsed) => parsed,
+        Err(error) => return checked.error(&place, error, Some("docs/definition.md describes every key")),
+    };
+    for warning in &parsed.warnings {
+        checked.warning(&place, warning, None);
+    }
+    let definition = &parsed.definition;
+    let mut named = Named { place: &place, answers, host, used: Vec::new() };
+    named.post_processor(definition, checked);
+    named.expectations(definition, checked);
+    named.summarizer(definition, checked);
+    named.options(definition, checked);
+    named.limits(definition, checked);
+    for answer in answers.iter().filter(|answer| !named.used.contains(&answer.file.as_str())) {
+        checked.warning(
+            &answer.file,
+            "the definition does not name this module: it is not used",
+            Some("name it as `result-format`, `plumbline.expectations` or `plumbline.summarizer`"),
+        );
+    }
+    if let Some(bundle) = bundle {
+        command(definition, bundle, &place, checked);
+    }
+}
+
+/// The modules that a definition names.
+struct Named<'a> {
+    place: &'a str,
+    answers: &'a [Answer],
+    host: &'a Host<'a>,
+    /// Files of the bundle's modules that are named.
+    used: Vec<&'a str>,
+}
+
+/// Where a name leads.
+enum Found<'a> {
+    Bundle(&'a Answer),
+    Stock(&'a ModuleInfo),
+}
+
+impl Found<'_> {
+    fn schema(&self) -> Option<&Value> {
+        match self {
+            Self::Bundle(answer) => answer.schema.as_ref(),
+            Self::Stock(info) => info.schema.as_ref(),
+        }
+    }
+}
+
+impl<'a> Named<'a> {
+    /// As a run looks for it: in the bundle first, then in the stock.
+    fn find(&self, name: &str, plays: impl Fn(Roles) -> bool) -> Option<Found<'a>> {
+        if let Some(answer) = self.answers.iter().find(|answer| answer.is(name) && plays(answer.roles)) {
+            return Some(Found::Bundle(answer));
+        }
+        let stock = self.host.stock.iter().copied().find(|info| {
+            plays(info.roles)
+                && (info.name.as_deref() == Some(name) || info.formats.iter().any(|format| format == name))
+        });
+        stock.map(Found::Stock)
+    }
+
+    fn take(&mut self, found: &Option<Found<'a>>) {
+        if let Some(Found::Bundle(answer)) = found {
+            self.used.push(&answer.file);
+        }
+    }
+
+    /// All names in that role, for messages.
+    fn known(&self, plays: impl Fn(Roles) -> bool) -> Vec<&'a str> {
+        let bundle = self.answers.iter().filter(|answer| plays(answer.roles)).flat_map(|answer| &answer.names);
+        let stock = self.host.stock.iter().filter(|info| plays(info.roles)).flat_map(|info| &info.formats);
+        let stock_names = self.host.stock.iter().filter(|info| plays(info.roles)).filter_map(|info| info.name.as_ref());
+        let mut known: Vec<&str> = bundle.chain(stock).chain(stock_names).map(String::as_str).collect();
+        known.sort_unstable();
+        known.dedup();
+        known
+    }
+
+    fn hint(&self, name: &str, plays: impl Fn(Roles) -> bool) -> String {
+        let known = self.known(plays);
+        match closest(name, known.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`? There are: {}", known.join(", ")),
+            None => format!("there are: {}", known.join(", ")),
+        }
+    }
+
+    fn post_processor(&mut self, definition: &Definition, checked: &mut Checked) {
+        let plays = |roles: Roles| roles.post_processor;
+        let Some(format) = &definition.result_format else { return };
+        let found = self.find(format, plays);
+        if found.is_none() {
+            let what = format!("`result-format: {format}` names no module: the files are listed as `raw`, not read");
+            checked.warning(self.place, what, Some(&self.hint(format, plays)));
+        }
+        self.take(&found);
+    }
+
+    fn expectations(&mut self, definition: &Definition, checked: &mut Checked) {
+        let plays = |roles: Roles| roles.expectations;
+        let name = definition.expectations_module();
+        let found = self.find(name, plays);
+        if found.is_none() {
+            let what = format!("`plumbline.expectations: {name}` names no module: a run does not begin");
+            checked.error(self.place, what, Some(&self.hint(name, plays)));
+        }
+        self.take(&found);
+    }
+
+    fn summarizer(&mut self, definition: &Definition, checked: &mut Checked) {
+        let plays = |roles: Roles| roles.summarizer;
+        let Some(name) = &definition.plumbline.summarizer else { return };
+        let found = self.find(name, plays);
+        if found.is_none() {
+            let what = format!("`plumbline.summarizer: {name}` names no module: the results are not summarised");
+            checked.error(self.place, what, Some(&self.hint(name, plays)));
+        }
+        self.take(&found);
+    }
+
+    /// The modules that are named, each once with its schema.
+    fn options(&self, definition: &Definition, checked: &mut Checked) {
+        let options = &definition.plumbline.options;
+        let names = [
+            (definition.result_format.as_deref(), (|roles: Roles| roles.post_processor) as fn(Roles) -> bool),
+            (definition.plumbline.summarizer.as_deref(), |roles| roles.summarizer),
+            (definition.plumbline.expectations.as_deref(), |roles| roles.expectations),
+        ];
+        let found: Vec<(&str, Found<'_>)> =
+            names.into_iter().filter_map(|(name, plays)| Some((name?, self.find(name?, plays)?))).collect();
+        let mut schemas: Vec<(&str, &Value)> = Vec::new();
+        for (name, found) in &found {
+            if let Some(schema) = found.schema()
+                && !schemas.iter().any(|(_, known)| *known == schema)
+            {
+                schemas.push((name, schema));
+            }
+        }
+        // Schemas that cannot be used are told with their modules.
+        for problem in check_options(options, &schemas).problems {
+            checked.error(
+                self.place,
+                problem,
+                Some("the module's schema of options says what it takes; a run does not begin"),
+            );
+        }
+    }
+
+    fn limits(&self, definition: &Definition, checked: &mut Checked) {
+        let format = definition.result_format.as_deref().unwrap_or_default();
+        let wish = match self.find(format, |roles| roles.post_processor) {
+            Some(Found::Bundle(answer)) => answer.limits.clone(),
+            Some(Found::Stock(info)) => info.limits.clone(),
+            None => Default::default(),
+        };
+        let request = definition.plumbline.limits.clone().or(&wish);
+        if let Err(error) = effective_limits(&request, &self.host.limits.default, &self.host.limits.cap) {
+            checked.error(
+                self.place,
+                error,
+                Some("`plumbline.limits` may ask for less; docs/limits.md is for operators"),
+            );
+        }
+    }
+}
+
+/// A program of the bundle's own must be in it. What an image holds, only a cluster can tell.
+fn command(definition: &Definition, bundle: &Path, place: &str, checked: &mut Checked) {
+    if definition.driver != Driver::Process {
+        return;
+    }
+    let words = definition.spec.command().iter().chain(definition.spec.args());
+    let Some(program) = words.into_iter().next() else {
+        return checked.error(place, "`spec.command` is missing: a process cannot be started without it", None);
+    };
+    let directory = bundle.join(definition.spec.working_dir().unwrap_or_default());
+    if Path::new(program).is_absolute() || !program.contains('/') {
+        return;
+    }
+    match directory.join(program).metadata() {
+        Err(error) => checked.error(place, format!("`spec.command` names `{program}`: {error}"), None),
+        Ok(metadata) if !metadata.is_file() => {
+            checked.error(place, format!("`spec.command` names `{program}`, which is no file"), None);
+        }
+        Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => checked.error(
+            place,
+            format!("`spec.command` names `{program}`, which may not be executed"),
+            Some(&format!("`chmod +x {program}`")),
+        ),
+        Ok(_) => {}
+    }
+}

@@ -1,0 +1,13 @@
+//! Everything that would go wrong later, found now.
+
+mod cases;
+mod definition;
+mod finding;
+mod modules;
+mod names;
+mod project;
+mod run;
+mod sources;
+
+pub use finding::{Checked, CheckedModule, Finding, Level};
+pub use run::{Host, check};

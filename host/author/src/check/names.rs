@@ -1,0 +1,47 @@
+//! Names that more than one module answers to.
+
+use std::collections::BTreeMap;
+
+use plumbline_sandbox::Roles;
+
+use super::finding::Checked;
+use super::modules::Answer;
+use super::run::Host;
+
+/// A run takes the first: which that is, nobody should have to know.
+pub(super) fn check(answers: &[Answer], host: &Host<'_>, checked: &mut Checked) {
+    let mut taken: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+    for answer in answers {
+        for role in crate::build::role_names(answer.roles) {
+            for name in &answer.names {
+                match taken.get(&(role, name.as_str())) {
+                    Some(first) if *first != answer.file => checked.error(
+                        &answer.file,
+                        format!("`{name}` names a {role} in `{first}` too"),
+                        Some("a run takes the first by the order of their files: give each a name of its own"),
+                    ),
+                    Some(_) => {}
+                    None => {
+                        taken.insert((role, name), &answer.file);
+                    }
+                }
+            }
+        }
+        for name in &answer.names {
+            let shared = |stock: &Roles| {
+                let (a, b) = (answer.roles, stock);
+                a.post_processor && b.post_processor || a.expectations && b.expectations || a.summarizer && b.summarizer
+            };
+            let stock = host.stock.iter().find(|info| {
+                (info.name.as_deref() == Some(name) || info.formats.contains(name)) && shared(&info.roles)
+            });
+            if stock.is_some() {
+                checked.warning(
+                    &answer.file,
+                    format!("`{name}` is the name of a stock module, which this one takes the place of"),
+                    Some("for plugins of this bundle only; choose another name if that is not meant"),
+                );
+            }
+        }
+    }
+}

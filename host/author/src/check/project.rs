@@ -1,0 +1,96 @@
+//! A project: its manifest, and whether what is built is what stands there.
+
+use std::path::Path;
+
+use plumbline_componentize::{CONTRACT, worlds};
+use plumbline_sandbox::Roles;
+
+use super::finding::Checked;
+use super::modules::Answer;
+use super::sources::newest;
+use crate::project::{AuthorError, Language, MANIFEST_FILE, Project, closest};
+
+/// Checks the project in `directory`; the module that it will have, if it is not built yet.
+pub(super) fn check(directory: &Path, built: &[Answer], checked: &mut Checked) -> Option<Answer> {
+    let project = match Project::open(directory) {
+        Ok(project) => project,
+        Err(AuthorError { what, cause, hint, .. }) => {
+            checked.error(MANIFEST_FILE, cause.unwrap_or(what), hint.as_deref());
+            return None;
+        }
+    };
+    world(&project, checked);
+    contract(&project, checked);
+    if let Err(error) = project.schema() {
+        checked.error(MANIFEST_FILE, format!("`schema`: {error}"), None);
+    }
+    let recipe = project.manifest.command.is_empty();
+    if recipe && project.manifest.language != Language::Rust && !project.sdk().is_dir() {
+        let sdk = project.sdk();
+        let what =
+            format!("the SDK is not there: `{}`", sdk.strip_prefix(&project.directory).unwrap_or(&sdk).display());
+        checked.error(MANIFEST_FILE, what, Some("`sdk` names its directory; `plumbline plugin new` writes a copy"));
+    }
+    let file = format!("{}.wasm", project.name());
+    if !project.module().exists() {
+        checked.warning(&file, "the module is not built", Some("`plumbline plugin build`"));
+        return planned(&project, file);
+    }
+    let built = built.iter().find(|answer| answer.file == file)?;
+    for format in project.manifest.formats.iter().flatten().filter(|format| !built.is(format)) {
+        let what = format!("the module does not answer to `{format}`, which `formats` in `{MANIFEST_FILE}` names");
+        checked.warning(&file, what, Some("build it again: `plumbline plugin build`"));
+    }
+    let age = project.module().metadata().and_then(|metadata| metadata.modified()).ok();
+    if let (Some(age), Some((source, changed))) = (age, newest(&project.directory))
+        && changed > age
+    {
+        let what = format!("the module is older than `{}`", source.display());
+        checked.warning(&file, what, Some("build it again: `plumbline plugin build`"));
+    }
+    None
+}
+
+fn world(project: &Project, checked: &mut Checked) {
+    // A contract of its own may have worlds of its own.
+    if project.wit().is_some() {
+        return;
+    }
+    let known = worlds().unwrap_or_default();
+    let world = project.world();
+    if !known.iter().any(|known| known == world) {
+        let meant = closest(world, known.iter().map(String::as_str));
+        let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+        let hint = format!("{meant}there are: {}", known.join(", "));
+        checked.error(MANIFEST_FILE, format!("`world: {world}` is not in the contract"), Some(&hint));
+    }
+}
+
+/// Its copy of the contract may be another version's: nothing is wrong with that, but a person should know.
+fn contract(project: &Project, checked: &mut Checked) {
+    let Some(wit) = project.wit() else { return };
+    let differs =
+        |(name, text): &(&str, &str)| std::fs::read(wit.join(name)).ok().is_none_or(|own| own != text.as_bytes());
+    if let Some((name, _)) = CONTRACT.iter().find(|file| differs(file)) {
+        checked.warning(
+            format!("wit/{name}"),
+            "the contract here is not the one of this program",
+            Some("within 0.1.x both work; without `wit/` the program's own is taken"),
+        );
+    }
+}
+
+/// What the module will answer to, as far as the manifest tells.
+fn planned(project: &Project, file: String) -> Option<Answer> {
+    let world = project.world();
+    let every = matches!(world, "every-role-module");
+    let roles = Roles {
+        post_processor: every || matches!(world, "post-processor-module" | "full-module"),
+        expectations: every || matches!(world, "expectations-module" | "full-module"),
+        summarizer: every || world == "summarizer-module",
+    };
+    let metadata = project.metadata(roles).ok()?;
+    let limits = serde_json::from_value(serde_json::Value::Object(metadata.limits)).unwrap_or_default();
+    let names = std::iter::once(metadata.name).chain(metadata.formats).collect();
+    Some(Answer { file, names, roles, limits, schema: metadata.schema })
+}

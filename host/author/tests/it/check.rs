@@ -1,0 +1,164 @@
+//! What would go wrong later is found now.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, SystemTime};
+
+use plumbline_author::check::Level;
+
+use crate::support::{TAP, built, check, core, lines, project, write};
+
+#[test]
+fn a_built_project_has_no_findings() {
+    let dir = project(&core(""));
+    built(dir.path()).unwrap();
+    write(dir.path(), &[("tests/a/results/global/x.tap", b""), ("tests/a/expected.yaml", b"name: tap\n")]);
+    let checked = check(dir.path()).unwrap();
+    assert_eq!(lines(&checked), [""; 0]);
+    assert_eq!((checked.modules.len(), checked.modules[0].name.as_str()), (1, "tap"));
+    // One file of it alone.
+    assert_eq!(lines(&check(&dir.path().join("tap.wasm")).unwrap()), [""; 0]);
+    assert_eq!(lines(&check(&dir.path().join("plugin.yaml")).unwrap()), [""; 0]);
+}
+
+#[test]
+fn a_project_that_is_not_built_or_changed_since_is_told() {
+    let dir = project(&core(""));
+    assert_eq!(lines(&check(dir.path()).unwrap()), ["warning: tap.wasm: the module is not built"]);
+    built(dir.path()).unwrap();
+    write(dir.path(), &[("src/main.c", b"")]);
+    let later = SystemTime::now() + Duration::from_secs(60);
+    fs::File::options().write(true).open(dir.path().join("src/main.c")).unwrap().set_modified(later).unwrap();
+    assert_eq!(lines(&check(dir.path()).unwrap()), ["warning: tap.wasm: the module is older than `src/main.c`"]);
+}
+
+#[test]
+fn names_that_lead_nowhere_are_found_with_what_was_meant() {
+    let dir = project(&core(""));
+    built(dir.path()).unwrap();
+    let text = TAP.replace("result-format: tap", "result-format: tpa, result-fromat: x")
+        + "plumbline: {expectations: daemonst, summarizer: host-fact, optoins: {}}\n";
+    write(dir.path(), &[("plugin.yaml", text.as_bytes())]);
+    let checked = check(dir.path()).unwrap();
+    let told = lines(&checked);
+    for part in [
+        "warning: plugin.yaml: `sonobuoy-config.result-fromat` is not a known key and is ignored: did you mean `result-format`?",
+        "did you mean `options`?",
+        "warning: plugin.yaml: `result-format: tpa` names no module",
+        "error: plugin.yaml: `plumbline.expectations: daemonst` names no module",
+        "error: plugin.yaml: `plumbline.summarizer: host-fact` names no module",
+        "warning: tap.wasm: the definition does not name this module",
+    ] {
+        assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
+    }
+    let hint =
+        |part: &str| checked.findings.iter().find(|f| f.what.contains(part)).and_then(|f| f.hint.clone()).unwrap();
+    assert!(hint("tpa").starts_with("did you mean `tap`?"), "{}", hint("tpa"));
+    assert!(hint("daemonst").starts_with("did you mean `daemonset`?"));
+}
+
+#[test]
+fn a_command_that_is_not_there_or_cannot_be_executed_is_found() {
+    let dir = project(&core(""));
+    built(dir.path()).unwrap();
+    fs::set_permissions(dir.path().join("check.sh"), fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(lines(&check(dir.path()).unwrap())[0].contains("`./check.sh`, which may not be executed"));
+    fs::remove_file(dir.path().join("check.sh")).unwrap();
+    assert!(lines(&check(dir.path()).unwrap())[0].starts_with("error: plugin.yaml: `spec.command` names `./check.sh`"));
+}
+
+#[test]
+fn modules_that_a_host_refuses_are_errors_and_hide_nothing() {
+    let dir = project(&core(""));
+    built(dir.path()).unwrap();
+    let other = r#"(component (component $c) (instance $i (instantiate $c)) (export "plumbline:plugin/post-processor@0.9.0" (instance $i)))"#;
+    let files: [(&str, &[u8]); 3] =
+        [("a.wasm", b"rubbish"), ("b.wasm", &core("")), ("c.wasm", &wat::parse_str(other).unwrap())];
+    write(dir.path(), &files);
+    let checked = check(dir.path()).unwrap();
+    let told = lines(&checked);
+    assert_eq!(checked.count(Level::Error), 3, "{told:#?}");
+    assert!(told[0].contains("error: a.wasm: module `a` cannot be read: it is not WebAssembly"));
+    assert!(told[1].contains("it is a core WebAssembly module"));
+    assert!(told[2].contains("newer than this host"));
+    assert_eq!(checked.modules.len(), 1, "the good one is still looked at");
+}
+
+#[test]
+fn two_that_answer_to_one_name_and_one_that_hides_a_stock_module_are_found() {
+    let dir = project(&core(""));
+    built(dir.path()).unwrap();
+    fs::copy(dir.path().join("tap.wasm"), dir.path().join("junit.wasm")).unwrap();
+    let told = lines(&check(dir.path()).unwrap());
+    for part in [
+        "warning: junit.wasm: it calls itself `tap`, and its file `junit`",
+        "error: tap.wasm: `tap` names a post-processor in `junit.wasm` too",
+        "warning: junit.wasm: `junit` is the name of a stock module",
+    ] {
+        assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
+    }
+}
+
+#[test]
+fn options_are_held_against_the_modules_schema() {
+    let dir = project(&core(""));
+    let manifest = fs::read_to_string(dir.path().join("module.yaml")).unwrap() + "schema: tap.schema.json\n";
+    let schema = br#"{"type": "object", "additionalProperties": false, "properties": {"strict": {"type": "boolean"}}}"#;
+    write(dir.path(), &[("module.yaml", manifest.as_bytes()), ("tap.schema.json", schema)]);
+    built(dir.path()).unwrap();
+    let with = |options: &str| {
+        write(dir.path(), &[("plugin.yaml", format!("{TAP}plumbline: {{options: {options}}}\n").as_bytes())]);
+        lines(&check(dir.path()).unwrap())
+    };
+    assert_eq!(with("{strict: true}"), [""; 0]);
+    assert_eq!(with("{strict: 1}").len(), 1);
+    let told = with("{strcit: true}");
+    assert!(told[0].contains("`plumbline.options.strcit`: is not an option (there are: strict)"), "{told:?}");
+    // A schema that is wrong itself: what the options are, nobody can say.
+    write(dir.path(), &[("tap.schema.json", br#"{"$ref": "https://example.org/s.json"}"#)]);
+    built(dir.path()).unwrap();
+    let told = with("{strcit: true}");
+    assert!(told[0].starts_with("warning: tap.wasm: the options of module `tap` are not checked"), "{told:?}");
+}
+
+#[test]
+fn limits_over_the_cap_are_found() {
+    let dir = project(&core(""));
+    built(dir.path()).unwrap();
+    write(dir.path(), &[("plugin.yaml", format!("{TAP}plumbline: {{limits: {{memory: 900GiB}}}}\n").as_bytes())]);
+    let told = lines(&check(dir.path()).unwrap());
+    assert!(told[0].starts_with("error: plugin.yaml: limit `memory` asks for 900 GiB, but the cap is"), "{told:?}");
+}
+
+#[test]
+fn cases_that_nobody_would_read_are_found() {
+    let dir = project(&core(""));
+    built(dir.path()).unwrap();
+    let files: [(&str, &[u8]); 4] = [
+        ("tests/loose/results/x.tap", b""),
+        ("tests/empty/expected.yaml", b""),
+        ("tests/native/helper.py", b""),
+        ("tests/new/nodes.yaml", b"[]"),
+    ];
+    write(dir.path(), &files);
+    let told = lines(&check(dir.path()).unwrap());
+    assert_eq!(told.len(), 4, "{told:#?}");
+    assert!(told[0].contains("error: tests/empty: the case has nothing to read"));
+    assert!(told[1].contains("warning: tests/loose: the case does not say what must come out"));
+    assert!(told[2].contains("error: tests/loose: `results/x.tap` is read by nobody"));
+    assert!(told[3].contains("warning: tests/new: the case does not say"));
+}
+
+#[test]
+fn broken_documents_are_findings_and_nothing_at_all_is_an_error() {
+    let dir = project(&core(""));
+    write(dir.path(), &[("plugin.yaml", b"{"), ("module.yaml", b"nmae: x\n")]);
+    let told = lines(&check(dir.path()).unwrap());
+    assert!(told[0].contains("error: module.yaml: `nmae` is not a known key: did you mean `name`?"), "{told:?}");
+    assert!(told[1].contains("error: plugin.yaml: definition is not valid YAML"), "{told:?}");
+    let empty = tempfile::tempdir().unwrap();
+    assert!(check(empty.path()).unwrap_err().what.contains("there is nothing to check"));
+    assert!(check(&empty.path().join("none")).unwrap_err().what.contains("there is no file or directory"));
+    write(empty.path(), &[("x.txt", b"")]);
+    assert!(check(&empty.path().join("x.txt")).unwrap_err().what.contains("neither a definition nor a module"));
+}

@@ -1,0 +1,112 @@
+//! Builds by a command of the author's own: what is the same for all languages, and what goes wrong.
+
+use std::fs;
+
+use plumbline_author::{Language, Project};
+use plumbline_sandbox::inspect;
+
+use crate::support::{built, core, project, write};
+
+#[test]
+fn a_core_module_becomes_a_module_that_says_what_it_is() {
+    let dir = project(&core(""));
+    let made = built(dir.path()).unwrap();
+    assert_eq!((made.name.as_str(), made.language, made.changed), ("tap", Language::C, true));
+    assert_eq!((made.roles.as_slice(), made.formats.as_slice()), (&["post-processor"][..], &["tap".to_owned()][..]));
+    assert!(made.imports.iter().all(|import| !import.starts_with("wasi:")), "{:?}", made.imports);
+    let bytes = fs::read(dir.path().join("tap.wasm")).unwrap();
+    let info = inspect(&bytes).unwrap();
+    assert_eq!(made.digest, format!("sha256:{}", info.digest));
+    assert_eq!(info.default_files, ["**/*.tap"]);
+    assert_eq!(made.generation.as_deref(), Some("0.1.0"));
+    assert!(!built(dir.path()).unwrap().changed, "the same sources give the same module");
+}
+
+#[test]
+fn a_module_for_preview_1_gets_the_adapter() {
+    let more = r#"(import "wasi_snapshot_preview1" "random_get" (func (param i32 i32) (result i32))) "#;
+    let dir = project(&core(more));
+    let made = built(dir.path()).unwrap();
+    assert!(made.imports.iter().all(|import| !import.contains("preview1")), "{:?}", made.imports);
+}
+
+#[test]
+fn what_is_no_module_is_named_and_the_old_one_stays() {
+    let dir = project(&core(""));
+    built(dir.path()).unwrap();
+    let old = fs::read(dir.path().join("tap.wasm")).unwrap();
+    let sockets = r#"(component
+        (import "wasi:sockets/tcp@0.2.0" (instance))
+        (component $c) (instance $i (instantiate $c))
+        (export "plumbline:plugin/post-processor@0.1.0" (instance $i)))"#;
+    let command = r#"(func (export "_start"))"#;
+    let mut huge = core("");
+    huge.resize((64 << 20) + 1, 0);
+    let cases: [(&[u8], &str); 7] = [
+        (b"", "the file is empty"),
+        (b"#!/bin/sh", "it is not WebAssembly: it begins with 0x23212f62"),
+        (
+            &wat::parse_str("(module)").unwrap(),
+            "it lacks what its world wants: plumbline:plugin/post-processor@0.1.0#process",
+        ),
+        (&wat::parse_str(sockets).unwrap(), "asks for what modules do not get: wasi:sockets/tcp@0.2.0"),
+        (&core(r#"(import "env" "connect" (func))"#), "it imports what modules do not get: `env` (connect)"),
+        (&core(command), "it is a program"),
+        (&huge, "is larger than 67108864 bytes"),
+    ];
+    for (made, part) in cases {
+        write(dir.path(), &[("src/made.wasm", made)]);
+        let error = built(dir.path()).unwrap_err();
+        assert!(error.to_string().contains(part), "{part}: {error}");
+        assert!(error.hint.is_some(), "{part}");
+        assert_eq!(fs::read(dir.path().join("tap.wasm")).unwrap(), old);
+    }
+}
+
+#[test]
+fn a_component_for_another_world_is_named() {
+    let dir = project(&core(""));
+    let text = fs::read_to_string(dir.path().join("module.yaml")).unwrap();
+    write(dir.path(), &[("module.yaml", format!("{text}world: summarizer-module\n").as_bytes())]);
+    let error = built(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("plumbline:plugin/summarizer@0.1.0#summarize; it exports memory"), "{error}");
+    write(dir.path(), &[("module.yaml", format!("{text}world: no-module\n").as_bytes())]);
+    assert!(built(dir.path()).unwrap_err().to_string().contains("world `no-module` is not in the contract"));
+}
+
+#[test]
+fn a_build_that_fails_names_its_command() {
+    let dir = project(&core(""));
+    fs::remove_file(dir.path().join("src/made.wasm")).unwrap();
+    let error = built(dir.path()).unwrap_err();
+    assert!(error.what.starts_with("`cp src/made.wasm` failed: exit status: 1"), "{error}");
+    let text = "name: tap\nlanguage: c\ncommand: ['true']\nartifact: build/none.wasm\n";
+    write(dir.path(), &[("module.yaml", text.as_bytes())]);
+    assert!(built(dir.path()).unwrap_err().what.contains("the build made no `"));
+    let text = "name: tap\nlanguage: c\ncommand: [no-such-program-anywhere]\nartifact: x\n";
+    write(dir.path(), &[("module.yaml", text.as_bytes())]);
+    assert!(built(dir.path()).unwrap_err().what.contains("`no-such-program-anywhere` cannot be started"));
+}
+
+#[test]
+fn a_rust_module_says_itself_what_it_is() {
+    let manifest = "name: tap\nlanguage: rust\ncommand: [cp, src/made.wasm, build/m.wasm]\nartifact: build/m.wasm\n";
+    let section = r#"(@custom "plumbline:module" "{\"name\":\"tap\",\"formats\":[\"tap\"]}")"#;
+    let dir = project(&core(section));
+    write(dir.path(), &[("module.yaml", manifest.as_bytes())]);
+    built(dir.path()).unwrap();
+    write(dir.path(), &[("module.yaml", format!("{manifest}formats: [other]\n").as_bytes())]);
+    let error = built(dir.path()).unwrap_err();
+    assert!(error.what.contains("`formats` in `module.yaml` is not what `plumbline_sdk::module!` says"), "{error}");
+    write(dir.path(), &[("module.yaml", manifest.as_bytes()), ("src/made.wasm", &core(""))]);
+    assert!(built(dir.path()).unwrap_err().what.contains("says nothing of itself"));
+}
+
+#[test]
+fn a_directory_that_is_no_project_says_what_it_looks_like() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), &[("go.mod", b"module x\n")]);
+    let error = Project::open(dir.path()).unwrap_err();
+    assert!(error.what.contains("is no project"), "{error}");
+    assert!(error.hint.unwrap().contains("it looks like go (`go.mod`)"));
+}

@@ -1,0 +1,42 @@
+//! `plumbline plugin build`
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use plumbline_author::{Built, Project};
+
+use super::author;
+use crate::args::{BuildArgs, Global};
+use crate::error::CliError;
+use crate::limits::Limits;
+use crate::output::size;
+use crate::ui::say;
+use crate::{logging, stock};
+
+/// Builds a project's module.
+pub(crate) fn build(args: &BuildArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let project = Project::open(&args.dir).map_err(author::error)?;
+    // The sandbox of every other command: what is compiled here is in the cache for them.
+    let (sandbox, _) = stock::sandbox(&Limits::default())?;
+    let built = plumbline_author::build(&project, &sandbox, &mut say).map_err(author::error)?;
+    match args.format {
+        Some(format) => author::print(&built, format)?,
+        None => report(&built).map_err(|error| CliError::printing("the report cannot be printed", &error))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(built: &Built) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let none = |list: String| if list.is_empty() { "none".to_owned() } else { list };
+    writeln!(out, "{}", built.module.display())?;
+    writeln!(out, "  size       {}", size(built.size))?;
+    writeln!(out, "  roles      {}", built.roles.join(", "))?;
+    writeln!(out, "  formats    {}", none(built.formats.join(", ")))?;
+    writeln!(out, "  contract   {}", built.generation.as_deref().unwrap_or("?"))?;
+    writeln!(out, "  imports    {}", none(built.imports.join(", ")))?;
+    writeln!(out, "  digest     {}", built.digest)?;
+    let changed = if built.changed { "" } else { ", the same as before" };
+    writeln!(out, "  built in   {:.1} s{changed}", built.seconds)
+}

@@ -1,0 +1,28 @@
+//! `plumbline plugin new`
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use plumbline_author::new_project;
+
+use super::author;
+use crate::args::{Global, NewArgs};
+use crate::error::CliError;
+use crate::logging;
+use crate::ui::say;
+
+/// Writes a new project.
+pub(crate) fn new(args: &NewArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let directory = args.dir.as_deref().unwrap_or(Path::new(&args.name));
+    let new = new_project(&args.name, args.lang, args.world.as_deref(), directory).map_err(author::error)?;
+    if let Some(format) = args.format {
+        author::print(&new, format)?;
+    }
+    say(&format!("wrote `{}`: a project in {} with {} files", directory.display(), new.language, new.files.len()));
+    say("next:");
+    say(&format!("  cd {}", directory.display()));
+    say("  plumbline plugin build");
+    say("  plumbline plugin test");
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,76 @@
+//! `plugin new`, `build` and `check`: from nothing to a module that is used, without any toolchain but `cp`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::bed::Bed;
+
+/// A core module that reads nothing and emits nothing, as a compiler for any language makes it.
+const CORE: &str = r#"(module
+    (memory (export "memory") 1)
+    (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (i32.const 1024))
+    (func (export "plumbline:plugin/post-processor@0.1.0#process")
+        (param i32 i32 i32 i32 i32 i32 i32 i32 i32 i32 i32) (result i32)
+        (i32.const 16)))"#;
+
+/// A new project whose build copies a core module.
+fn project(bed: &Bed) {
+    bed.plumbline(&["plugin", "new", "my-format", "--lang", "rust"]).expect(0);
+    let core = wat::parse_str(CORE).unwrap();
+    fs::write(bed.path("my-format/src/core.wasm"), core).unwrap();
+    let manifest =
+        "name: my-format\nlanguage: c\ncommand: [cp, src/core.wasm, build/core.wasm]\nartifact: build/core.wasm\n";
+    bed.write("my-format/module.yaml", manifest);
+}
+
+#[test]
+fn a_new_project_says_what_to_do_next_and_is_never_written_over() {
+    let bed = Bed::new();
+    let done = bed.plumbline(&["plugin", "new", "my-format", "--lang", "rust", "-o", "json"]).expect(0);
+    let new: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!((new["name"].as_str(), new["language"].as_str()), (Some("my-format"), Some("rust")));
+    assert!(done.err.contains("  cd my-format\n  plumbline plugin build\n  plumbline plugin test\n"), "{}", done.err);
+    let done = bed.plumbline(&["plugin", "new", "my-format", "--lang", "rust"]).expect(2);
+    assert!(done.err.contains("error: `my-format` is there already"), "{}", done.err);
+    let done = bed.plumbline(&["plugin", "new", "x", "--lang", "cobol"]).expect(2);
+    assert!(done.err.contains("`cobol` is not a language"), "{}", done.err);
+}
+
+#[test]
+fn a_built_project_is_a_bundle_that_checks_and_reads() {
+    let bed = Bed::new();
+    project(&bed);
+    let done = bed.plumbline(&["plugin", "check", "my-format"]).expect(0);
+    assert!(done.out.contains("warning: my-format.wasm: the module is not built"), "{}", done.out);
+    let done = bed.plumbline(&["plugin", "build", "my-format", "-o", "json"]).expect(0);
+    let built: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!((built["roles"][0].as_str(), built["generation"].as_str()), (Some("post-processor"), Some("0.1.0")));
+    assert!(done.err.contains("$ cp src/core.wasm build/core.wasm"), "{}", done.err);
+    let done = bed.plumbline(&["plugin", "check", "my-format", "-o", "json"]).expect(0);
+    let checked: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!((&checked["findings"], &checked["modules"][0]["digest"]), (&Value::Array(Vec::new()), &built["digest"]));
+    let done = bed.plumbline(&["plugin", "build", "my-format"]).expect(0);
+    assert!(done.out.contains("contract   0.1.0") && done.out.contains("the same as before"), "{}", done.out);
+    let case = bed.path("my-format/tests/example").display().to_string();
+    // It emits nothing: nobody knows anything.
+    bed.plumbline(&["plugin", "process", &case, "--definition", "my-format"]).expect(5);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_a_code_of_its_own() {
+    let bed = Bed::new();
+    project(&bed);
+    bed.plumbline(&["plugin", "build", "my-format"]).expect(0);
+    bed.write("my-format/other.wasm", "rubbish");
+    let done = bed.plumbline(&["plugin", "check", "my-format"]).expect(1);
+    assert!(
+        done.out.contains("error: other.wasm: module `other` cannot be read: it is not WebAssembly"),
+        "{}",
+        done.out
+    );
+    assert!(done.out.ends_with("my-format: 1 error, 0 warnings\n"), "{}", done.out);
+    bed.plumbline(&["plugin", "check", "nowhere"]).expect(2);
+    let done = bed.plumbline(&["plugin", "build"]).expect(2);
+    assert!(done.err.contains("is no project: it has no `module.yaml`"), "{}", done.err);
+}
