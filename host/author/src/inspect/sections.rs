@@ -46,10 +46,8 @@ impl Sections {
         let mut sections = Self::default();
         for payload in Parser::new(0).parse_all(wasm) {
             match payload.map_err(|error| error.to_string())? {
-                Payload::ModuleSection { unchecked_range, .. } => {
-                    if sections.core_modules.len() < MAX_LISTED {
-                        sections.core_modules.push(unchecked_range.len() as u64);
-                    }
+                Payload::ModuleSection { unchecked_range, .. } if sections.core_modules.len() < MAX_LISTED => {
+                    sections.core_modules.push(unchecked_range.len() as u64);
                 }
                 Payload::CustomSection(section) => sections.custom(&section),
                 _ => {}

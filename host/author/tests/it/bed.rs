@@ -66,7 +66,7 @@ impl Bed {
         let bed = Self { dir: tempfile::tempdir().unwrap() };
         bed.write(
             "plugin.yaml",
-            &format!("sonobuoy-config:\n  plugin-name: p\n  driver: Job\n  result-format: {format}\nspec:\n  name: plugin\n{rest}"),
+            format!("sonobuoy-config:\n  plugin-name: p\n  driver: Job\n  result-format: {format}\nspec:\n  name: plugin\n{rest}"),
         );
         bed
     }

@@ -9,6 +9,7 @@ mod install;
 mod keygen;
 mod list;
 mod load;
+mod list;
 mod lock;
 mod new;
 mod pack;
@@ -21,6 +22,9 @@ mod sign;
 mod test;
 mod uninstall;
 mod verify;
+mod show;
+mod test;
+mod uninstall;
 
 use clap::Subcommand;
 
@@ -43,6 +47,7 @@ pub(crate) use save::SaveArgs;
 pub(crate) use show::ShowArgs;
 pub(crate) use sign::SignArgs;
 pub(crate) use test::TestArgs;
+pub(crate) use test::{TestArgs, TextOrJson};
 pub(crate) use uninstall::UninstallArgs;
 pub(crate) use verify::VerifyArgs;
 

@@ -20,6 +20,7 @@ mod push;
 mod save;
 mod show;
 mod sign;
+mod show;
 mod test;
 mod uninstall;
 mod verify;
