@@ -53,6 +53,17 @@ test("a file is read once, and one that is too large is refused", () => {
   assert.match(given().run(json).error, /^not a JSON document: /);
 });
 
+test("a JSON document that would overflow the stack is refused, and brackets in strings are none", () => {
+  const module = plumbline.postProcessor((_plugin, [file], out) => out.emit({ name: "read", details: { it: { json: file.json() } } }));
+  const read = (text) => new Case().file("results/global/a", text).run(module);
+  const nested = (levels) => "[".repeat(levels) + "]".repeat(levels);
+  assert.equal(read(nested(512)).error, undefined);
+  assert.equal(read(nested(513)).error, "the JSON document is nested more than 512 levels deep");
+  assert.match(read(`{"a": [`.repeat(50_000)).error, /nested more than/);
+  assert.equal(read(JSON.stringify(["[".repeat(9999), '\\"{'.repeat(9999), "\\\\", nested(5)])).error, undefined);
+  assert.match(read(`["${"[".repeat(9999)}`).error, /not a JSON document/);
+});
+
 test("an item has everything that it may have", () => {
   const { items, error } = run((_plugin, _files, out) => {
     out.emit({

@@ -70,6 +70,17 @@ class PostProcessor(unittest.TestCase):
         self.assertTrue(given("{} x").startswith("not a JSON document: "))
         self.assertIsNone(given("{}"))
 
+    def test_a_json_document_that_would_overflow_the_stack_is_refused_and_brackets_in_strings_are_none(self):
+        def whole(plugin, files, out):
+            out.emit(Item("read", details={"it": files[0].json()}))
+
+        given = lambda text: run(whole, Case().file("results/global/a", text)).error
+        nested = lambda levels: "[" * levels + "]" * levels
+        self.assertIsNone(given(nested(512)))
+        self.assertEqual(given(nested(513)), "the JSON document is nested more than 512 levels deep")
+        self.assertIn("nested more than", given('{"a": [' * 50_000))
+        self.assertIsNone(given(json.dumps(["[" * 9999, '\\"{' * 9999, "\\", "]"])))
+
     def test_an_item_has_everything_that_it_may_have(self):
         def full(plugin, files, out):
             out.emit(Item("a", status="warning", details={"failure": "text", "data": {"a": [1]}, "s": Json("x"), "none": None}))
