@@ -92,6 +92,17 @@ class PostProcessor(unittest.TestCase):
         self.assertNotIn("\ud800", second.name)
         json.dumps(list(second.details.values()), ensure_ascii=False).encode()
 
+    def test_texts_that_the_host_would_refuse_for_their_size_are_cut_and_say_so(self):
+        def large(plugin, files, out):
+            out.emit(Item("🚦" * 20_000, details={"a": "x" * (4 << 20), "b": "y", "c": [1]}))
+            out.emit(Item("n" * 70_000))
+
+        first, second = run(large).items
+        self.assertLess(len(first.name.encode()), 64 << 10)
+        self.assertTrue(first.details["a"].endswith("x… (1048576 more characters)"))
+        self.assertEqual((first.details["b"], first.details["c"]), ("… (1 more characters)", "(left out: a structure of 3 characters)"))
+        self.assertEqual(second.details["name"], "n" * 70_000)
+
     def test_what_is_emitted_before_a_failure_stays_and_a_mistake_names_its_place(self):
         def decision(plugin, files, out):
             out.emit(Item("a"))
