@@ -9,6 +9,7 @@ use plumbline_author::check::Level;
 use plumbline_author::embedded::template_languages;
 use plumbline_author::{Language, Project, new_project};
 
+use crate::cases;
 use crate::support::{built, check, lines};
 
 fn root() -> PathBuf {
@@ -33,7 +34,10 @@ fn wrong(directory: &Path, shown: &str, strict: bool) -> Option<String> {
     let checked = check(directory).unwrap();
     let found = lines(&checked);
     let bad = if strict { !found.is_empty() } else { checked.count(Level::Error) > 0 };
-    (bad || checked.modules.len() != 1).then(|| format!("{shown}: {found:#?}, {} modules", checked.modules.len()))
+    if bad || checked.modules.len() != 1 {
+        return Some(format!("{shown}: {found:#?}, {} modules", checked.modules.len()));
+    }
+    cases::wrong(directory).map(|cases| format!("{shown}: {cases}"))
 }
 
 #[test]

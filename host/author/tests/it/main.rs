@@ -3,6 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod bed;
+//! What an author works with: projects from their beginning to their module, and from there to their cases, with the real tools where they are
+//! there.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod bed;
+mod cases;
 mod check;
 mod create;
 mod every_project;
@@ -10,5 +16,6 @@ mod fuzz;
 mod golden;
 mod inspect;
 mod own_build;
+mod scripting;
 mod support;
 mod watch;

@@ -8,8 +8,8 @@ mod inspect;
 mod install;
 mod keygen;
 mod list;
-mod load;
 mod list;
+mod load;
 mod lock;
 mod new;
 mod pack;
@@ -18,13 +18,13 @@ mod pull;
 mod push;
 mod save;
 mod show;
+mod show;
 mod sign;
 mod test;
-mod uninstall;
-mod verify;
-mod show;
 mod test;
 mod uninstall;
+mod uninstall;
+mod verify;
 
 use clap::Subcommand;
 

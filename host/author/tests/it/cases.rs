@@ -1,0 +1,25 @@
+//! The golden cases of projects that were built with the real tools.
+
+use std::path::Path;
+
+use plumbline_aggregator::LimitPolicy;
+use plumbline_author::golden::{self, Project, Runner};
+
+use crate::bed::modules;
+
+/// Every template and example has cases, and all of them pass; what is wrong, in words.
+pub(crate) fn wrong(directory: &Path) -> Option<String> {
+    let opened = Project::open(directory).map_err(|error| error.to_string());
+    let found = opened.and_then(|project| {
+        let cases = golden::find(&project, &[]).map_err(|error| error.to_string())?;
+        Ok((project, cases))
+    });
+    let (project, cases) = match found {
+        Ok(found) => found,
+        Err(error) => return Some(error),
+    };
+    let (modules, limits) = (modules(), LimitPolicy::default());
+    let report = golden::run(&project, &cases, &Runner { modules: &modules, limits: &limits, bless: false });
+    let results: Vec<_> = report.cases.iter().map(|case| (&case.name, &case.result)).collect();
+    (!report.is_good()).then(|| format!("{results:#?}"))
+}
