@@ -30,8 +30,9 @@ pub(crate) use generate::{
 };
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
-pub(crate) use plugin::{DevArgs, InspectArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson};
-pub(crate) use plugin::{BuildArgs, CheckArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs};
+pub(crate) use plugin::{
+    BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson,
+};
 pub(crate) use query::QueryArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
