@@ -30,7 +30,7 @@ export interface InputFile {
   lines(options?: { limit?: number }): Generator<string, void, void>;
   /** The whole text. More than `limit` bytes (32 MiB unless said otherwise) are a `ReadError`. */
   text(options?: { limit?: number }): string;
-  /** The file as a JSON document, under the same limit. One that is none is a `ReadError` that says where. */
+  /** The file as a JSON document, under the same limit, of at most 512 levels. One that is none is a `ReadError` that says where. */
   json(options?: { limit?: number }): unknown;
   /** All bytes, under the same limit. */
   bytes(options?: { limit?: number }): Uint8Array;

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Iterator
 
+from plumbline_sdk import check_nesting
+
 
 class NotKubeBench(Exception):
     """What was read is not, or not any more, what kube-bench writes. `str()` of it is a sentence."""
@@ -13,6 +15,7 @@ class NotKubeBench(Exception):
 def benchmarks(text: str) -> Iterator[dict[str, Any]]:
     """Each benchmark, as far as they can be read: today's one object with `Controls` and `Totals`, the list that came before it, and the
     single objects, one after the other, of the first versions."""
+    check_nesting(text)
     decoder = json.JSONDecoder()
     at = _skip(text, 0)
     if at == len(text):
@@ -22,8 +25,6 @@ def benchmarks(text: str) -> Iterator[dict[str, Any]]:
             document, at = decoder.raw_decode(text, at)
         except ValueError as error:
             raise NotKubeBench(f"not a JSON document: {error}") from None
-        except RecursionError:
-            raise NotKubeBench("not a JSON document that can be read: it is nested too deeply") from None
         yield from _of(document)
         at = _skip(text, at)
 

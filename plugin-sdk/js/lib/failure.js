@@ -8,10 +8,11 @@ import { text } from "./text.js";
  */
 export function sentence(thrown) {
   if (!(thrown instanceof Error)) return text(thrown) || "the module threw nothing";
-  if (thrown.stack) logError(`${thrown.name}: ${thrown.message}\n${thrown.stack}`);
   const message = text(thrown.message);
   const deliberate = thrown.constructor === Error || thrown.name === "ReadError";
-  return deliberate && message ? message : `${thrown.name}: ${message}`;
+  if (deliberate && message) return message;
+  logError(text(`${thrown.name}: ${message}\n${thrown.stack ?? ""}`));
+  return `${thrown.name}: ${message}`;
 }
 
 /** Refuses what an `async` function returned: nobody would wait for it. */

@@ -1,4 +1,5 @@
 /** The files of one result set, as streams. */
+import { isNestedTooDeeply, MAX_NESTING } from "./nesting.js";
 import { text } from "./text.js";
 import { Utf8Decoder } from "./utf8.js";
 
@@ -90,6 +91,7 @@ export class InputFile {
   /** The whole file as a JSON document. A file that is none is a `ReadError`, which says where it breaks. */
   json({ limit = WHOLE_LIMIT } = {}) {
     const document = this.text({ limit });
+    if (isNestedTooDeeply(document)) throw new ReadError(`the JSON document is nested more than ${MAX_NESTING} levels deep`);
     try {
       return JSON.parse(document);
     } catch (error) {

@@ -1,6 +1,11 @@
 /** Items: as an author writes them, and as the contract has them. */
 import { json, text } from "./text.js";
 
+/** Characters of a name: below the 64 KiB of the host, however many bytes each has. A longer one is cut, and stands whole in the details. */
+const MAX_NAME = 16_000;
+/** Characters of all other texts of an item together: below the 16 MiB of the host. What goes over is cut, and says so. */
+const MAX_TEXTS = 3 << 20;
+
 const KNOWN = new Set(["passed", "failed", "skipped", "timeout", "unknown"]);
 
 /** `item` as the contract has it. A `TypeError` says what is wrong, which the engine's own error would not. */
@@ -8,13 +13,24 @@ export function toWire(item, depth) {
   if (item === null || typeof item !== "object") throw new TypeError(`an item is an object, not ${describe(item)}`);
   if (typeof item.name !== "string") throw new TypeError(`the name of an item is a string, not ${describe(item.name)}`);
   if (!Number.isInteger(depth) || depth < 0) throw new TypeError(`item \`${item.name}\`: the depth is ${describe(depth)}`);
-  return {
-    depth,
-    name: text(item.name),
-    status: statusToWire(item),
-    meta: entries(item.meta).map(([key, value]) => [text(key), metaToWire(item, key, value)]),
-    details: entries(item.details).map(([key, value]) => [text(key), detailToWire(item, key, value)]),
-  };
+  const name = text(item.name);
+  const room = { left: MAX_TEXTS };
+  const meta = entries(item.meta).map(([key, value]) => [bounded(text(key), room), bounded(metaToWire(item, key, value), room)]);
+  const details = entries(item.details).map(([key, value]) => [bounded(text(key), room), detailToWire(item, key, value, room)]);
+  if (name.length > MAX_NAME) details.push(["name", { tag: "text", val: bounded(name, room) }]);
+  return { depth, name: name.length > MAX_NAME ? `${cut(name, MAX_NAME)}…` : name, status: statusToWire(item), meta, details };
+}
+
+/** `value`, as much of it as there is room for. */
+function bounded(value, room) {
+  const kept = value.length <= room.left ? value : `${cut(value, room.left)}… (${value.length - room.left} more characters)`;
+  room.left = Math.max(0, room.left - value.length);
+  return kept;
+}
+
+/** The first `length` characters, without half of a pair. */
+function cut(value, length) {
+  return text(value.slice(0, length));
 }
 
 /** Characters of a wire item's texts: nearly its bytes. */
@@ -58,9 +74,14 @@ function metaToWire(item, key, value) {
   return text(value);
 }
 
-function detailToWire(item, key, value) {
-  if (typeof value !== "object") return { tag: "text", val: text(value) };
-  if ("json" in value) return { tag: "json", val: json(value.json) };
+function detailToWire(item, key, value, room) {
+  if (typeof value !== "object") return { tag: "text", val: bounded(text(value), room) };
+  if ("json" in value) {
+    const document = json(value.json);
+    // Half a document is none.
+    if (document.length > room.left) return { tag: "text", val: `(left out: a structure of ${document.length} characters)` };
+    return { tag: "json", val: bounded(document, room) };
+  }
   throw new TypeError(`item \`${item.name}\`: detail \`${key}\` is neither text nor \`{ json: … }\``);
 }
 

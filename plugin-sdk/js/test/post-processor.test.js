@@ -53,6 +53,17 @@ test("a file is read once, and one that is too large is refused", () => {
   assert.match(given().run(json).error, /^not a JSON document: /);
 });
 
+test("a JSON document that would overflow the stack is refused, and brackets in strings are none", () => {
+  const module = plumbline.postProcessor((_plugin, [file], out) => out.emit({ name: "read", details: { it: { json: file.json() } } }));
+  const read = (text) => new Case().file("results/global/a", text).run(module);
+  const nested = (levels) => "[".repeat(levels) + "]".repeat(levels);
+  assert.equal(read(nested(512)).error, undefined);
+  assert.equal(read(nested(513)).error, "the JSON document is nested more than 512 levels deep");
+  assert.match(read(`{"a": [`.repeat(50_000)).error, /nested more than/);
+  assert.equal(read(JSON.stringify(["[".repeat(9999), '\\"{'.repeat(9999), "\\\\", nested(5)])).error, undefined);
+  assert.match(read(`["${"[".repeat(9999)}`).error, /not a JSON document/);
+});
+
 test("an item has everything that it may have", () => {
   const { items, error } = run((_plugin, _files, out) => {
     out.emit({
@@ -75,6 +86,19 @@ test("an item has everything that it may have", () => {
   assert.deepEqual(items.map(({ depth }) => depth), [0, 1, 1, 2, 1]);
   assert.deepEqual(items[4].details, { "\ufffd": { json: "\\ud800 \ufffd" } });
   assert.equal(items[4].name, "half \ufffd");
+});
+
+test("texts that the host would refuse for their size are cut, and say so", () => {
+  const { items } = run((_plugin, _files, out) => {
+    out.emit({ name: "🚦".repeat(20_000), details: { a: "x".repeat(4 << 20), b: "y", c: { json: "z" } } });
+  });
+  assert.ok(new TextEncoder().encode(items[0].name).length < 64 << 10);
+  // The key counts too. Not `match`: it would print all of it.
+  assert.ok(items[0].details.a.endsWith("x… (1048577 more characters)"));
+  assert.equal(items[0].details.b, "… (1 more characters)");
+  assert.equal(items[0].details.c, "(left out: a structure of 3 characters)");
+  const [named] = run((_plugin, _files, out) => out.emit({ name: "n".repeat(70_000) })).items;
+  assert.equal(named.details.name, "n".repeat(70_000));
 });
 
 test("what is emitted before a failure stays, and a mistake is told from a decision", () => {

@@ -5,7 +5,7 @@ README.md beside this package begins at the beginning; `plumbline_sdk.testing` r
 
 from . import log
 from .failure import ModuleError
-from .input import InputFile, ReadError
+from .input import InputFile, ReadError, check_nesting
 from .item import Item, Json, Status
 from .node import GLOBAL, Global, Node, Taint
 from .output import Output
@@ -27,6 +27,7 @@ __all__ = [
     "ReadError",
     "Status",
     "Taint",
+    "check_nesting",
     "expectations",
     "log",
     "post_processor",

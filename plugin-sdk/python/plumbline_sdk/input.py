@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import Any, Iterator
 
 from . import host
@@ -14,6 +15,11 @@ CHUNK = 1 << 20
 LINE_LIMIT = 1 << 20
 # Bytes that a file may have to be read as one text or JSON document: a parsed document takes several times as many.
 WHOLE_LIMIT = 32 << 20
+
+
+# Levels of a JSON document at most: `json` calls itself for each, and a component that overflows its stack is ended. It stands about 1,500;
+# who walks through the value needs some of the stack too.
+MAX_NESTING = 512
 
 
 class ReadError(OSError):
@@ -76,16 +82,32 @@ class InputFile(io.BufferedReader):
         return self._whole(limit).decode("utf-8", "replace").removeprefix("\ufeff")
 
     def json(self, limit: int = WHOLE_LIMIT) -> Any:
-        """The file as a JSON document, under the same limit. One that is none is a `ReadError` that says where."""
+        """The file as a JSON document, under the same limit, of at most 512 levels. One that is none is a `ReadError` that says where."""
+        document = self.text(limit)
+        check_nesting(document)
         try:
-            return json.loads(self.text(limit))
+            return json.loads(document)
         except ValueError as error:
             raise ReadError(f"not a JSON document: {error}") from None
-        except RecursionError:
-            raise ReadError("not a JSON document that can be read: it is nested too deeply") from None
 
     def _whole(self, limit: int) -> bytes:
         data = self.read(limit + 1)
         if len(data) > limit:
             raise ReadError(f"the file has more than {limit} bytes")
         return data
+
+
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+
+
+def check_nesting(document: str) -> None:
+    """Raises `ReadError` when a JSON document has more than 512 levels: before `json` is given a text that did not come through
+    `InputFile.json`."""
+    if document.count("[") + document.count("{") <= MAX_NESTING:
+        return
+    depth = 0
+    for bracket in _STRING.sub("", document).encode("utf-8", "replace").translate(None, _NO_BRACKETS):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > MAX_NESTING:
+            raise ReadError(f"the JSON document is nested more than {MAX_NESTING} levels deep")

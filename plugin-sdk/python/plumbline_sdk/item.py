@@ -10,6 +10,12 @@ from typing import Any, Mapping, Optional, Union
 from . import host
 
 
+# Characters of a name: below the 64 KiB of the host, however many bytes each has. A longer one is cut, and stands whole in the details.
+MAX_NAME = 16_000
+# Characters of all other texts of an item together: below the 16 MiB of the host. What goes over is cut, and says so.
+MAX_TEXTS = 3 << 20
+
+
 class Status(str, enum.Enum):
     """How an item ended. Any other text of at most 256 bytes is a status of the format's own, such as `warning`."""
 
@@ -108,27 +114,40 @@ def to_wire(item: Item) -> tuple[Any, int]:
     if not isinstance(item.name, str):
         raise TypeError(f"the name of an item is a str, not {type(item.name).__name__}")
     name = clean(item.name)
-    size = len(name)
+    left = MAX_TEXTS
     meta = []
     for key, value in item.meta.items():
-        if value is None:
-            continue
-        text = clean(value if isinstance(value, str) else str(value))
-        meta.append((clean(key), text))
-        size += len(key) + len(text)
+        if value is not None:
+            text, left = _bounded(clean(value if isinstance(value, str) else str(value)), left)
+            meta.append((clean(key), text))
     details = []
     for key, value in item.details.items():
         if value is None:
             continue
         if isinstance(value, str):
-            text = clean(value)
+            text, left = _bounded(clean(value), left)
             details.append((clean(key), _text(text)))
-        else:
-            # Escapes keep half surrogate pairs, which are no characters in JSON either: so write characters, and clean those.
-            text = clean(json.dumps(value.value if isinstance(value, Json) else value, ensure_ascii=False, allow_nan=False))
-            details.append((clean(key), _json(text)))
-        size += len(key) + len(text)
-    return _Item(item.depth, name, _status(item.status), meta, details), size
+            continue
+        # Escapes keep half surrogate pairs, which are no characters in JSON either: so write characters, and clean those.
+        document = clean(json.dumps(value.value if isinstance(value, Json) else value, ensure_ascii=False, allow_nan=False))
+        if len(document) > left:
+            # Half a document is none.
+            details.append((clean(key), _text(f"(left out: a structure of {len(document)} characters)")))
+            continue
+        left -= len(document)
+        details.append((clean(key), _json(document)))
+    if len(name) > MAX_NAME:
+        text, left = _bounded(name, left)
+        details.append(("name", _text(text)))
+        name = f"{name[:MAX_NAME]}…"
+    return _Item(item.depth, name, _status(item.status), meta, details), len(name) + MAX_TEXTS - left
+
+
+def _bounded(text: str, left: int) -> tuple[str, int]:
+    """As much of `text` as there is room for, and the room that is left."""
+    if len(text) <= left:
+        return text, left - len(text)
+    return f"{text[:left]}… ({len(text) - left} more characters)", 0
 
 
 def _status(status: Union[Status, str, None]) -> Any:

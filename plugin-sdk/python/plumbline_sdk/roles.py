@@ -78,7 +78,8 @@ def _emitting(work: Callable[[Output], None]) -> None:
     failure = None
     try:
         work(out)
-    except Exception as raised:
+    except (Exception, SystemExit) as raised:
+        # Ending the interpreter would end the call, and what was emitted last with it.
         failure = sentence(raised)
     # What was emitted before stays, whatever happened after it.
     out.flush()

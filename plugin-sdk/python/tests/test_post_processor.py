@@ -70,6 +70,17 @@ class PostProcessor(unittest.TestCase):
         self.assertTrue(given("{} x").startswith("not a JSON document: "))
         self.assertIsNone(given("{}"))
 
+    def test_a_json_document_that_would_overflow_the_stack_is_refused_and_brackets_in_strings_are_none(self):
+        def whole(plugin, files, out):
+            out.emit(Item("read", details={"it": files[0].json()}))
+
+        given = lambda text: run(whole, Case().file("results/global/a", text)).error
+        nested = lambda levels: "[" * levels + "]" * levels
+        self.assertIsNone(given(nested(512)))
+        self.assertEqual(given(nested(513)), "the JSON document is nested more than 512 levels deep")
+        self.assertIn("nested more than", given('{"a": [' * 50_000))
+        self.assertIsNone(given(json.dumps(["[" * 9999, '\\"{' * 9999, "\\", "]"])))
+
     def test_an_item_has_everything_that_it_may_have(self):
         def full(plugin, files, out):
             out.emit(Item("a", status="warning", details={"failure": "text", "data": {"a": [1]}, "s": Json("x"), "none": None}))
@@ -80,6 +91,17 @@ class PostProcessor(unittest.TestCase):
         self.assertIs(second.status, Status.FAILED)
         self.assertNotIn("\ud800", second.name)
         json.dumps(list(second.details.values()), ensure_ascii=False).encode()
+
+    def test_texts_that_the_host_would_refuse_for_their_size_are_cut_and_say_so(self):
+        def large(plugin, files, out):
+            out.emit(Item("🚦" * 20_000, details={"a": "x" * (4 << 20), "b": "y", "c": [1]}))
+            out.emit(Item("n" * 70_000))
+
+        first, second = run(large).items
+        self.assertLess(len(first.name.encode()), 64 << 10)
+        self.assertTrue(first.details["a"].endswith("x… (1048576 more characters)"))
+        self.assertEqual((first.details["b"], first.details["c"]), ("… (1 more characters)", "(left out: a structure of 3 characters)"))
+        self.assertEqual(second.details["name"], "n" * 70_000)
 
     def test_what_is_emitted_before_a_failure_stays_and_a_mistake_names_its_place(self):
         def decision(plugin, files, out):

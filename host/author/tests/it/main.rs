@@ -1,16 +1,16 @@
-//! What an author works with, on projects of their own.
+//! What an author works with: projects from their beginning to their module, and from there to their cases, with the real tools where they are
+//! there.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod bed;
-mod fuzz;
-mod golden;
-mod inspect;
-mod watch;
-//! Projects from their beginning to their module, with the real tools where they are there.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
+mod cases;
 mod check;
 mod create;
 mod every_project;
+mod fuzz;
+mod golden;
+mod inspect;
 mod own_build;
+mod scripting;
 mod support;
+mod watch;

@@ -33,6 +33,7 @@ pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{
     BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson,
 };
+pub(crate) use plugin::{BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson};
 pub(crate) use query::QueryArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
