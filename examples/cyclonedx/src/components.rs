@@ -63,11 +63,11 @@ impl Counts {
     }
 
     fn to_json(&self) -> serde_json::Value {
-        let mut counts = json!(self.by_word);
+        let mut counts = self.by_word.clone();
         if self.others > 0 {
-            counts["(others)"] = json!(self.others);
+            counts.insert("(others)".to_owned(), self.others);
         }
-        counts
+        json!(counts)
     }
 }
 

@@ -42,6 +42,9 @@ pub(crate) use plugin::{
     PluginArgs, PluginCommand, ProcessArgs, ShowArgs, TestArgs, TextOrJson, UninstallArgs,
 };
 pub(crate) use policy::PolicyArg;
+    BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson,
+};
+pub(crate) use plugin::{BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson};
 pub(crate) use query::QueryArgs;
 pub(crate) use registry::RegistryArgs;
 pub(crate) use report::ReportArgs;

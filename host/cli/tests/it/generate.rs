@@ -239,3 +239,18 @@ fn a_stock_definition_is_printed_with_its_image() {
     bed.plumbline(&["gen", "plugin", "-n", "Bad Name", "-i", "i"]).expect(2);
     bed.plumbline(&["gen", "plugin"]).expect(2);
 }
+
+#[test]
+fn the_schemas_are_printed_as_they_are_documented() {
+    let bed = Bed::new();
+    let documented = [
+        (&["gen", "schema"][..], include_str!("../../../../docs/definition.schema.json")),
+        (&["gen", "schema", "definition"], include_str!("../../../../docs/definition.schema.json")),
+        (&["gen", "schema", "module"], include_str!("../../../../docs/module.schema.json")),
+    ];
+    for (args, text) in documented {
+        assert_eq!(bed.plumbline(args).expect(0).out, text, "{args:?}");
+    }
+    let refused = bed.plumbline(&["gen", "schema", "archive"]).expect(2);
+    assert!(refused.err.contains("definition"), "{}", refused.err);
+}

@@ -72,5 +72,5 @@ fn excerpts_of_the_guide_follow_the_templates() {
 /// The guide as it is generated.
 fn generated(root: &Path) -> Result<String, String> {
     let files = excerpts(root).map_err(|error| error.to_string())?;
-    Ok(String::from_utf8(files[Path::new("docs/authors-guide.md")].clone()).unwrap())
+    Ok(String::from_utf8(files.get(Path::new("docs/authors-guide.md")).unwrap().clone()).unwrap())
 }

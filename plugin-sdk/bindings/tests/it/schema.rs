@@ -65,7 +65,7 @@ fn examples_and_templates_follow_the_schema_of_definitions() {
 
 #[test]
 fn examples_and_templates_follow_the_schema_of_projects() {
-    let found = below(&["examples", "plugin-sdk/templates", "host/bench/modules"], "module.yaml");
+    let found = below(&["examples", "plugin-sdk/templates"], "module.yaml");
     assert!(!found.is_empty());
     follow(&found, MODULE_SCHEMA_ID, module_schema());
 }

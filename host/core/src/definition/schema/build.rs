@@ -17,17 +17,16 @@ pub const MODULE_SCHEMA_ID: &str = "https://plumbline.dev/schema/module.schema.j
 #[must_use]
 pub fn definition_schema() -> Value {
     let about = "What is executed, how, and how its results are read. One YAML document, usually called plugin.yaml.";
-    document(DEFINITION_SCHEMA_ID, "Definition of a plugin", about, TOP)
+    document(DEFINITION_SCHEMA_ID, "Definition of a plugin", about, TOP, None)
 }
 
 /// The JSON Schema (draft 2020-12) of `module.yaml`, the file of a module's project.
 #[must_use]
 pub fn module_schema() -> Value {
     let about = "How a module is built, and what it says of itself. One YAML document, called module.yaml.";
-    let mut schema = document(MODULE_SCHEMA_ID, "Project of a module", about, MODULE);
     // The author's own build: what is done, and what comes of it.
-    schema["dependentRequired"] = json!({ "artifact": ["command"], "command": ["artifact"] });
-    sorted(schema)
+    let both = ("dependentRequired", json!({ "artifact": ["command"], "command": ["artifact"] }));
+    document(MODULE_SCHEMA_ID, "Project of a module", about, MODULE, Some(both))
 }
 
 /// [`definition_schema`] as it is printed and kept: the same bytes each time.
@@ -42,8 +41,10 @@ pub fn module_schema_text() -> String {
     format!("{:#}\n", module_schema())
 }
 
-fn document(id: &str, title: &str, about: &str, fields: &[Field]) -> Value {
+/// The schema of a whole document; `more` is a further rule.
+fn document(id: &str, title: &str, about: &str, fields: &[Field], more: Option<(&str, Value)>) -> Value {
     let mut schema = mapping(fields, false);
+    schema.extend(more.map(|(key, rule)| (key.to_owned(), rule)));
     schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
     schema.insert("$id".to_owned(), json!(id));
     schema.insert("title".to_owned(), json!(title));
