@@ -1,8 +1,3 @@
-//! Projects from their beginning to their module, with the real tools where they are there; golden cases, damaged inputs, watching.
-//! What an author works with, on projects of their own, with the real tools where they are there.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
-
-mod bed;
 //! What an author works with: projects from their beginning to their module, and from there to their cases, with the real tools where they are
 //! there.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]

@@ -37,14 +37,7 @@ pub(crate) use plugin::{
     NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs, SignArgs,
     TestArgs, UninstallArgs, VerifyArgs,
 };
-pub(crate) use plugin::{
-    BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, ListArgs, LockArgs, NewArgs, PackArgs,
-    PluginArgs, PluginCommand, ProcessArgs, ShowArgs, TestArgs, TextOrJson, UninstallArgs,
-};
 pub(crate) use policy::PolicyArg;
-    BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson,
-};
-pub(crate) use plugin::{BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson};
 pub(crate) use query::QueryArgs;
 pub(crate) use registry::RegistryArgs;
 pub(crate) use report::ReportArgs;

@@ -8,7 +8,6 @@ mod inspect;
 mod install;
 mod keygen;
 mod list;
-mod list;
 mod load;
 mod lock;
 mod new;
@@ -18,11 +17,8 @@ mod pull;
 mod push;
 mod save;
 mod show;
-mod show;
 mod sign;
 mod test;
-mod test;
-mod uninstall;
 mod uninstall;
 mod verify;
 
@@ -47,7 +43,6 @@ pub(crate) use save::SaveArgs;
 pub(crate) use show::ShowArgs;
 pub(crate) use sign::SignArgs;
 pub(crate) use test::TestArgs;
-pub(crate) use test::{TestArgs, TextOrJson};
 pub(crate) use uninstall::UninstallArgs;
 pub(crate) use verify::VerifyArgs;
 

@@ -19,7 +19,6 @@ mod pull;
 mod push;
 mod save;
 mod show;
-mod show;
 mod sign;
 mod test;
 mod uninstall;
