@@ -27,7 +27,7 @@ struct Tool {
     tests: &'static str,
 }
 
-const TOOLS: [Tool; 3] = [
+const TOOLS: [Tool; 4] = [
     Tool {
         package: "moto[server]",
         name: "moto",
@@ -54,6 +54,15 @@ const TOOLS: [Tool; 3] = [
         variable: "PLUMBLINE_COMPONENTIZE_PY",
         what: "the compiler of components for Python",
         tests: "modules in Python",
+    },
+    Tool {
+        package: "ziglang",
+        name: "ziglang",
+        version: "0.17.1",
+        program: "python-zig",
+        variable: "PLUMBLINE_ZIG",
+        what: "zig, a compiler for C",
+        tests: "tests that build modules in C",
     },
 ];
 

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	plumbline "github.com/plumbline-dev/plumbline/plugin-sdk/go"
+)
+
+// maxElement is how far reading may run ahead of what is understood: the size of one finding, or of one value that is passed over.
+const maxElement = 16 << 20
+
+// maxNesting is how deep a value that is passed over may be nested; those of Trivy are not.
+const maxNesting = 1000
+
+var errTooLarge = fmt.Errorf("one value of the report has more than %d MiB", maxElement>>20)
+
+// stream reads JSON value by value, so that a report may be larger than memory.
+type stream struct {
+	*json.Decoder
+	file *plumbline.File
+	read int64
+}
+
+func newStream(file *plumbline.File) *stream {
+	s := &stream{file: file}
+	s.Decoder = json.NewDecoder(s)
+	return s
+}
+
+// Read gives the decoder the file, as long as it gets on.
+func (s *stream) Read(into []byte) (int, error) {
+	if s.read-s.InputOffset() > maxElement {
+		return 0, errTooLarge
+	}
+	taken, err := s.file.Read(into)
+	s.read += int64(taken)
+	return taken, err
+}
+
+// object calls member for each key of the object that comes next. The function must read the value. Null is an object without keys.
+func (s *stream) object(member func(key string) error) error {
+	return s.each('{', func() error {
+		key, err := s.Token()
+		if err != nil {
+			return early(err)
+		}
+		// The decoder has seen to it that a key is a string.
+		name, _ := key.(string)
+		return member(name)
+	})
+}
+
+// array calls element for each element of the array that comes next. The function must read it. Null is an array without elements.
+func (s *stream) array(element func() error) error { return s.each('[', element) }
+
+func (s *stream) each(open json.Delim, next func() error) error {
+	start, err := s.Token()
+	if err != nil || start == nil {
+		return early(err)
+	}
+	if start != open {
+		return fmt.Errorf("at byte %d there should be `%s`: this is no report of Trivy", s.InputOffset(), open)
+	}
+	for s.More() {
+		if err := next(); err != nil {
+			return err
+		}
+	}
+	_, err = s.Token()
+	return early(err)
+}
+
+// value reads a value of the type that into points to.
+func (s *stream) value(into any) error { return early(s.Decode(into)) }
+
+// pass passes over a value, whatever it is, without keeping it.
+func (s *stream) pass() error {
+	depth := 0
+	for {
+		token, err := s.Token()
+		if err != nil {
+			return early(err)
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth > maxNesting {
+			return fmt.Errorf("a value of the report is nested more than %d levels deep", maxNesting)
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+// early says that an end which comes in the middle is none.
+func early(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the report ends too early")
+	}
+	return err
+}
