@@ -52,7 +52,8 @@ fn typescript(directory: &Path) {
         let types = tsc.with_file_name("../@types");
         passes(Command::new(&tsc).args(["--noEmit", "--project", ".", "--typeRoots"]).arg(types), directory);
     }
-    let (Some(node), Some(esbuild)) = (program("PLUMBLINE_NODE", "node"), program("PLUMBLINE_ESBUILD", "esbuild")) else {
+    let (Some(node), Some(esbuild)) = (program("PLUMBLINE_NODE", "node"), program("PLUMBLINE_ESBUILD", "esbuild"))
+    else {
         return;
     };
     let out = tempfile::tempdir().unwrap();
