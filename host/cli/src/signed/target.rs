@@ -35,7 +35,7 @@ pub(crate) struct Target {
 #[derive(Debug)]
 enum Place {
     File(SignatureFile),
-    Registry { registry: Registry, reference: Reference, manifest: plumbline_registry::Digest },
+    Registry { registry: Box<Registry>, reference: Reference, manifest: plumbline_registry::Digest },
 }
 
 impl Target {
@@ -58,7 +58,7 @@ impl Target {
     /// A bundle in a registry. Its signatures belong to its manifest.
     fn in_registry(text: &str) -> Result<Self, CliError> {
         let reference = parsed(text)?;
-        let registry = Registry::connect()?;
+        let registry = Box::new(Registry::connect()?);
         let pulled = registry.pull(&reference)?;
         if pulled.kind != Kind::Bundle {
             return Err(CliError::usage(format!("`{reference}` is a single module, and what is signed is a bundle"))
