@@ -178,12 +178,11 @@ impl Bundle {
     }
 }
 
+/// Gives the content of a file, and whether it may be executed.
+type ReadFile<'a> = dyn FnMut(&str) -> Result<(Vec<u8>, bool), BundleError> + 'a;
+
 /// Writes a tar of the files `names`, as `read` gives them.
-fn write<W: Write>(
-    names: &[String],
-    to: W,
-    read: &mut dyn FnMut(&str) -> Result<(Vec<u8>, bool), BundleError>,
-) -> Result<DigestWriter<W>, BundleError> {
+fn write<W: Write>(names: &[String], to: W, read: &mut ReadFile<'_>) -> Result<DigestWriter<W>, BundleError> {
     let mut writer = Writer::new(DigestWriter::new(to));
     for name in names {
         let (content, executable) = read(name)?;

@@ -33,7 +33,7 @@ pub use cache::{Cache, CacheError};
 pub use digest::{Digest, DigestError, DigestWriter};
 pub use error::BundleError;
 pub use incumbent::{IncumbentCache, IncumbentError};
-pub use lockfile::{LOCK_FILE, Lock, LockError, LockMismatch, LockedModule, LockedPlugin, Subject};
+pub use lockfile::{BundleMismatch, LOCK_FILE, Lock, LockError, LockMismatch, LockedModule, LockedPlugin, Subject};
 pub use name::EntryFault;
 pub use selection::DEFINITION_FILES;
 pub use store::{Entry, InstallRecord, Installed, Origin, Store, StoreError};

@@ -128,22 +128,27 @@ pub enum LockMismatch {
         actual: Digest,
     },
     /// Its bundle is another.
-    #[error(
-        "plugin `{name}`: the bundle `{origin}` is not the locked one: it has {actual}, and {locked} is locked; {}",
-        differences(modules)
-    )]
-    Bundle {
-        /// The plugin.
-        name: String,
-        /// What was asked for.
-        origin: String,
-        /// The digest that is locked.
-        locked: Digest,
-        /// The digest that it has.
-        actual: Digest,
-        /// What is different about its modules, one part of a sentence each; empty if they are the same.
-        modules: Vec<String>,
-    },
+    #[error(transparent)]
+    Bundle(Box<BundleMismatch>),
+}
+
+/// How a bundle differs from the one that is locked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "plugin `{name}`: the bundle `{origin}` is not the locked one: it has {actual}, and {locked} is locked; {}",
+    differences(modules)
+)]
+pub struct BundleMismatch {
+    /// The plugin.
+    pub name: String,
+    /// What was asked for.
+    pub origin: String,
+    /// The digest that is locked.
+    pub locked: Digest,
+    /// The digest that it has.
+    pub actual: Digest,
+    /// What is different about its modules, one part of a sentence each; empty if they are the same.
+    pub modules: Vec<String>,
 }
 
 impl LockMismatch {
@@ -235,13 +240,13 @@ impl Lock {
         };
         match (subject.bundle, locked.bundle, locked.definition) {
             (Some(bundle), Some(digest), _) if bundle.digest() == digest => Ok(()),
-            (Some(bundle), Some(digest), _) => Err(LockMismatch::Bundle {
+            (Some(bundle), Some(digest), _) => Err(LockMismatch::Bundle(Box::new(BundleMismatch {
                 name,
                 origin,
                 locked: digest,
                 actual: bundle.digest(),
                 modules: compare(&locked.modules, &modules(bundle)),
-            }),
+            }))),
             (None, None, Some(digest)) if subject.definition == digest => Ok(()),
             (None, None, Some(digest)) => {
                 Err(LockMismatch::Definition { name, origin, locked: digest, actual: subject.definition })

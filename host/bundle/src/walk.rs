@@ -62,7 +62,8 @@ impl Walk<'_> {
             };
         }
         let refused = |why| Err(BundleError::Refused { file: shown(raw), why });
-        if !self.selection.takes(&text) && !(kind.is_symlink() && self.selection.may_hold(&text)) {
+        let led_through = kind.is_symlink() && self.selection.may_hold(&text);
+        if !led_through && !self.selection.takes(&text) {
             return Ok(());
         }
         if let Some(fault) = special(kind) {

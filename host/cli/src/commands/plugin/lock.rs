@@ -18,8 +18,8 @@ use crate::ui::say;
 pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
     let place = if args.local { Place::Local } else { Place::Cluster };
-    let find = |reference| find(reference, place);
-    let found = args.plugins.iter().map(find).collect::<Result<Vec<_>, CliError>>()?;
+    let references = args.plugins.iter().map(String::as_str);
+    let found = references.map(|reference| find(reference, place)).collect::<Result<Vec<_>, CliError>>()?;
     let mut subjects = Vec::new();
     for (reference, found, bundle) in &found {
         let Some(definition) = found.digest else { continue };
@@ -45,7 +45,7 @@ pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, CliErro
 }
 
 /// What a reference names, and its bundle, if it is one.
-fn find(reference: &String, place: Place) -> Result<(&str, Found, Option<Bundle>), CliError> {
+fn find(reference: &str, place: Place) -> Result<(&str, Found, Option<Bundle>), CliError> {
     let found = sources::find(reference, place)?;
     let bundle = found.bundle()?;
     Ok((reference, found, bundle))
