@@ -6,7 +6,7 @@ mod definition;
 mod failure;
 mod installed;
 mod packed;
-mod remote;
+pub(crate) mod remote;
 mod stock;
 mod unknown;
 
@@ -24,7 +24,7 @@ use crate::error::CliError;
 use definition::{has_definition, parse, read, read_file};
 
 pub(crate) use definition::{from_directory, from_file};
-pub(crate) use failure::{bundle_error, store_error};
+pub(crate) use failure::{bundle_error, cache_error, store_error};
 pub(crate) use installed::{incumbent, store};
 pub(crate) use packed::{is_packed, signatures_beside};
 pub(crate) use remote::{is_remote, pull};
@@ -40,6 +40,8 @@ pub(crate) struct Found {
     pub(crate) digest: Option<Digest>,
     /// What kind of place it came from.
     pub(crate) place: Where,
+    /// The signatures that came with it from a registry or a store, as they came.
+    pub(crate) signatures: Option<Vec<u8>>,
 }
 
 /// What kind of place a plugin came from.
@@ -130,6 +132,7 @@ impl Found {
             origin: origin.to_owned(),
             digest: Some(bundle.definition_digest),
             place,
+            signatures: None,
         }
     }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use plumbline_archive::atomic::write_atomic;
 use plumbline_core::PluginName;
+use tempfile::TempDir;
 
 use crate::bundle::Bundle;
 use crate::digest::Digest;
@@ -94,9 +95,7 @@ impl Store {
         if origin.signatures.as_ref().is_some_and(|signatures| signatures.len() as u64 > MAX_SIGNATURE_BYTES) {
             return Err(StoreError::Signatures);
         }
-        let _guard = Guard::take(&self.dir)?;
-        let staging = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in(&self.dir);
-        let staging = staging.map_err(|source| failed(&self.dir, source))?;
+        let (_guard, staging) = self.begin()?;
         // One level deeper, so that what is put aside when it changes places is removed with it.
         let new = staging.path().join("new");
         fs::create_dir(&new).map_err(|source| failed(&new, source))?;
@@ -128,9 +127,7 @@ impl Store {
         if fs::symlink_metadata(&place).is_err() {
             return Err(StoreError::NotInstalled(name.to_owned()));
         }
-        let _guard = Guard::take(&self.dir)?;
-        let staging = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in(&self.dir);
-        let staging = staging.map_err(|source| failed(&self.dir, source))?;
+        let (_guard, staging) = self.begin()?;
         // Out of sight first: half a bundle is never seen.
         match fs::rename(&place, staging.path().join("old")) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(StoreError::NotInstalled(name.to_owned())),
@@ -171,6 +168,19 @@ impl Store {
             Ok(place) if fs::symlink_metadata(&place).is_ok() => self.look(name).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// The right to change something, and a place to do it out of sight.
+    fn begin(&self) -> Result<(Guard, TempDir), StoreError> {
+        let guard = Guard::take(&self.dir)?;
+        // Nobody else is at work: what is there was left by a process that was killed. What cannot be removed stays, and does no harm.
+        for left in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            if left.file_name().as_encoded_bytes().starts_with(TEMPORARY_PREFIX.as_bytes()) {
+                let _ = fs::remove_dir_all(left.path());
+            }
+        }
+        let staging = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in(&self.dir);
+        Ok((guard, staging.map_err(|source| failed(&self.dir, source))?))
     }
 
     fn place(&self, name: &str) -> Result<PathBuf, StoreError> {

@@ -1,7 +1,8 @@
 //! Bundles of single runs.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Cursor;
+use std::time::{Duration, SystemTime};
 
 use plumbline_bundle::{Cache, CacheError, Digest};
 
@@ -37,4 +38,24 @@ fn what_is_no_bundle_is_refused() {
     assert!(matches!(cache.unpacked(Cursor::new(b"junk")), Err(CacheError::Unpack(_))));
     let broken = tar(&[Raw::file("bad.wasm", "junk"), Raw::file("plugin.yaml", DEFINITION)]);
     assert!(matches!(cache.unpacked(Cursor::new(&broken)), Err(CacheError::Bundle(_))));
+}
+
+#[test]
+fn what_nobody_used_for_long_is_removed() {
+    let bed = Bed::new();
+    let month = SystemTime::now() - Duration::from_hours(30 * 24);
+    for i in 0..40 {
+        let file = bed.write(&format!("cache/{i:064}/plugin.yaml"), DEFINITION);
+        // Some of them were used today.
+        if i % 4 != 0 {
+            File::open(file.parent().unwrap()).unwrap().set_modified(month).unwrap();
+        }
+    }
+    let bytes = tar_of(&bed.sample("b"));
+    let kept = Cache::at(bed.path("cache")).unpacked(Cursor::new(&bytes)).unwrap();
+    assert!(kept.dir.exists());
+    assert_eq!(fs::read_dir(bed.path("cache")).unwrap().count(), 32);
+    for i in (0..40).step_by(4) {
+        assert!(bed.path(&format!("cache/{i:064}")).exists(), "{i}");
+    }
 }

@@ -122,6 +122,7 @@ fn what_is_damaged_is_listed_with_the_reason_and_hides_nothing() {
     assert!(matches!(store.find("changed"), Err(StoreError::Changed { .. })), "the digest is verified when it is used");
     assert!(matches!(store.find("cut"), Err(StoreError::Damaged { .. })));
     store.remove("cut").unwrap();
+    assert!(!at(".plumbline-left").exists(), "what a killed process left is removed by the next");
     store.install(&bed.path("changed"), origin("again")).unwrap();
     assert!(store.find("changed").unwrap().is_some());
 }

@@ -11,6 +11,7 @@ mod minutes;
 mod plugin;
 mod policy;
 mod query;
+mod registry;
 mod report;
 mod results;
 mod retrieve;
@@ -30,11 +31,12 @@ pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, G
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{
-    DataFormat, InstallArgs, KeygenArgs, ListArgs, LockArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs,
-    ShowArgs, SignArgs, UninstallArgs, VerifyArgs,
+    DataFormat, InstallArgs, KeygenArgs, ListArgs, LoadArgs, LockArgs, PackArgs, PluginArgs, PluginCommand,
+    ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs, SignArgs, UninstallArgs, VerifyArgs,
 };
 pub(crate) use policy::PolicyArg;
 pub(crate) use query::QueryArgs;
+pub(crate) use registry::RegistryArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use plumbline_kubernetes::preflight::Check;
 
 use super::time::Time;
-use super::{ClusterArgs, ClusterRunArgs, LimitsArg, PolicyArg};
+use super::{ClusterArgs, ClusterRunArgs, LimitsArg, PolicyArg, RegistryArgs};
 
 /// Run plugins, wait for their results, and say how it went.
 #[derive(Debug, clap::Args)]
@@ -45,6 +45,8 @@ pub(crate) struct RunArgs {
     pub(crate) locked: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
     /// Check everything, say what would be run or created, and stop
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -3,6 +3,7 @@
 use std::error::Error;
 
 use plumbline_bundle::{BundleError, CacheError, StoreError};
+use plumbline_registry::RegistryError;
 
 use crate::error::CliError;
 
@@ -17,7 +18,7 @@ pub(crate) fn store_error(what: impl Into<String>, error: &StoreError) -> CliErr
 }
 
 /// `what` did not work because of a packed bundle.
-pub(super) fn cache_error(what: impl Into<String>, error: &CacheError) -> CliError {
+pub(crate) fn cache_error(what: impl Into<String>, error: &CacheError) -> CliError {
     let (system, hint) = match error {
         CacheError::Unpack(error) => (error.is_systems(), error.hint()),
         CacheError::Bundle(error) => (error.is_systems(), error.hint()),
@@ -25,6 +26,11 @@ pub(super) fn cache_error(what: impl Into<String>, error: &CacheError) -> CliErr
         _ => (true, None),
     };
     told(what.into(), error, system, hint.map(str::to_owned))
+}
+
+/// What a registry or a layout did not do.
+pub(crate) fn registry_error(error: &RegistryError) -> CliError {
+    told(format!("failed to {}", error.what), error.cause.as_ref(), !error.is_usage(), error.hint())
 }
 
 fn told(what: String, error: &dyn Error, system: bool, hint: Option<String>) -> CliError {

@@ -90,6 +90,25 @@ fn a_tar_runs_as_its_directory_does() {
 }
 
 #[test]
+fn the_modules_of_a_tar_and_of_an_installed_bundle_go_to_the_cluster() {
+    let bed = Bed::new();
+    sample(&bed, "x");
+    bed.write(
+        "sample/plugin.yaml",
+        "sonobuoy-config: {driver: Job, plugin-name: sample, result-format: reader}\nspec: {name: plugin, image: r.example/x:1}\n",
+    );
+    // A component that does nothing.
+    bed.write("sample/reader.wasm", "\0asm\u{d}\0\u{1}\0");
+    bed.plumbline(&["plugin", "pack", "sample"]).expect(0);
+    bed.plumbline(&["plugin", "install", "sample"]).expect(0);
+    fs::remove_dir_all(bed.path("sample")).unwrap();
+    for reference in ["sample.bundle.tar", "sample"] {
+        let done = bed.plumbline(&["gen", "-p", reference, "--kubernetes-version", "v1.33.0"]).expect(0);
+        assert!(done.out.contains("plumbline-modules-0") && done.out.contains("reader.wasm"), "{}", done.out);
+    }
+}
+
+#[test]
 fn a_name_is_stock_then_installed_then_the_incumbents() {
     let bed = Bed::new();
     sample(&bed, "installed");

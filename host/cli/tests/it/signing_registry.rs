@@ -3,11 +3,11 @@
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use plumbline_registry::{BundleConfig, Client, Reference, Settings, push_bundle};
+use plumbline_registry::{Client, Reference, Settings, media};
 use serde_json::Value;
 
 use crate::bed::{Bed, Done, wait_for};
-use crate::signing::{keygen, packed};
+use crate::signing::{keygen, packed, sign};
 
 /// A registry, ended with the test.
 struct Registry {
@@ -46,17 +46,6 @@ impl Registry {
         Some(registry)
     }
 
-    fn push(&self, bed: &Bed, tar: &str) -> String {
-        let reference = format!("oci://{}/team/tap:1.2", self.host);
-        let settings = Settings { insecure: vec![self.host.clone()], ..Settings::default() };
-        let client = Client::new(settings).unwrap();
-        let parsed: Reference = reference.parse().unwrap();
-        let config = BundleConfig { name: "tap".to_owned(), ..BundleConfig::default() };
-        let pushed = async { push_bundle(&client, &parsed, &bed.path(tar), &config, Default::default()).await };
-        tokio::runtime::Runtime::new().unwrap().block_on(pushed).unwrap();
-        reference
-    }
-
     fn plumbline(&self, bed: &Bed, args: &[&str]) -> Done {
         let mut command = bed.command(args);
         command.env("PLUMBLINE_INSECURE_REGISTRIES", &self.host);
@@ -69,7 +58,8 @@ fn a_bundle_in_a_registry_is_signed_and_verified_there() {
     let bed = Bed::new();
     let Some(registry) = Registry::start(&bed, "a_bundle_in_a_registry_is_signed_and_verified_there") else { return };
     let tar = packed(&bed, "tap", "hello");
-    let reference = registry.push(&bed, &tar);
+    let reference = format!("oci://{}/team/tap:1.2", registry.host);
+    registry.plumbline(&bed, &["plugin", "push", &tar, &reference]).expect(0);
     keygen(&bed, "release");
     keygen(&bed, "stranger");
     let verify = |code: i32| {
@@ -90,10 +80,45 @@ fn a_bundle_in_a_registry_is_signed_and_verified_there() {
     }
     let told = verify(0);
     assert_eq!((&told["key"], &told["statement"]["version"]), (&"release".into(), &"1.2".into()));
-    let run = ["run", "--local", "--require-signed", "--policy", "policy.yaml", "-p", &reference, "--dry-run"];
-    let done = registry.plumbline(&bed, &run);
-    // Whoever runs bundles of registries fetches them first; where that is not there yet, it says so.
-    assert!(done.code == 0 || done.err.contains("cannot be fetched"), "{}", done.err);
+    // A run fetches it, and judges it by the same; so does whoever installs it first.
+    let run = |plugin: &str, code: i32| {
+        let args = ["run", "--local", "--require-signed", "--policy", "policy.yaml", "--output", "out", "-p", plugin];
+        registry.plumbline(&bed, &args).expect(code)
+    };
+    run(&reference, 0);
+    registry.plumbline(&bed, &["plugin", "install", &reference]).expect(0);
+    std::fs::remove_dir_all(bed.path("tap")).unwrap();
+    run("tap", 0);
     rule("oci://elsewhere.example/team/*");
     assert!(verify(1)["reasons"][0].as_str().unwrap().starts_with("no rule of policy"));
+    for plugin in [&reference, "tap"] {
+        assert!(run(plugin, 2).err.contains("no rule of policy"));
+    }
+}
+
+#[test]
+fn signatures_beside_a_tar_are_pushed_and_one_that_is_none_hides_no_other() {
+    let bed = Bed::new();
+    let test = "signatures_beside_a_tar_are_pushed_and_one_that_is_none_hides_no_other";
+    let Some(registry) = Registry::start(&bed, test) else { return };
+    let tar = packed(&bed, "tap", "hello");
+    keygen(&bed, "release");
+    sign(&bed, &tar, "release").expect(0);
+    let reference = format!("oci://{}/team/tap:1.2", registry.host);
+    registry.plumbline(&bed, &["plugin", "push", &tar, &reference]).expect(0);
+    let verify = || registry.plumbline(&bed, &["plugin", "verify", &reference, "--key", "release.pub"]).expect(0);
+    verify();
+    // Whoever may write to the repository can attach anything.
+    let settings = Settings { insecure: vec![registry.host.clone()], ..Settings::default() };
+    let client = Client::new(settings).unwrap();
+    let parsed: Reference = reference.parse().unwrap();
+    let attached = async {
+        let manifest = client.manifest(&parsed).await.unwrap().digest;
+        for content in ["no json", "7", r#"{"payload":1}"#] {
+            client.attach(&parsed, manifest, media::DSSE, content.into()).await.unwrap();
+        }
+    };
+    tokio::runtime::Runtime::new().unwrap().block_on(attached);
+    let shown = verify();
+    assert!(shown.err.contains("passed over"), "{}", shown.err);
 }

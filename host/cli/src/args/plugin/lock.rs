@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::args::RegistryArgs;
+
 /// `plumbline plugin lock`
 #[derive(Debug, clap::Args)]
 pub(crate) struct LockArgs {
@@ -14,4 +16,6 @@ pub(crate) struct LockArgs {
     /// Take stock plugins as `run --local` takes them, and not as a cluster does
     #[arg(long)]
     pub(crate) local: bool,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 }

@@ -4,9 +4,13 @@ mod data;
 mod install;
 mod keygen;
 mod list;
+mod load;
 mod lock;
 mod pack;
 mod process;
+mod pull;
+mod push;
+mod save;
 mod show;
 mod sign;
 mod uninstall;
@@ -18,9 +22,13 @@ pub(crate) use data::DataFormat;
 pub(crate) use install::InstallArgs;
 pub(crate) use keygen::KeygenArgs;
 pub(crate) use list::ListArgs;
+pub(crate) use load::LoadArgs;
 pub(crate) use lock::LockArgs;
 pub(crate) use pack::PackArgs;
 pub(crate) use process::ProcessArgs;
+pub(crate) use pull::PullArgs;
+pub(crate) use push::PushArgs;
+pub(crate) use save::SaveArgs;
 pub(crate) use show::ShowArgs;
 pub(crate) use sign::SignArgs;
 pub(crate) use uninstall::UninstallArgs;
@@ -55,4 +63,12 @@ pub(crate) enum PluginCommand {
     Show(ShowArgs),
     /// Write down by digest which plugins, exactly, a set consists of
     Lock(LockArgs),
+    /// Push a bundle or a WebAssembly file to a registry, with the signatures that stand beside it
+    Push(PushArgs),
+    /// Fetch a bundle or a WebAssembly file from a registry
+    Pull(PullArgs),
+    /// Copy from a registry into an OCI layout, to be carried to where no registry is reached
+    Save(SaveArgs),
+    /// Copy an OCI layout into a registry, or install what is in it
+    Load(LoadArgs),
 }

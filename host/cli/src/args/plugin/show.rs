@@ -1,6 +1,7 @@
 //! `plumbline plugin show`
 
 use super::DataFormat;
+use crate::args::RegistryArgs;
 
 /// `plumbline plugin show`
 #[derive(Debug, clap::Args)]
@@ -11,4 +12,6 @@ pub(crate) struct ShowArgs {
     /// How it is printed
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use plumbline_bundle::{Installed, Origin, Store};
+use plumbline_core::Driver;
 
 use crate::args::{Global, InstallArgs};
 use crate::error::CliError;
@@ -13,6 +14,7 @@ use crate::{logging, sources};
 /// Installs bundles, one after the other; the first that cannot be installed ends it, and what was installed before stays.
 pub(crate) fn install(args: &InstallArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
+    sources::remote::use_registries(&args.registry);
     let store = sources::store()?;
     for reference in &args.references {
         let installed = one(&store, reference)?;
@@ -21,7 +23,8 @@ pub(crate) fn install(args: &InstallArgs, global: &Global) -> Result<ExitCode, C
             say(&format!("warning: `{reference}`: {warning}"));
         }
         say(&format!("installed `{}` from {reference}: {}", bundle.name(), bundle.digest()));
-        say(&format!("next: `plumbline run -p {}`, `plumbline plugin show {}`", bundle.name(), bundle.name()));
+        let local = if bundle.definition.driver == Driver::Process { " --local" } else { "" };
+        say(&format!("next: `plumbline run{local} -p {}`", bundle.name()));
     }
     Ok(ExitCode::SUCCESS)
 }

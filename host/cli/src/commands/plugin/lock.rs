@@ -17,6 +17,7 @@ use crate::ui::say;
 /// Writes down what the plugins are, exactly.
 pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
+    sources::remote::use_registries(&args.registry);
     let place = if args.local { Place::Local } else { Place::Cluster };
     let references = args.plugins.iter().map(String::as_str);
     let found = references.map(|reference| find(reference, place)).collect::<Result<Vec<_>, CliError>>()?;

@@ -4,10 +4,14 @@ mod describe;
 mod install;
 mod keygen;
 mod list;
+mod load;
 mod lock;
 mod pack;
 mod print;
 mod process;
+mod pull;
+mod push;
+mod save;
 mod show;
 mod sign;
 mod uninstall;
@@ -31,5 +35,9 @@ pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, Cli
         PluginCommand::List(args) => list::list(args, global),
         PluginCommand::Show(args) => show::show(args, global),
         PluginCommand::Lock(args) => lock::lock(args, global),
+        PluginCommand::Push(args) => push::push(args, global),
+        PluginCommand::Pull(args) => pull::pull(args, global),
+        PluginCommand::Save(args) => save::save(args, global),
+        PluginCommand::Load(args) => load::load(args, global),
     }
 }

@@ -19,6 +19,7 @@ use crate::ui::say;
 /// Shows what a reference names, without running it.
 pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
+    sources::remote::use_registries(&args.registry);
     // A stock plugin of one place only is shown as it is there.
     let place = match plumbline_stock::definition(&args.reference) {
         Some(stock) if stock.yaml(Place::Cluster).is_none() => Place::Local,

@@ -1,0 +1,29 @@
+//! How registries are reached: options of all commands that take `oci://…`.
+
+use std::path::PathBuf;
+
+use plumbline_registry::Settings;
+
+/// Under which heading they stand.
+const HEADING: &str = "Registries";
+
+/// How registries are reached, beside what the environment says (docs/registries.md).
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct RegistryArgs {
+    /// Trust the authorities in this PEM file, beside the system's; repeatable, also `PLUMBLINE_REGISTRY_CA`
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
+    pub(crate) registry_ca: Vec<PathBuf>,
+    /// Speak to this registry without encryption; repeatable, also `PLUMBLINE_INSECURE_REGISTRIES`
+    #[arg(long, value_name = "HOST[:PORT]", help_heading = HEADING)]
+    pub(crate) insecure_registry: Vec<String>,
+}
+
+impl RegistryArgs {
+    /// With what the environment says.
+    pub(crate) fn settings(&self) -> Settings {
+        let mut settings = Settings::from_environment(|name| std::env::var_os(name));
+        settings.authorities.extend(self.registry_ca.iter().cloned());
+        settings.insecure.extend(self.insecure_registry.iter().cloned());
+        settings
+    }
+}
