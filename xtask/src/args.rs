@@ -48,6 +48,8 @@ Environment:
                     4  Debian's packaged Rust (rustc-web) with a standard library built from its own source
   PLUMBLINE_HELM, PLUMBLINE_KUSTOMIZE, PLUMBLINE_MOTO_SERVER
                   for test: the programs, in place of those that are installed into the cache (with go and python3)
+  PLUMBLINE_DOCKER_REGISTRY, PLUMBLINE_SKOPEO
+                  for test: the programs, in place of those that are unpacked into the cache (Debian's packages)
   PLUMBLINE_E2E_KUBECONFIG, PLUMBLINE_E2E_IMAGE, PLUMBLINE_E2E_BINARY, PLUMBLINE_TESTCLUSTER
                   for e2e: the cluster, the image that it can pull, the program, the scripts of a test cluster (docs/e2e.md)
   XDG_CACHE_HOME  what is built once for all checkouts is kept in $XDG_CACHE_HOME/plumbline (default: ~/.cache/plumbline)

@@ -19,6 +19,7 @@ mod node_logs;
 mod outcome;
 mod plugins;
 mod process;
+mod registries;
 mod report;
 mod reprocess;
 mod results;

@@ -1,62 +1,16 @@
 //! Signatures in a real registry: Debian's `docker-registry`, on loopback.
 
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
-
 use plumbline_registry::{Client, Reference, Settings, media};
 use serde_json::Value;
 
-use crate::bed::{Bed, Done, wait_for};
+use crate::bed::Bed;
+use crate::registries::Registry;
 use crate::signing::{keygen, packed, sign};
-
-/// A registry, ended with the test.
-struct Registry {
-    child: Child,
-    host: String,
-}
-
-impl Drop for Registry {
-    fn drop(&mut self) {
-        // Has ended: nothing to kill.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Registry {
-    /// `None`, and says so, where there is none.
-    fn start(bed: &Bed, test: &str) -> Option<Self> {
-        let Some(program) = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY") else {
-            eprintln!("SKIPPED {test}: PLUMBLINE_DOCKER_REGISTRY does not name `docker-registry`");
-            return None;
-        };
-        // Free a moment ago: the program does not tell which port it took when it is asked for any.
-        let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-        let config = bed.write(
-            "registry.yaml",
-            &format!(
-                "version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {}}}}}\nhttp: {{addr: '{host}'}}\n",
-                bed.path("registry").display()
-            ),
-        );
-        let child =
-            Command::new(program).arg("serve").arg(config).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let registry = Self { child, host };
-        wait_for("the registry", || TcpStream::connect(&registry.host).is_ok());
-        Some(registry)
-    }
-
-    fn plumbline(&self, bed: &Bed, args: &[&str]) -> Done {
-        let mut command = bed.command(args);
-        command.env("PLUMBLINE_INSECURE_REGISTRIES", &self.host);
-        Done::of(command)
-    }
-}
 
 #[test]
 fn a_bundle_in_a_registry_is_signed_and_verified_there() {
     let bed = Bed::new();
-    let Some(registry) = Registry::start(&bed, "a_bundle_in_a_registry_is_signed_and_verified_there") else { return };
+    let Some(registry) = Registry::start(&bed, "registry") else { return };
     let tar = packed(&bed, "tap", "hello");
     let reference = format!("oci://{}/team/tap:1.2", registry.host);
     registry.plumbline(&bed, &["plugin", "push", &tar, &reference]).expect(0);
@@ -99,8 +53,7 @@ fn a_bundle_in_a_registry_is_signed_and_verified_there() {
 #[test]
 fn signatures_beside_a_tar_are_pushed_and_one_that_is_none_hides_no_other() {
     let bed = Bed::new();
-    let test = "signatures_beside_a_tar_are_pushed_and_one_that_is_none_hides_no_other";
-    let Some(registry) = Registry::start(&bed, test) else { return };
+    let Some(registry) = Registry::start(&bed, "registry") else { return };
     let tar = packed(&bed, "tap", "hello");
     keygen(&bed, "release");
     sign(&bed, &tar, "release").expect(0);

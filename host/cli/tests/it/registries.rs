@@ -1,0 +1,210 @@
+//! Bundles in a real registry: Debian's `docker-registry`, where `PLUMBLINE_DOCKER_REGISTRY` names its program.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::bed::{Bed, Done, wait_for};
+
+/// A registry without encryption, ended with the test.
+pub(crate) struct Registry {
+    child: Child,
+    pub(crate) host: String,
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Registry {
+    /// `None`: it is not here, and the test says so.
+    pub(crate) fn start(bed: &Bed, name: &str) -> Option<Self> {
+        let Some(program) = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY").filter(|named| !named.is_empty()) else {
+            eprintln!("SKIPPED: PLUMBLINE_DOCKER_REGISTRY names no program; `cargo xtask test` gets it from Debian");
+            return None;
+        };
+        // A port that was free a moment ago: the server does not tell which one it took.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let host = format!("127.0.0.1:{port}");
+        let config = json!({
+            "version": "0.1", "log": {"level": "error"}, "http": {"addr": host, "secret": "of a test"},
+            "storage": {"filesystem": {"rootdirectory": bed.path(name)}},
+        });
+        // JSON is YAML.
+        let config = bed.write(&format!("{name}.yml"), &config.to_string());
+        let child = Command::new(program)
+            .arg("serve")
+            .arg(config)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_for("the registry", || std::net::TcpStream::connect(&host).is_ok());
+        Some(Self { child, host })
+    }
+
+    /// The program with what reaches this registry.
+    pub(crate) fn plumbline(&self, bed: &Bed, args: &[&str]) -> Done {
+        let mut command = command(bed, args);
+        command.env("PLUMBLINE_INSECURE_REGISTRIES", &self.host).env("NO_PROXY", "127.0.0.1");
+        Done::of(command)
+    }
+}
+
+/// The program with nothing of what the caller has set for registries.
+fn command(bed: &Bed, args: &[&str]) -> Command {
+    let mut command = bed.command(args);
+    for name in [
+        "REGISTRY_AUTH_FILE",
+        "DOCKER_CONFIG",
+        "XDG_RUNTIME_DIR",
+        "PLUMBLINE_REGISTRY_CA",
+        "PLUMBLINE_INSECURE_REGISTRIES",
+    ] {
+        command.env_remove(name);
+    }
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"] {
+        command.env_remove(name).env_remove(name.to_ascii_lowercase());
+    }
+    command
+}
+
+/// A bundle `sample` in `sample/` whose process writes a word.
+fn sample(bed: &Bed) {
+    bed.write(
+        "sample/plugin.yaml",
+        "sonobuoy-config: {driver: Process, plugin-name: sample, description: A sample}\nspec: {name: plugin, command: [./check.sh]}\n",
+    );
+    let script = "#!/bin/sh\necho one > $SONOBUOY_RESULTS_DIR/out\nprintf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done\n";
+    let script = bed.write("sample/check.sh", script);
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn json(done: &Done) -> Value {
+    serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err))
+}
+
+#[test]
+fn a_bundle_goes_through_a_registry_and_runs_from_there() {
+    let bed = Bed::new();
+    let Some(registry) = Registry::start(&bed, "storage") else { return };
+    sample(&bed);
+    let name = format!("oci://{}/team/sample:1.2", registry.host);
+    let pushed = json(&registry.plumbline(&bed, &["plugin", "push", "sample", &name, "--json"]).expect(0));
+    let manifest = pushed["manifest"].as_str().unwrap();
+    assert_eq!(pushed["reference"], format!("{name}@{manifest}"));
+
+    let exact = format!("oci://{}/team/sample@{manifest}", registry.host);
+    let args = ["run", "--local", "--output", "out", "-p", &exact];
+    registry.plumbline(&bed, &args).expect(0);
+    assert_eq!(bed.member("plugins/sample/results/global/out"), "one\n");
+
+    let shown = registry.plumbline(&bed, &["plugin", "show", &name, "-o", "json"]).expect(0);
+    assert!(shown.err.contains(&format!("`{name}` is {manifest}")), "{}", shown.err);
+    assert_eq!(json(&shown)["bundle"]["digest"], pushed["digest"]);
+
+    registry.plumbline(&bed, &["plugin", "install", &name]).expect(0);
+    let list = json(&bed.plumbline(&["plugin", "list", "-o", "json"]).expect(0));
+    let installed = &list["installed"][0]["installed"];
+    assert_eq!((&installed["source"], &installed["version"]), (&json!(name), &json!("1.2")));
+
+    // As a tar with the same digest, and as a directory that is pushed to the same digest.
+    let pulled = json(&registry.plumbline(&bed, &["plugin", "pull", &name, "--json"]).expect(0));
+    assert_eq!((&pulled["path"], &pulled["digest"]), (&json!("sample.bundle.tar"), &pushed["digest"]));
+    registry.plumbline(&bed, &["plugin", "pull", &exact, "-o", "copy"]).expect(0);
+    for what in ["sample.bundle.tar", "copy"] {
+        let again = json(&registry.plumbline(&bed, &["plugin", "push", what, &name, "--json"]).expect(0));
+        assert_eq!(again["manifest"], manifest, "{what}");
+    }
+    let there = registry.plumbline(&bed, &["plugin", "pull", &name, "-o", "copy"]).expect(2);
+    assert!(there.err.contains("copy"), "{}", there.err);
+}
+
+#[test]
+fn signatures_travel_with_their_bundle_over_an_air_gap() {
+    let bed = Bed::new();
+    let (Some(here), Some(there)) = (Registry::start(&bed, "here"), Registry::start(&bed, "there")) else { return };
+    sample(&bed);
+    bed.plumbline(&["plugin", "pack", "sample"]).expect(0);
+    let (one, two) = (json!({"payload": "b25l"}), json!({"payload": "dHdv"}));
+    bed.write("sample.bundle.tar.dsse.json", &format!("{one}\n{two}\n"));
+    let name = format!("oci://{}/team/sample:1.2", here.host);
+    let pushed = json(&here.plumbline(&bed, &["plugin", "push", "sample.bundle.tar", &name, "--json"]).expect(0));
+    assert_eq!(pushed["signatures"], 2);
+    for stick in ["stick.tar", "stick"] {
+        let saved = here.plumbline(&bed, &["plugin", "save", &name, "-o", stick]).expect(0);
+        assert!(saved.out.contains(&format!("is {}, with 2", pushed["manifest"].as_str().unwrap())), "{}", saved.out);
+    }
+    drop(here);
+
+    let listed = bed.plumbline(&["plugin", "load", "stick.tar"]).expect(0);
+    assert!(listed.out.ends_with("/team/sample:1.2\n"), "{}", listed.out);
+    let target = format!("oci://{}/mirror/", there.host);
+    let loaded = there.plumbline(&bed, &["plugin", "load", "stick", "--to", &target]).expect(0);
+    let mirrored = format!("{target}team/sample:1.2");
+    assert!(loaded.out.contains(&mirrored), "{}", loaded.out);
+    fs::remove_file(bed.path("sample.bundle.tar.dsse.json")).unwrap();
+    there.plumbline(&bed, &["plugin", "pull", &mirrored]).expect(0);
+    let signatures = |path: &std::path::Path| {
+        let all: Vec<Value> = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+        (all.len(), all.contains(&one), all.contains(&two))
+    };
+    assert_eq!(signatures(&bed.path("sample.bundle.tar.dsse.json")), (2, true, true));
+
+    bed.plumbline(&["plugin", "load", "stick.tar", "--install"]).expect(0);
+    assert_eq!(signatures(&bed.path("home/data/plumbline/bundles/sample/signatures.json")), (2, true, true));
+    let list = json(&bed.plumbline(&["plugin", "list", "-o", "json"]).expect(0));
+    assert_eq!(list["installed"][0]["bundle"]["digest"], pushed["digest"]);
+}
+
+#[test]
+fn what_goes_wrong_with_registries_is_named() {
+    let bed = Bed::new();
+    let done = bed.plumbline(&["run", "--local", "-p", "oci://registry.example.com/Team/x:1"]).expect(2);
+    assert!(done.err.contains("no reference to a registry") && done.err.contains("hint:"), "{}", done.err);
+    let done = bed.plumbline(&["plugin", "pull", "oci://h/x", "--insecure-registry", "http://h"]).expect(2);
+    assert!(done.err.contains("`http://h`") || done.err.contains("`http:"), "{}", done.err);
+    let done = bed.plumbline(&["plugin", "pull", "oci://h/x", "--registry-ca", "not-there.pem"]).expect(2);
+    assert!(done.err.contains("not-there.pem"), "{}", done.err);
+    bed.write("not-wasm.txt", "hello");
+    let done = bed.plumbline(&["plugin", "push", "not-wasm.txt", "oci://h/x"]).expect(2);
+    assert!(done.err.contains("neither a bundle nor a WebAssembly file"), "{}", done.err);
+    let Some(registry) = Registry::start(&bed, "storage") else { return };
+    let name = format!("oci://{}/team/sample:1.2", registry.host);
+    let done = registry.plumbline(&bed, &["plugin", "install", &name]).expect(2);
+    assert!(done.err.contains(&name) && done.err.contains("it is not there"), "{}", done.err);
+    // A component on its own is no plugin.
+    fs::write(bed.path("core.wasm"), b"\0asm\x01\0\0\0").unwrap();
+    registry.plumbline(&bed, &["plugin", "push", "core.wasm", &name]).expect(0);
+    let done = registry.plumbline(&bed, &["run", "--local", "-p", &name]).expect(2);
+    assert!(done.err.contains("single WebAssembly file") && done.err.contains("plugin pull"), "{}", done.err);
+    registry.plumbline(&bed, &["plugin", "pull", &name]).expect(0);
+    assert_eq!(fs::read(bed.path("sample.wasm")).unwrap(), b"\0asm\x01\0\0\0");
+}
+
+/// Through a proxy that the environment names, for a host that nobody could reach otherwise.
+#[test]
+fn the_proxy_of_the_environment_is_used_unless_it_is_ruled_out() {
+    let bed = Bed::new();
+    let Some(registry) = Registry::start(&bed, "storage") else { return };
+    // The registry itself answers requests in the form that proxies get: the path counts.
+    let name = "oci://registry.invalid/team/none:1";
+    let args = ["plugin", "pull", name, "--insecure-registry", "registry.invalid"];
+    for variable in ["HTTP_PROXY", "http_proxy"] {
+        let mut command = command(&bed, &args);
+        command.env(variable, format!("http://{}", registry.host));
+        let done = Done::of(command).expect(2);
+        assert!(done.err.contains("it is not there"), "{variable}: {}", done.err);
+    }
+    let mut command = command(&bed, &args);
+    command.env("HTTP_PROXY", format!("http://{}", registry.host)).env("NO_PROXY", "registry.invalid");
+    let done = Done::of(command).expect(4);
+    assert!(done.err.contains("dns") || done.err.contains("resolve") || done.err.contains("lookup"), "{}", done.err);
+}
