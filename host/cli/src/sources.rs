@@ -40,6 +40,8 @@ pub(crate) struct Found {
     pub(crate) digest: Option<Digest>,
     /// What kind of place it came from.
     pub(crate) place: Where,
+    /// The signatures that came with it from a registry or a store, as they came.
+    pub(crate) signatures: Option<Vec<u8>>,
 }
 
 /// What kind of place a plugin came from.
@@ -130,6 +132,7 @@ impl Found {
             origin: origin.to_owned(),
             digest: Some(bundle.definition_digest),
             place,
+            signatures: None,
         }
     }
 

@@ -186,5 +186,7 @@ async fn envelope(
 
 /// The plugin that `reference` names.
 pub(super) fn found(reference: &str) -> Result<Found, CliError> {
-    unpacked(pull(reference)?.tar.as_file(), reference, Where::Registry)
+    let pulled = pull(reference)?;
+    let found = unpacked(pulled.tar.as_file(), reference, Where::Registry)?;
+    Ok(Found { signatures: pulled.signatures, ..found })
 }

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::bed::{Bed, Done, wait_for};
 
 /// A registry without encryption, ended with the test.
-struct Registry {
+pub(crate) struct Registry {
     child: Child,
-    host: String,
+    pub(crate) host: String,
 }
 
 impl Drop for Registry {
@@ -24,7 +24,7 @@ impl Drop for Registry {
 
 impl Registry {
     /// `None`: it is not here, and the test says so.
-    fn start(bed: &Bed, name: &str) -> Option<Self> {
+    pub(crate) fn start(bed: &Bed, name: &str) -> Option<Self> {
         let Some(program) = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY").filter(|named| !named.is_empty()) else {
             eprintln!("SKIPPED: PLUMBLINE_DOCKER_REGISTRY names no program; `cargo xtask test` gets it from Debian");
             return None;
@@ -51,7 +51,7 @@ impl Registry {
     }
 
     /// The program with what reaches this registry.
-    fn plumbline(&self, bed: &Bed, args: &[&str]) -> Done {
+    pub(crate) fn plumbline(&self, bed: &Bed, args: &[&str]) -> Done {
         let mut command = command(bed, args);
         command.env("PLUMBLINE_INSECURE_REGISTRIES", &self.host).env("NO_PROXY", "127.0.0.1");
         Done::of(command)
