@@ -36,8 +36,6 @@ pub(crate) use plugin::{
     BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs, LockArgs,
     NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs, SignArgs,
     TestArgs, UninstallArgs, VerifyArgs,
-    DataFormat, InstallArgs, KeygenArgs, ListArgs, LoadArgs, LockArgs, PackArgs, PluginArgs, PluginCommand,
-    ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs, SignArgs, UninstallArgs, VerifyArgs,
 };
 pub(crate) use policy::PolicyArg;
 pub(crate) use query::QueryArgs;

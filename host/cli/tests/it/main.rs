@@ -4,8 +4,6 @@
 
 mod addresses;
 mod aggregator_role;
-mod author;
-mod authors;
 mod bed;
 mod broken_off;
 mod bundles;
@@ -16,11 +14,14 @@ mod deploy;
 mod facts;
 mod filter;
 mod generate;
+mod golden_cases;
+mod guide;
 mod in_cluster;
 mod node_logs;
 mod outcome;
 mod plugins;
 mod process;
+mod projects;
 mod registries;
 mod report;
 mod reprocess;
