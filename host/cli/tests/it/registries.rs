@@ -159,6 +159,9 @@ fn signatures_travel_with_their_bundle_over_an_air_gap() {
     assert_eq!(signatures(&bed.path("sample.bundle.tar.dsse.json")), (2, true, true));
 
     bed.plumbline(&["plugin", "load", "stick.tar", "--install"]).expect(0);
+    let exact = format!("{name}@{}", pushed["manifest"].as_str().unwrap());
+    let record = fs::read_to_string(bed.path("home/data/plumbline/bundles/sample/install.json")).unwrap();
+    assert!(record.contains(&exact), "{record}");
     assert_eq!(signatures(&bed.path("home/data/plumbline/bundles/sample/signatures.json")), (2, true, true));
     let list = json(&bed.plumbline(&["plugin", "list", "-o", "json"]).expect(0));
     assert_eq!(list["installed"][0]["bundle"]["digest"], pushed["digest"]);
