@@ -28,7 +28,10 @@ pub(crate) use delete::{DeleteArgs, RbacArg};
 pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs};
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
-pub(crate) use plugin::{BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, ListArgs, LockArgs, NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, ShowArgs, TestArgs, TextOrJson, UninstallArgs};
+pub(crate) use plugin::{
+    BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, ListArgs, LockArgs, NewArgs, PackArgs,
+    PluginArgs, PluginCommand, ProcessArgs, ShowArgs, TestArgs, TextOrJson, UninstallArgs,
+};
 pub(crate) use query::QueryArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};

@@ -4,8 +4,8 @@
 
 mod addresses;
 mod aggregator_role;
-mod authors;
 mod author;
+mod authors;
 mod bed;
 mod broken_off;
 mod bundles;
