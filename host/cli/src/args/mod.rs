@@ -38,6 +38,9 @@ pub(crate) use plugin::{
     TestArgs, UninstallArgs, VerifyArgs,
 };
 pub(crate) use policy::PolicyArg;
+    BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, ListArgs, LockArgs, NewArgs, PackArgs,
+    PluginArgs, PluginCommand, ProcessArgs, ShowArgs, TestArgs, TextOrJson, UninstallArgs,
+};
 pub(crate) use query::QueryArgs;
 pub(crate) use registry::RegistryArgs;
 pub(crate) use report::ReportArgs;

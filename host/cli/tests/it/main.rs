@@ -4,6 +4,8 @@
 
 mod addresses;
 mod aggregator_role;
+mod author;
+mod authors;
 mod bed;
 mod broken_off;
 mod bundles;
