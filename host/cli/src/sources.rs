@@ -1,18 +1,34 @@
-//! What `--plugin` can name: a stock plugin, a file, a directory, an address, standard input.
+//! What `--plugin` can name: a stock plugin, a file, a directory, a packed bundle, an address, a registry, an installed bundle, standard
+//! input.
 
 mod address;
+mod definition;
+mod failure;
+mod installed;
+mod packed;
+mod remote;
+mod stock;
+mod unknown;
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use plumbline_aggregator::Source;
+use plumbline_bundle::{Bundle, BundleWarning, Digest};
 use plumbline_core::PluginName;
-use plumbline_core::definition::{Definition, MAX_YAML_BYTES, Parsed, Warning};
-use plumbline_stock::{Place, StockDefinition};
+use plumbline_core::definition::Warning;
+use plumbline_stock::Place;
 
 use crate::error::CliError;
+use definition::{has_definition, parse, read, read_file};
+
+pub(crate) use definition::{from_directory, from_file};
+pub(crate) use failure::{bundle_error, store_error};
+pub(crate) use installed::{incumbent, store};
+pub(crate) use packed::{is_packed, signatures_beside};
+pub(crate) use remote::{is_remote, pull};
+pub(crate) use stock::{stock_names, stock_yaml};
 
 /// A definition, where it came from, and what is odd about it.
 pub(crate) struct Found {
@@ -20,40 +36,74 @@ pub(crate) struct Found {
     pub(crate) warnings: Vec<Warning>,
     /// For messages: the file or the name.
     pub(crate) origin: String,
+    /// The digest of the definition as it was read. `None`: it was made of options.
+    pub(crate) digest: Option<Digest>,
+    /// What kind of place it came from.
+    pub(crate) place: Where,
 }
 
-/// The plugin that `reference` names: the stock plugin of that name, as it is executed at `place`, else a file, a directory with
-/// `plugin.yaml`, an address, or `-` for standard input. A file or an address may end in `@NAME`: the plugin is then called so.
+/// What kind of place a plugin came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Where {
+    /// This program.
+    Stock,
+    /// A file, a directory, a tar, an address, standard input.
+    Named,
+    /// A registry.
+    Registry,
+    /// The user's installed bundles.
+    Installed,
+    /// The incumbent's directory.
+    Incumbent,
+}
+
+/// The plugin that `reference` names: the stock plugin of that name, as it is executed at `place`, else a file (a definition or a packed
+/// bundle), a directory with `plugin.yaml`, an address, a reference to a registry, an installed bundle, or `-` for standard input. All
+/// but stock plugins, directories and registries may end in `@NAME`: the plugin is then called so.
 pub(crate) fn find(reference: &str, place: Place) -> Result<Found, CliError> {
     if reference == "-" {
         return parse(read(io::stdin().lock(), "standard input")?, "standard input", None);
     }
     if let Some(stock) = plumbline_stock::definition(reference) {
-        return parse(stock_yaml(&stock, place)?.into(), reference, None);
+        let found = parse(stock_yaml(&stock, place)?.into(), reference, None)?;
+        return Ok(Found { place: Where::Stock, ..found });
+    }
+    if is_remote(reference) {
+        return remote::found(reference);
     }
     let path = Path::new(reference);
-    if path.is_dir() {
+    // A directory that happens to have the name of an installed bundle, and is none, does not hide it.
+    if path.is_dir() && (has_definition(path) || !installed::is_installed(reference)) {
         return from_directory(path);
-    }
-    if path.is_file() {
-        return parse(read_file(path)?, reference, None);
     }
     let (there, name) = renamed(reference);
     let found = if address::is_address(there) {
-        parse(address::fetch(there)?, there, None)?
-    } else if name.is_some() && Path::new(there).is_file() {
-        parse(read_file(Path::new(there))?, there, None)?
+        Some(parse(address::fetch(there)?, there, None)?)
+    } else if let Some(found) = by_path_or_name(reference)? {
+        // That is its name, whatever it looks like.
+        return Ok(found);
+    } else if name.is_some() {
+        by_path_or_name(there)?
     } else {
-        return Err(CliError::usage(format!("plugin `{reference}` is neither a stock plugin nor a file or directory"))
-            .hint(format!(
-                "stock plugins: {}; a path may be a definition or a directory with `plugin.yaml`",
-                stock_names(place)
-            )));
+        None
     };
-    Ok(match name {
-        Some(name) => found.called(name),
-        None => found,
-    })
+    match (found, name) {
+        (Some(found), Some(name)) => Ok(found.called(name)),
+        (Some(found), None) => Ok(found),
+        (None, _) => Err(unknown::unknown(reference, place)),
+    }
+}
+
+/// A file, else what is installed under this name.
+fn by_path_or_name(reference: &str) -> Result<Option<Found>, CliError> {
+    let path = Path::new(reference);
+    if !path.is_file() {
+        return installed::found(reference);
+    }
+    match is_packed(path) {
+        true => packed::found(path, reference).map(Some),
+        false => parse(read_file(path)?, reference, None).map(Some),
+    }
 }
 
 /// What is meant, and the name that it is to have: `smoke.yaml@nightly`. In an address, an `@` before the host is something else.
@@ -67,6 +117,32 @@ fn renamed(reference: &str) -> (&str, Option<PluginName>) {
 }
 
 impl Found {
+    /// The plugin of a bundle that was opened, and verified where there was something to verify it against.
+    fn of_bundle(bundle: Bundle, origin: &str, place: Where) -> Self {
+        let warnings = bundle.warnings.into_iter().filter_map(|warning| match warning {
+            BundleWarning::Definition(warning) => Some(warning),
+            // The others are about packing.
+            _ => None,
+        });
+        Self {
+            warnings: warnings.collect(),
+            source: Source { definition: Arc::new(bundle.definition), bundle: Some(bundle.dir) },
+            origin: origin.to_owned(),
+            digest: Some(bundle.definition_digest),
+            place,
+        }
+    }
+
+    /// The bundle that the plugin came as, if it came as one.
+    pub(crate) fn bundle(&self) -> Result<Option<Bundle>, CliError> {
+        self.source
+            .bundle
+            .as_deref()
+            .map(Bundle::open)
+            .transpose()
+            .map_err(|error| bundle_error(format!("plugin `{}` is no whole bundle", self.origin), &error))
+    }
+
     /// The same plugin under another name.
     fn called(mut self, name: PluginName) -> Self {
         let mut definition = self.source.definition.as_ref().clone();
@@ -76,86 +152,9 @@ impl Found {
     }
 }
 
-/// The stock plugins that there are at `place`, for messages.
-pub(crate) fn stock_names(place: Place) -> String {
-    let there = plumbline_stock::definitions().iter().filter(|stock| stock.yaml(place).is_some());
-    there.map(|stock| format!("`{}`", stock.name)).collect::<Vec<_>>().join(", ")
-}
-
-/// The definition of a stock plugin for `place`.
-pub(crate) fn stock_yaml(stock: &StockDefinition, place: Place) -> Result<&'static str, CliError> {
-    let name = stock.name;
-    stock.yaml(place).ok_or_else(|| match place {
-        Place::Local => CliError::usage(format!("stock plugin `{name}` exists for clusters only"))
-            .hint(format!("run it in one: `plumbline run -p {name}`")),
-        Place::Cluster => CliError::usage(format!("stock plugin `{name}` exists for one machine only"))
-            .hint(format!("run it there: `plumbline run --local -p {name}`")),
-    })
-}
-
-/// A bundle: `plugin.yaml` (or `plugin.yml`), with its modules beside it.
-pub(crate) fn from_directory(directory: &Path) -> Result<Found, CliError> {
-    let names = ["plugin.yaml", "plugin.yml"];
-    let Some(path) = names.iter().map(|name| directory.join(name)).find(|path| path.is_file()) else {
-        return Err(CliError::usage(format!("directory `{}` has no `plugin.yaml`", directory.display()))
-            .hint("a plugin's directory holds its definition under this name, and its modules beside it"));
-    };
-    // Executions run elsewhere: a relative path would mean something else there.
-    let bundle = directory.canonicalize().map_err(|error| {
-        CliError::system(format!("directory `{}` cannot be resolved", directory.display())).because(&error)
-    })?;
-    parse(read_file(&path)?, &path.display().to_string(), Some(bundle))
-}
-
-/// The definition in the file at `path`, whose modules stand beside it if it is a bundle's.
-pub(crate) fn from_file(path: &Path) -> Result<Found, CliError> {
-    if path.is_dir() {
-        return from_directory(path);
-    }
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let bundle = parent.canonicalize().ok();
-    parse(read_file(path)?, &path.display().to_string(), bundle)
-}
-
-fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Result<Found, CliError> {
-    let Parsed { definition, warnings } = Definition::parse_bytes(&text)
-        .map_err(|error| CliError::usage(format!("definition `{origin}` cannot be used")).because(&error))?;
-    let source = Source { definition: Arc::new(definition), bundle };
-    Ok(Found { source, warnings, origin: origin.to_owned() })
-}
-
-fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
-    let file = File::open(path)
-        .map_err(|error| CliError::usage(format!("definition `{}` cannot be read", path.display())).because(&error))?;
-    read(file, &path.display().to_string())
-}
-
-fn read(from: impl Read, origin: &str) -> Result<Vec<u8>, CliError> {
-    let mut text = Vec::new();
-    // One byte over the limit is enough for the parser to say that it is too long.
-    from.take(MAX_YAML_BYTES as u64 + 1)
-        .read_to_end(&mut text)
-        .map_err(|error| CliError::usage(format!("definition `{origin}` cannot be read")).because(&error))?;
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_stock_plugin_of_the_other_place_is_an_error_that_says_so() {
-        let local = StockDefinition { name: "disks", local: Some("yaml"), cluster: None };
-        assert_eq!(stock_yaml(&local, Place::Local).unwrap(), "yaml");
-        let told = stock_yaml(&local, Place::Cluster).unwrap_err().to_string();
-        assert!(told.contains("one machine only") && told.contains("plumbline run --local -p disks"), "{told}");
-        let cluster = StockDefinition { local: None, cluster: Some("yaml"), ..local };
-        let told = stock_yaml(&cluster, Place::Local).unwrap_err().to_string();
-        assert!(told.contains("clusters only") && told.contains("plumbline run -p disks"), "{told}");
-    }
 
     #[test]
     fn one_name_is_one_plugin_here_and_another_in_a_cluster() {

@@ -29,6 +29,10 @@ pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, G
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{BuildArgs, CheckArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs};
+pub(crate) use plugin::{
+    DataFormat, InstallArgs, ListArgs, LockArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, ShowArgs,
+    UninstallArgs,
+};
 pub(crate) use query::QueryArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};

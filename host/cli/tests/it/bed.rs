@@ -70,8 +70,17 @@ impl Bed {
         ] {
             command.env(name, self.path("home").join(dir));
         }
-        for name in ["CI", "COLUMNS", "LINES", "NO_COLOR", "CLICOLOR_FORCE", "CHROOT_DIR", "TMPDIR", "PLUMBLINE_LIMITS"]
-        {
+        for name in [
+            "CI",
+            "COLUMNS",
+            "LINES",
+            "NO_COLOR",
+            "CLICOLOR_FORCE",
+            "CHROOT_DIR",
+            "TMPDIR",
+            "PLUMBLINE_LIMITS",
+            "SONOBUOY_DIR",
+        ] {
             command.env_remove(name);
         }
         command

@@ -7,6 +7,7 @@ mod aggregator_role;
 mod author;
 mod bed;
 mod broken_off;
+mod bundles;
 mod cluster_reading;
 mod compat;
 mod crowd;

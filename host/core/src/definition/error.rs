@@ -105,6 +105,14 @@ pub enum DefinitionError {
         /// What is wrong with it.
         cause: LimitError,
     },
+    /// A pattern of files leads out of the plugin's directory, or nowhere.
+    #[error("`{path}`: {why}")]
+    FilePattern {
+        /// The key.
+        path: String,
+        /// What is wrong with it, and what to write.
+        why: &'static str,
+    },
     /// The key has no meaning yet.
     #[error("`{0}` is reserved for a later version: leave it out or empty")]
     Reserved(String),

@@ -11,7 +11,13 @@ use crate::definition::section::{Section, wrong_type};
 use crate::definition::warning::{Warnings, cut};
 use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
 
-const KEYS: &[&str] = &["expectations", "summarizer", "options", "limits", "timeout", "depends-on"];
+const KEYS: &[&str] = &["expectations", "summarizer", "options", "limits", "timeout", "files", "depends-on"];
+
+/// Patterns of further files. A bundle has a handful of directories; each pattern costs a walk.
+const MAX_FILE_PATTERNS: usize = 64;
+
+/// Bytes of a pattern: as long as the longest name in a bundle.
+const MAX_PATTERN_BYTES: usize = 240;
 
 /// The section `plumbline` of a definition. Other tools ignore it.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -26,6 +32,8 @@ pub struct Extensions {
     pub limits: LimitsRequest,
     /// How long the plugin may take from its launch. `None`: as long as the run says; zero: as long as it wants.
     pub timeout: Option<Duration>,
+    /// Glob patterns of further files that belong to the plugin's bundle, relative to its directory: without `..`, without `./`.
+    pub files: Vec<String>,
 }
 
 impl Extensions {
@@ -41,6 +49,7 @@ impl Extensions {
             summarizer,
             options: section.mapping("options")?,
             timeout: timeout(&mut section)?,
+            files: files(&mut section)?,
             limits: match section.take("limits") {
                 Some(limits) => LimitsRequest::read(&section.at("limits"), limits, warnings)?,
                 None => LimitsRequest::default(),
@@ -65,6 +74,9 @@ impl Extensions {
         if let Some(timeout) = self.timeout {
             fields.insert("timeout".to_owned(), Value::from(format_duration(timeout)));
         }
+        if !self.files.is_empty() {
+            fields.insert("files".to_owned(), Value::from(self.files.clone()));
+        }
         fields
     }
 }
@@ -76,6 +88,30 @@ fn module(section: &mut Section, key: &str) -> Result<Option<String>, Definition
         Some(name) => Err(DefinitionError::ModuleName { path: section.at(key), name: cut(name) }),
         None => Ok(name),
     }
+}
+
+/// Patterns that lead nowhere but into the plugin's own directory. That a pattern is a good glob is for the reader of bundles to find out.
+fn files(section: &mut Section) -> Result<Vec<String>, DefinitionError> {
+    let path = section.at("files");
+    let patterns = section.texts("files")?;
+    let refused = |i: usize, why| Err(DefinitionError::FilePattern { path: format!("{path}[{i}]"), why });
+    let mut files = Vec::new();
+    for (i, pattern) in patterns.into_iter().enumerate() {
+        let inner = pattern.strip_prefix("./").unwrap_or(&pattern);
+        if i == MAX_FILE_PATTERNS {
+            return refused(i, "there are more than 64 patterns: name directories, such as `data/**`");
+        } else if inner.is_empty() {
+            return refused(i, "the pattern is empty");
+        } else if inner.len() > MAX_PATTERN_BYTES {
+            return refused(i, "the pattern has more than 240 bytes");
+        } else if inner.starts_with('/') || inner.chars().any(|c| c == '\\' || c.is_control()) {
+            return refused(i, "the pattern must be relative to the plugin's directory, with `/` between names");
+        } else if inner.split('/').any(|component| matches!(component, ".." | "." | "")) {
+            return refused(i, "the pattern must not hold `..`, `.` or empty names: files outside are not packed");
+        }
+        files.push(inner.to_owned());
+    }
+    Ok(files)
 }
 
 fn timeout(section: &mut Section) -> Result<Option<Duration>, DefinitionError> {

@@ -184,6 +184,19 @@ fn the_modules_follow_from_format_and_driver() {
 }
 
 #[test]
+fn further_files_stay_inside_the_directory() {
+    let definition = clean(&with("plumbline: {files: [./rules.json, 'data/**']}"));
+    assert_eq!(definition.plumbline.files, ["rules.json", "data/**"]);
+    assert_eq!(definition.to_json()["plumbline"]["files"], json!(["rules.json", "data/**"]));
+    for bad in ["/etc/passwd", "../secret", "data/../../x", "data//x", "", "./", "a\\\\b", "data/"] {
+        let error = Definition::parse(&with(&format!("plumbline: {{files: [ok, \"{bad}\"]}}"))).unwrap_err();
+        assert!(error.to_string().starts_with("`plumbline.files[1]`: "), "{bad}: {error}");
+    }
+    let many = with(&format!("plumbline: {{files: [{}]}}", "a, ".repeat(65)));
+    assert!(Definition::parse(&many).unwrap_err().to_string().contains("more than 64"));
+}
+
+#[test]
 fn keys_are_matched_without_regard_to_case() {
     let yaml = "Sonobuoy-Config: {DRIVER: Job, Plugin-Name: p, RESULT-FORMAT: junit, Order: 2}\nSPEC: {}\nPODSPEC: {a: 1}\n\
                 Plumbline: {TimeOut: 5s, Limits: {Wall-Seconds: 3}}";

@@ -1,44 +1,113 @@
 //! `plumbline plugin list`
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use plumbline_bundle::Entry;
+use plumbline_core::chain;
 use plumbline_core::definition::Definition;
-use plumbline_stock::Place;
+use plumbline_sandbox::Module;
+use plumbline_stock::{Place, StockDefinition};
+use serde_json::{Value, json};
 
-use crate::args::Global;
+use super::describe;
+use crate::args::{DataFormat, Global, ListArgs};
 use crate::error::CliError;
 use crate::limits::Limits;
-use crate::{logging, stock};
+use crate::output::{one_line, print_json};
+use crate::{logging, sources, stock};
 
-/// Lists the stock plugins and the stock modules.
-pub(crate) fn list(global: &Global) -> Result<ExitCode, CliError> {
+/// Lists plugins (stock, installed, the incumbent's) and the stock modules.
+pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
     let (_, modules) = stock::sandbox(&Limits::default())?;
-    let mut out = anstream::stdout().lock();
-    let mut print = || -> std::io::Result<()> {
-        writeln!(out, "plugins:")?;
-        for stock in plumbline_stock::definitions() {
-            let word = |place| if place == Place::Local { "local" } else { "cluster" };
-            let places: Vec<_> = stock.places().map(word).collect();
-            let yaml = stock.cluster.or(stock.local).unwrap_or_default();
-            let description = Definition::parse(yaml).ok().and_then(|parsed| parsed.definition.description);
-            writeln!(out, "  {:14} {:15} {}", stock.name, places.join(", "), description.unwrap_or_default())?;
+    // Without a home nothing is installed, and the stock is there all the same.
+    let installed = match sources::store() {
+        Ok(store) => {
+            store.list().map_err(|error| sources::store_error("installed bundles cannot be listed", &error))?
         }
-        writeln!(out, "modules:")?;
-        for module in &modules {
-            let info = module.info();
-            let roles = [
-                (info.roles.post_processor, "post-processor"),
-                (info.roles.expectations, "expectations"),
-                (info.roles.summarizer, "summarizer"),
-            ];
-            let roles: Vec<&str> = roles.into_iter().filter(|(plays, _)| *plays).map(|(_, role)| role).collect();
-            let roles = roles.join(", ");
-            writeln!(out, "  {:14} {roles:27} {}", info.name.as_deref().unwrap_or("?"), info.formats.join(", "))?;
-        }
-        Ok(())
+        Err(_) => Vec::new(),
     };
-    print().map_err(|error| CliError::printing("the list cannot be printed", &error))?;
+    let incumbent = sources::incumbent()?;
+    let mut out = anstream::stdout().lock();
+    let printed = match args.format {
+        DataFormat::Json => print_json(&data(&modules, &installed, &incumbent), &mut out),
+        DataFormat::Text => print(&modules, &installed, &incumbent, &mut out),
+    };
+    printed.map_err(|error| CliError::printing("the list cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn print(
+    modules: &[Module],
+    installed: &[Entry],
+    incumbent: &[(String, PathBuf)],
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(out, "plugins:")?;
+    for stock in plumbline_stock::definitions() {
+        let description = description(stock).unwrap_or_default();
+        writeln!(out, "  {:14} {:15} {description}", stock.name, places(stock).join(", "))?;
+    }
+    if !installed.is_empty() {
+        writeln!(out, "installed:")?;
+    }
+    for Entry { name, state } in installed {
+        match state {
+            Ok(found) => {
+                let description = one_line(found.bundle.definition.description.as_deref().unwrap_or_default());
+                let digest: String = found.bundle.digest().hex().chars().take(12).collect();
+                let version = one_line(found.record.version.as_deref().unwrap_or(&digest));
+                writeln!(out, "  {name:14} {version:15} {description}")?;
+                writeln!(out, "  {:14} from {}", "", one_line(&found.record.source))?;
+            }
+            Err(error) => writeln!(out, "  {:14} {:15} {}", one_line(name), "damaged", one_line(&chain(error)))?,
+        }
+    }
+    if !incumbent.is_empty() {
+        writeln!(out, "installed by the incumbent:")?;
+    }
+    for (name, path) in incumbent {
+        writeln!(out, "  {:14} {}", one_line(name), one_line(&path.display().to_string()))?;
+    }
+    writeln!(out, "modules:")?;
+    for module in modules {
+        let info = module.info();
+        let roles = describe::roles(info.roles).join(", ");
+        writeln!(out, "  {:14} {roles:27} {}", info.name.as_deref().unwrap_or("?"), info.formats.join(", "))?;
+    }
+    Ok(())
+}
+
+fn data(modules: &[Module], installed: &[Entry], incumbent: &[(String, PathBuf)]) -> Value {
+    let stock = |stock: &StockDefinition| json!({"name": stock.name, "places": places(stock), "description": description(stock)});
+    let entry = |entry: &Entry| match &entry.state {
+        Ok(installed) => json!({
+            "name": entry.name,
+            "description": installed.bundle.definition.description,
+            "bundle": describe::bundle(&installed.bundle),
+            "installed": describe::installation(installed),
+        }),
+        Err(error) => json!({"name": entry.name, "damaged": chain(error)}),
+    };
+    let module = |module: &Module| {
+        let info = module.info();
+        json!({"name": info.name, "roles": describe::roles(info.roles), "formats": info.formats})
+    };
+    json!({
+        "plugins": plumbline_stock::definitions().iter().map(stock).collect::<Vec<_>>(),
+        "installed": installed.iter().map(entry).collect::<Vec<_>>(),
+        "incumbent": incumbent.iter().map(|(name, path)| json!({"name": name, "path": path})).collect::<Vec<_>>(),
+        "modules": modules.iter().map(module).collect::<Vec<_>>(),
+    })
+}
+
+fn places(stock: &StockDefinition) -> Vec<&'static str> {
+    stock.places().map(|place| if place == Place::Local { "local" } else { "cluster" }).collect()
+}
+
+fn description(stock: &StockDefinition) -> Option<String> {
+    let yaml = stock.cluster.or(stock.local).unwrap_or_default();
+    Definition::parse(yaml).ok().and_then(|parsed| parsed.definition.description)
 }

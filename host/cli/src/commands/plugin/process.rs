@@ -16,7 +16,7 @@ use crate::args::{ExitCodes, Global, ProcessArgs, RunFormat};
 use crate::error::{CliError, verdict_code};
 use crate::limits::Limits;
 use crate::output::print_json;
-use crate::sources::{self, Found};
+use crate::sources::{self, Found, Where};
 use crate::tree::read_tree;
 use crate::ui::say;
 use crate::{logging, stock};
@@ -79,7 +79,7 @@ fn definition(args: &ProcessArgs) -> Result<Found, CliError> {
             let parsed = Definition::from_json(least)
                 .map_err(|error| CliError::usage("these options describe no plugin").because(&error))?;
             let source = Source { definition: Arc::new(parsed.definition), bundle: None };
-            Found { source, warnings: parsed.warnings, origin: name.to_owned() }
+            Found { source, warnings: parsed.warnings, origin: name.to_owned(), digest: None, place: Where::Named }
         }
     };
     let mut definition = (*found.source.definition).clone();

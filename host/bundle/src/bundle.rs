@@ -1,0 +1,222 @@
+//! A bundle in a directory.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use plumbline_core::definition::{Definition, is_module_name};
+use plumbline_sandbox::{ModuleInfo, inspect};
+
+use crate::digest::{Digest, DigestWriter};
+use crate::error::BundleError;
+use crate::limits::{MAX_BUNDLE_BYTES, MAX_MODULES, MAX_WARNINGS};
+use crate::selection::{DEFINITION_FILES, Selection, beside};
+use crate::ustar::Writer;
+use crate::walk;
+use crate::warning::BundleWarning;
+
+/// A plugin's definition, its modules, and what belongs to them, in a directory.
+#[derive(Debug, Clone)]
+pub struct Bundle {
+    /// The directory.
+    pub dir: PathBuf,
+    /// The definition.
+    pub definition: Definition,
+    /// The digest of the definition's file.
+    pub definition_digest: Digest,
+    /// What is odd; for a person to see.
+    pub warnings: Vec<BundleWarning>,
+    /// The modules, sorted by file name.
+    pub modules: Vec<ModuleFile>,
+    /// All files, the modules included, sorted by name. Nothing else of the directory belongs to the bundle.
+    pub files: Vec<BundleFile>,
+    digest: Digest,
+    packed_bytes: u64,
+}
+
+/// A file of a bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BundleFile {
+    /// Its name, relative to the bundle's directory, with `/` between names.
+    pub name: String,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// Whether its owner may execute it.
+    pub executable: bool,
+}
+
+/// A module of a bundle.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModuleFile {
+    /// Its file, directly in the bundle's directory.
+    pub file: String,
+    /// What definitions call it: the file's name without `.wasm`.
+    pub name: String,
+    /// The digest of the file.
+    pub digest: Digest,
+    /// What it says of itself.
+    pub info: ModuleInfo,
+}
+
+/// A tar that was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packed {
+    /// The digest of the tar, which is the bundle's.
+    pub digest: Digest,
+    /// The size of the tar.
+    pub bytes: u64,
+}
+
+impl Bundle {
+    /// Opens the bundle in `dir`: reads its definition, chooses its files, looks at its modules, and computes its digest. Every file is
+    /// read once (about 50 ms for 20 MiB).
+    ///
+    /// # Errors
+    /// [`BundleError`], which names the file. A `NAME.wasm` that is no component is one.
+    pub fn open(dir: impl AsRef<Path>) -> Result<Self, BundleError> {
+        let dir = dir.as_ref();
+        let is_there = |name: &&str| dir.join(name).symlink_metadata().is_ok();
+        let file = DEFINITION_FILES.into_iter().find(is_there);
+        let file = file.ok_or_else(|| BundleError::NoDefinition(dir.to_owned()))?;
+        let path = dir.join(file);
+        let (text, _) = walk::read(dir, file)?;
+        let parsed =
+            Definition::parse_bytes(&text).map_err(|source| BundleError::Definition { path: path.clone(), source })?;
+        let selection = Selection::of(file, &parsed.definition).map_err(|why| BundleError::Pattern { path, why })?;
+        let names = walk::walk(dir, &selection)?;
+        let mut content = Content { dir, bytes: 0, files: Vec::new(), modules: Vec::new() };
+        let writer = write(&names, io::sink(), &mut |name| content.take(name))?;
+        let Content { files, modules, .. } = content;
+
+        let mut bundle = Self {
+            dir: dir.to_owned(),
+            definition: parsed.definition,
+            definition_digest: Digest::of(&text),
+            warnings: parsed.warnings.into_iter().map(BundleWarning::Definition).collect(),
+            modules,
+            files,
+            digest: writer.digest(),
+            packed_bytes: writer.bytes(),
+        };
+        bundle.look_for_oddities(&selection);
+        Ok(bundle)
+    }
+
+    /// The bundle's digest: that of the tar which [`Bundle::pack`] writes. It depends on names, contents and whether files may be
+    /// executed, and on nothing else.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    /// The size of the tar.
+    #[must_use]
+    pub fn packed_bytes(&self) -> u64 {
+        self.packed_bytes
+    }
+
+    /// The plugin's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.definition.name.as_str()
+    }
+
+    /// What the tar is called: `NAME.bundle.tar`.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        format!("{}.bundle.tar", self.name())
+    }
+
+    /// Writes the bundle as a tar: the same bytes for the same content.
+    ///
+    /// # Errors
+    /// [`BundleError`]; [`BundleError::Changed`] when a file is not what it was when the bundle was opened.
+    pub fn pack(&self, to: impl Write) -> Result<Packed, BundleError> {
+        let names: Vec<String> = self.files.iter().map(|file| file.name.clone()).collect();
+        let writer = write(&names, to, &mut |name| walk::read(&self.dir, name))?;
+        let packed = Packed { digest: writer.digest(), bytes: writer.bytes() };
+        match packed.digest == self.digest {
+            true => Ok(packed),
+            false => Err(BundleError::Changed(self.dir.clone())),
+        }
+    }
+
+    fn look_for_oddities(&mut self, selection: &Selection) {
+        let names: Vec<&str> = self.files.iter().map(|file| file.name.as_str()).collect();
+        let mut odd = Vec::new();
+        let mut lower: BTreeMap<String, &str> = BTreeMap::new();
+        for name in &names {
+            if let Some(other) = lower.insert(name.to_lowercase(), name) {
+                odd.push(BundleWarning::Case(other.to_owned(), (*name).to_owned()));
+            }
+        }
+        let unnamed = self.modules.iter().filter(|module| !is_module_name(&module.name));
+        odd.extend(unnamed.map(|module| BundleWarning::ModuleName(module.file.clone())));
+        odd.extend(selection.idle(&names).into_iter().map(|pattern| BundleWarning::Idle(pattern.to_owned())));
+        let mut words = self.definition.spec.command().iter().chain(self.definition.spec.args());
+        words.next();
+        if let Some(command) = selection.command() {
+            match self.files.iter().find(|file| file.name == command) {
+                None => odd.push(BundleWarning::NoCommand(command.to_owned())),
+                Some(file) if !file.executable => odd.push(BundleWarning::NotExecutable(command.to_owned())),
+                Some(_) => {}
+            }
+        }
+        for word in words {
+            if let Some(name) = beside(&self.definition, word)
+                && !names.contains(&name.as_str())
+                && self.dir.join(&name).is_file()
+            {
+                odd.push(BundleWarning::NotPacked(name));
+            }
+        }
+        self.warnings.extend(odd);
+        if self.warnings.len() > MAX_WARNINGS {
+            self.warnings.truncate(MAX_WARNINGS);
+            self.warnings.push(BundleWarning::More);
+        }
+    }
+}
+
+/// Gives the content of a file, and whether it may be executed.
+type ReadFile<'a> = dyn FnMut(&str) -> Result<(Vec<u8>, bool), BundleError> + 'a;
+
+/// Writes a tar of the files `names`, as `read` gives them.
+fn write<W: Write>(names: &[String], to: W, read: &mut ReadFile<'_>) -> Result<DigestWriter<W>, BundleError> {
+    let mut writer = Writer::new(DigestWriter::new(to));
+    for name in names {
+        let (content, executable) = read(name)?;
+        writer.file(name, executable, &content).map_err(BundleError::Write)?;
+    }
+    writer.finish().map_err(BundleError::Write)
+}
+
+/// What is found out about files while their digest is computed.
+struct Content<'a> {
+    dir: &'a Path,
+    bytes: u64,
+    files: Vec<BundleFile>,
+    modules: Vec<ModuleFile>,
+}
+
+impl Content<'_> {
+    fn take(&mut self, name: &str) -> Result<(Vec<u8>, bool), BundleError> {
+        let (content, executable) = walk::read(self.dir, name)?;
+        let bytes = content.len() as u64;
+        self.bytes += bytes;
+        if self.bytes > MAX_BUNDLE_BYTES {
+            return Err(BundleError::TooManyBytes(self.dir.to_owned()));
+        }
+        if let Some(stem) = name.strip_suffix(".wasm").filter(|stem| !stem.contains('/')) {
+            let info = inspect(&content).map_err(|source| BundleError::Module { file: name.to_owned(), source })?;
+            if self.modules.len() == MAX_MODULES {
+                return Err(BundleError::TooManyModules(self.dir.to_owned()));
+            }
+            // Computed while it was inspected.
+            let digest = format!("sha256:{}", info.digest).parse().unwrap_or_else(|_| Digest::of(&content));
+            self.modules.push(ModuleFile { file: name.to_owned(), name: stem.to_owned(), digest, info });
+        }
+        self.files.push(BundleFile { name: name.to_owned(), bytes, executable });
+        Ok((content, executable))
+    }
+}

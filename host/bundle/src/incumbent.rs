@@ -1,0 +1,125 @@
+//! Definitions that the incumbent has installed: YAML files in one directory, which are read and never written.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use plumbline_core::definition::MAX_YAML_BYTES;
+
+use crate::dirs;
+
+/// Definitions that are listed. People have a dozen.
+const MAX_LISTED: usize = 1_000;
+
+/// The directory of the incumbent, Sonobuoy, for installed plugins: `$SONOBUOY_DIR`, or `~/.sonobuoy`. A plugin `NAME` is the file
+/// `NAME.yaml` there.
+#[derive(Debug, Clone)]
+pub struct IncumbentCache {
+    dir: PathBuf,
+}
+
+/// Why a definition there cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to read `{}`: {source}", path.display())]
+pub struct IncumbentError {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// What the system said.
+    pub source: io::Error,
+}
+
+impl IncumbentCache {
+    /// That of the user. `None` without a home.
+    #[must_use]
+    pub fn user() -> Option<Self> {
+        let home = || dirs::absolute("HOME").map(|home| home.join(".sonobuoy"));
+        let named = std::env::var_os("SONOBUOY_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        named.or_else(home).map(Self::at)
+    }
+
+    /// The one in `dir`.
+    #[must_use]
+    pub fn at(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    /// The names of the plugins there, sorted, and their files. Without the directory there are none.
+    ///
+    /// # Errors
+    /// [`IncumbentError`] when the directory is there and cannot be read.
+    pub fn list(&self) -> Result<Vec<(String, PathBuf)>, IncumbentError> {
+        let failed = |source| IncumbentError { path: self.dir.clone(), source };
+        let entries = match fs::read_dir(&self.dir) {
+            Ok(entries) => entries,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(Vec::new());
+            }
+            Err(error) => return Err(failed(error)),
+        };
+        let mut found = Vec::new();
+        for entry in entries.take(MAX_LISTED) {
+            let path = entry.map_err(failed)?.path();
+            if let Some(name) =
+                path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".yaml"))
+                && is_plain(name)
+                && path.is_file()
+            {
+                found.push((name.to_owned(), path));
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// The file of the plugin `name` (with or without `.yaml`) and what is in it, up to one byte more than a definition may have.
+    ///
+    /// # Errors
+    /// [`IncumbentError`] when the file is there and cannot be read.
+    pub fn find(&self, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>, IncumbentError> {
+        let name = name.strip_suffix(".yaml").unwrap_or(name);
+        if !is_plain(name) {
+            return Ok(None);
+        }
+        let path = self.dir.join(format!("{name}.yaml"));
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let mut text = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(MAX_YAML_BYTES as u64 + 1).read_to_end(&mut text));
+        match read {
+            Ok(_) => Ok(Some((path, text))),
+            Err(source) => Err(IncumbentError { path, source }),
+        }
+    }
+}
+
+/// Whether `name` is that of a file in the directory, and leads nowhere else.
+fn is_plain(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plugins_are_files_there_and_nowhere_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("cache");
+        fs::create_dir_all(inner.join("dir.yaml")).unwrap();
+        fs::write(dir.path().join("outside.yaml"), "x").unwrap();
+        fs::write(inner.join("b.yaml"), "b").unwrap();
+        fs::write(inner.join("a.yaml"), "a").unwrap();
+        fs::write(inner.join("notes.txt"), "").unwrap();
+        fs::write(inner.join(".yaml"), "").unwrap();
+        let cache = IncumbentCache::at(inner.clone());
+        let names: Vec<_> = cache.list().unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["a", "b"]);
+        assert_eq!(cache.find("b").unwrap().unwrap(), (inner.join("b.yaml"), b"b".to_vec()));
+        assert_eq!(cache.find("b.yaml").unwrap().unwrap().1, b"b");
+        for none in ["../outside", "c", "dir", "", "."] {
+            assert!(cache.find(none).unwrap().is_none(), "{none}");
+        }
+        assert!(IncumbentCache::at(dir.path().join("missing")).list().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,226 @@
+//! Which files of a directory belong to the bundle in it: few, so that no sources, secrets or dependencies are ever packed unasked.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use plumbline_core::definition::Definition;
+
+/// What a definition is called; the first that is there counts.
+pub const DEFINITION_FILES: [&str; 2] = ["plugin.yaml", "plugin.yml"];
+
+/// How the names of texts that travel along begin, in any case.
+const TEXTS: [&str; 5] = ["readme", "license", "licence", "copying", "notice"];
+
+/// The directory of golden cases.
+const TESTS: &str = "tests";
+
+/// Characters that make a pattern of a name.
+const META: [char; 6] = ['*', '?', '[', ']', '{', '}'];
+
+/// The rule, for one definition.
+#[derive(Debug)]
+pub(crate) struct Selection {
+    definition: String,
+    /// Files that are named as they are: the command, and patterns without a wildcard.
+    literal: Vec<String>,
+    command: Option<String>,
+    patterns: Vec<String>,
+    globs: GlobSet,
+}
+
+impl Selection {
+    /// The rule for the definition in the file `file`.
+    ///
+    /// # Errors
+    /// A sentence about a pattern of `plumbline.files` that is no glob.
+    pub(crate) fn of(file: &str, definition: &Definition) -> Result<Self, String> {
+        let command = command(definition);
+        let patterns = definition.plumbline.files.clone();
+        let mut globs = GlobSetBuilder::new();
+        for pattern in &patterns {
+            let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+            globs.add(glob.map_err(|error| format!("pattern `{pattern}` is no glob: {}", error.kind()))?);
+        }
+        let globs = globs.build().map_err(|error| error.to_string())?;
+        let plain = patterns.iter().filter(|pattern| !pattern.contains(META)).cloned();
+        let literal = command.iter().cloned().chain(plain).collect();
+        Ok(Self { definition: file.to_owned(), literal, command, patterns, globs })
+    }
+
+    /// Whether the file `name` belongs to the bundle. Names that begin with a dot are hidden: they are taken when they are named as
+    /// they are, never by a wildcard.
+    pub(crate) fn takes(&self, name: &str) -> bool {
+        if name == self.definition || self.literal.iter().any(|literal| literal == name) {
+            return true;
+        }
+        if name.split('/').any(|component| component.starts_with('.')) {
+            return false;
+        }
+        match name.split_once('/') {
+            Some((TESTS, _)) => true,
+            None if is_top_level(name) => true,
+            _ => self.globs.is_match(name),
+        }
+    }
+
+    /// Whether a file below the directory `dir` could belong to the bundle.
+    pub(crate) fn may_hold(&self, dir: &str) -> bool {
+        let below = |name: &str| name.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
+        if self.literal.iter().any(|literal| below(literal)) {
+            return true;
+        }
+        if dir.split('/').any(|component| component.starts_with('.')) {
+            return false;
+        }
+        dir == TESTS || dir.starts_with("tests/") || self.patterns.iter().any(|pattern| leads_into(pattern, dir))
+    }
+
+    /// What the definition executes, if that is a file of the directory.
+    pub(crate) fn command(&self) -> Option<&str> {
+        self.command.as_deref()
+    }
+
+    /// The patterns that take none of `names`.
+    pub(crate) fn idle<'a>(&'a self, names: &[&str]) -> Vec<&'a str> {
+        let mut used = vec![false; self.patterns.len()];
+        for at in names.iter().flat_map(|name| self.globs.matches(name)) {
+            if let Some(used) = used.get_mut(at) {
+                *used = true;
+            }
+        }
+        self.patterns.iter().zip(used).filter(|(_, used)| !used).map(|(pattern, _)| pattern.as_str()).collect()
+    }
+}
+
+/// Modules, texts and schemas, beside the definition.
+fn is_top_level(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    name.ends_with(".wasm") || name.ends_with(".schema.json") || TEXTS.iter().any(|text| lower.starts_with(text))
+}
+
+/// The file that a relative `spec.command[0]` names, as a local run finds it: with a slash, relative to the working directory.
+fn command(definition: &Definition) -> Option<String> {
+    let container = &definition.spec;
+    let program = container.command().first().or(container.args().first()).filter(|program| program.contains('/'))?;
+    beside(definition, program)
+}
+
+/// What a relative path in the command means, as a name in the bundle. `None`: it is elsewhere.
+pub(crate) fn beside(definition: &Definition, path: &str) -> Option<String> {
+    let base = definition.spec.working_dir().unwrap_or_default();
+    if path.starts_with('/') || base.starts_with('/') {
+        return None;
+    }
+    let parts = base.split('/').chain(path.split('/')).filter(|part| !matches!(*part, "" | "."));
+    let name = parts.collect::<Vec<_>>().join("/");
+    crate::name::check(name.as_bytes()).is_ok().then_some(name)
+}
+
+/// Whether a file below `dir` could match `pattern`. What a wildcard matches is not tried out: a walk that is a little longer does no harm.
+fn leads_into(pattern: &str, dir: &str) -> bool {
+    // An alternative may hold slashes.
+    if pattern.contains('{') {
+        return true;
+    }
+    let mut dir = dir.split('/');
+    let mut components = pattern.split('/').peekable();
+    while let Some(component) = components.next() {
+        if component.contains("**") {
+            return true;
+        }
+        match dir.next() {
+            None => return true,
+            // The last component is the file's own.
+            Some(_) if components.peek().is_none() => return false,
+            Some(name) if name != component && !component.contains(META) => return false,
+            Some(_) => {}
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selection(spec: &str, files: &str) -> Selection {
+        let yaml = format!(
+            "sonobuoy-config: {{driver: Process, plugin-name: p}}\nspec: {spec}\nplumbline: {{files: {files}}}\n"
+        );
+        Selection::of("plugin.yaml", &Definition::parse(&yaml).unwrap().definition).unwrap()
+    }
+
+    #[test]
+    fn nothing_is_packed_unasked() {
+        let rule = selection("{command: [./bin/check.sh, x]}", "['data/**', rules.json, .hidden/key, '*.txt']");
+        for taken in [
+            "plugin.yaml",
+            "p.wasm",
+            "README.md",
+            "Readme",
+            "LICENSE-MIT",
+            "licence.txt",
+            "COPYING",
+            "NOTICE",
+            "options.schema.json",
+            "tests/a/results/global/x.xml",
+            "bin/check.sh",
+            "data/a/b",
+            "rules.json",
+            ".hidden/key",
+            "a.txt",
+        ] {
+            assert!(rule.takes(taken), "{taken}");
+        }
+        for left in [
+            "plugin.yml",
+            "src/main.rs",
+            "Cargo.toml",
+            "sub/p.wasm",
+            "sub/README.md",
+            ".env",
+            "tests/.env",
+            "tests/.git/config",
+            "data/.secret",
+            "bin/other.sh",
+            "sub/a.txt",
+            "build/p.core.wasm",
+            "node_modules/x/README.md",
+            ".hidden/other",
+            "module.yaml",
+        ] {
+            assert!(!rule.takes(left), "{left}");
+        }
+        for (dir, may) in [
+            ("tests", true),
+            ("tests/a", true),
+            ("tests/.git", false),
+            ("bin", true),
+            ("bin/sub", false),
+            ("data", true),
+            ("data/a", true),
+            ("src", false),
+            ("node_modules", false),
+            (".hidden", true),
+            (".git", false),
+        ] {
+            assert_eq!(rule.may_hold(dir), may, "{dir}");
+        }
+        let rule = selection("{}", "['data/*/*.json']");
+        assert!(rule.may_hold("data/a") && !rule.may_hold("data/a/b"));
+        assert!(selection("{}", "['{x,y/z}/a']").may_hold("y/z"));
+        let rule = selection("{}", "['data/**', rules.json, .hidden/key, '*.txt']");
+        assert_eq!(rule.idle(&["data/a", "plugin.yaml"]), ["rules.json", ".hidden/key", "*.txt"]);
+    }
+
+    #[test]
+    fn the_command_is_found_as_a_run_finds_it() {
+        let command = |spec| selection(spec, "[]").command().map(str::to_owned);
+        assert_eq!(command("{command: [./check.sh]}").as_deref(), Some("check.sh"));
+        assert_eq!(command("{args: [bin/check]}").as_deref(), Some("bin/check"));
+        assert_eq!(command("{command: [./check.sh], workingDir: ./sub/}").as_deref(), Some("sub/check.sh"));
+        for elsewhere in
+            ["{}", "{command: [sh]}", "{command: [/bin/sh]}", "{command: [../x]}", "{command: [./x], workingDir: /tmp}"]
+        {
+            assert_eq!(command(elsewhere), None, "{elsewhere}");
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Bundles from outside: directories, tars of friends and enemies, installations, locks.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod cache;
+mod hostile;
+mod lock;
+mod make;
+mod pack;
+mod properties;
+mod store;

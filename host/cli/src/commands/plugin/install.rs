@@ -1,0 +1,56 @@
+//! `plumbline plugin install`
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use plumbline_bundle::{Installed, Origin, Store};
+use plumbline_core::Driver;
+
+use crate::args::{Global, InstallArgs};
+use crate::error::CliError;
+use crate::ui::say;
+use crate::{logging, sources};
+
+/// Installs bundles, one after the other; the first that cannot be installed ends it, and what was installed before stays.
+pub(crate) fn install(args: &InstallArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let store = sources::store()?;
+    for reference in &args.references {
+        let installed = one(&store, reference)?;
+        let bundle = &installed.bundle;
+        for warning in &bundle.warnings {
+            say(&format!("warning: `{reference}`: {warning}"));
+        }
+        say(&format!("installed `{}` from {reference}: {}", bundle.name(), bundle.digest()));
+        let local = if bundle.definition.driver == Driver::Process { " --local" } else { "" };
+        say(&format!("next: `plumbline run{local} -p {}`", bundle.name()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn one(store: &Store, reference: &str) -> Result<Installed, CliError> {
+    let path = Path::new(reference);
+    let mut origin = Origin { source: reference.to_owned(), ..Origin::default() };
+    let put = |path: &Path, origin| {
+        store
+            .install(path, origin)
+            .map_err(|error| sources::store_error(format!("`{reference}` cannot be installed"), &error))
+    };
+    if sources::is_remote(reference) {
+        let pulled = sources::pull(reference)?;
+        (origin.version, origin.signatures) = (pulled.version, pulled.signatures);
+        return put(pulled.tar.path(), origin);
+    }
+    // What a relative path meant here is of no use elsewhere.
+    if let Ok(absolute) = path.canonicalize() {
+        origin.source = absolute.display().to_string();
+    }
+    if path.is_file() && sources::is_packed(path) {
+        origin.signatures = sources::signatures_beside(path)?;
+    } else if !path.is_dir() {
+        return Err(CliError::usage(format!("`{reference}` is no bundle")).hint(
+            "name a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or `oci://…`; a definition alone runs from its file: `-p FILE`",
+        ));
+    }
+    put(path, origin)
+}

@@ -1,0 +1,126 @@
+//! `plumbline plugin show`
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use plumbline_bundle::{Bundle, Installed};
+use plumbline_core::size::Bytes;
+use plumbline_stock::Place;
+use serde_json::{Value, json};
+
+use super::describe;
+use crate::args::{DataFormat, Global, ShowArgs};
+use crate::error::CliError;
+use crate::logging;
+use crate::output::{one_line, print_json, print_yaml};
+use crate::sources::{self, Found, Where};
+use crate::ui::say;
+
+/// Shows what a reference names, without running it.
+pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    // A stock plugin of one place only is shown as it is there.
+    let place = match plumbline_stock::definition(&args.reference) {
+        Some(stock) if stock.yaml(Place::Cluster).is_none() => Place::Local,
+        _ => Place::Cluster,
+    };
+    let found = sources::find(&args.reference, place)?;
+    let bundle = found.bundle()?;
+    let installed = match found.place {
+        Where::Installed => installed(&found)?,
+        _ => None,
+    };
+    match &bundle {
+        Some(bundle) => bundle.warnings.iter().for_each(|warning| say(&format!("warning: {warning}"))),
+        None => found.warnings.iter().for_each(|warning| say(&format!("warning: {warning}"))),
+    }
+    let mut out = anstream::stdout().lock();
+    let printed = match args.format {
+        DataFormat::Json => print_json(&data(&found, bundle.as_ref(), installed.as_ref()), &mut out),
+        DataFormat::Text => print(&found, bundle.as_ref(), installed.as_ref(), &mut out),
+    };
+    printed.map_err(|error| CliError::printing("the plugin cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How the bundle came here. It was found a moment ago by the name that the user gave, which may be another by now.
+fn installed(found: &Found) -> Result<Option<Installed>, CliError> {
+    let name = &found.origin;
+    sources::store()?
+        .find(name)
+        .map_err(|error| sources::store_error(format!("plugin `{name}` cannot be used"), &error))
+}
+
+fn origin(found: &Found) -> String {
+    match found.place {
+        Where::Stock => "stock".to_owned(),
+        Where::Named | Where::Registry => found.origin.clone(),
+        Where::Installed => format!("installed as `{}`", found.origin),
+        Where::Incumbent => format!("installed by the incumbent: {}", found.origin),
+    }
+}
+
+fn print(
+    found: &Found,
+    bundle: Option<&Bundle>,
+    installed: Option<&Installed>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let definition = &found.source.definition;
+    let mut row = |key: &str, value: &str| writeln!(out, "{key:<12} {value}");
+    row("plugin:", definition.name.as_str())?;
+    if let Some(description) = &definition.description {
+        row("description:", &one_line(description))?;
+    }
+    row("origin:", &origin(found))?;
+    if let Some(Installed { record, signatures, .. }) = installed {
+        let version = record.version.as_ref().map(|version| format!(" ({version})")).unwrap_or_default();
+        row("source:", &one_line(&format!("{}{version}", record.source)))?;
+        row("installed:", &record.when.to_string())?;
+        row("signatures:", if signatures.is_some() { "there" } else { "none" })?;
+    }
+    match (bundle, found.digest) {
+        (Some(bundle), _) => {
+            row("digest:", &bundle.digest().to_string())?;
+            row("size:", &format!("{}, {} files", Bytes(bundle.packed_bytes()), bundle.files.len()))?;
+        }
+        (None, Some(digest)) => row("digest:", &format!("{digest} (of the definition: it is no bundle)"))?,
+        (None, None) => {}
+    }
+    for module in bundle.iter().flat_map(|bundle| &bundle.modules) {
+        let info = &module.info;
+        let formats = describe::formats(info, &module.name).join(", ");
+        row("module:", &format!("{}  {}  {}", module.file, Bytes(info.size), module.digest))?;
+        row(
+            "",
+            &format!(
+                "{}; formats: {}",
+                describe::roles(info.roles).join(", "),
+                if formats.is_empty() { "none" } else { &formats }
+            ),
+        )?;
+    }
+    for file in bundle.iter().flat_map(|bundle| &bundle.files).filter(|file| !file.name.ends_with(".wasm")) {
+        row("file:", &format!("{}  {}", file.name, Bytes(file.bytes)))?;
+    }
+    writeln!(out, "definition:")?;
+    let mut yaml = Vec::new();
+    print_yaml(&definition.to_json(), &mut yaml)?;
+    for line in String::from_utf8_lossy(&yaml).lines() {
+        writeln!(out, "  {line}")?;
+    }
+    Ok(())
+}
+
+fn data(found: &Found, bundle: Option<&Bundle>, installed: Option<&Installed>) -> Value {
+    let definition = &found.source.definition;
+    json!({
+        "name": definition.name,
+        "description": definition.description,
+        "origin": origin(found),
+        "definition": definition.to_json(),
+        "definition-digest": found.digest,
+        "bundle": bundle.map(describe::bundle),
+        "installed": installed.map(describe::installation),
+    })
+}

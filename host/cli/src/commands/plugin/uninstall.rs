@@ -1,0 +1,34 @@
+//! `plumbline plugin uninstall`
+
+use std::process::ExitCode;
+
+use crate::args::{Global, UninstallArgs};
+use crate::error::CliError;
+use crate::ui::say;
+use crate::{logging, sources};
+
+/// Removes installed bundles. All are looked for before the first is removed: a slip of the pen removes nothing.
+pub(crate) fn uninstall(args: &UninstallArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    let store = sources::store()?;
+    let list = store.list().map_err(|error| sources::store_error("installed bundles cannot be listed", &error))?;
+    if let Some(name) = args.names.iter().find(|name| !list.iter().any(|entry| entry.name == **name)) {
+        let told = CliError::usage(format!("no bundle `{name}` is installed"));
+        return Err(match plumbline_stock::definition(name) {
+            Some(_) => told.hint("it is a stock plugin, which belongs to the program"),
+            None => told.hint("`plumbline plugin list` shows what is installed"),
+        });
+    }
+    for name in &args.names {
+        let path = store.dir().join(name);
+        if args.dry_run {
+            say(&format!("would remove `{name}`: {}", path.display()));
+            continue;
+        }
+        store
+            .remove(name)
+            .map_err(|error| sources::store_error(format!("bundle `{name}` cannot be removed"), &error))?;
+        say(&format!("removed `{name}`: {}", path.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

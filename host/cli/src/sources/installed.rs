@@ -1,0 +1,45 @@
+//! Plugins that are found by their name alone: installed bundles, and what the incumbent has installed.
+
+use plumbline_bundle::{IncumbentCache, Store};
+
+use super::definition::parse;
+use super::failure::store_error;
+use super::{Found, Where};
+use crate::error::CliError;
+
+/// The user's installed bundles. The names of stock plugins are not installed: they are found first.
+pub(crate) fn store() -> Result<Store, CliError> {
+    let store = Store::user().map_err(|error| {
+        store_error("bundles cannot be installed", &error).hint("say where: set `XDG_DATA_HOME` to a directory")
+    })?;
+    Ok(store.reserving(plumbline_stock::definitions().iter().map(|stock| stock.name)))
+}
+
+/// The incumbent's directory, and what is in it. Without a home there is none.
+pub(crate) fn incumbent() -> Result<Vec<(String, std::path::PathBuf)>, CliError> {
+    let list = IncumbentCache::user().map(|cache| cache.list()).transpose();
+    let list = list.map_err(|error| CliError::system("the incumbent's plugins cannot be listed").because(&error))?;
+    Ok(list.unwrap_or_default())
+}
+
+/// Whether something is installed under this name, sound or not.
+pub(super) fn is_installed(name: &str) -> bool {
+    Store::user().is_ok_and(|store| store.find(name).map_or(true, |found| found.is_some()))
+}
+
+/// The installed plugin of this name, its digest verified; else the incumbent's.
+pub(super) fn found(name: &str) -> Result<Option<Found>, CliError> {
+    if let Ok(store) = Store::user() {
+        let found = store.find(name).map_err(|error| store_error(format!("plugin `{name}` cannot be used"), &error))?;
+        if let Some(installed) = found {
+            return Ok(Some(Found::of_bundle(installed.bundle, name, Where::Installed)));
+        }
+    }
+    let Some(cache) = IncumbentCache::user() else { return Ok(None) };
+    let found = cache
+        .find(name)
+        .map_err(|error| CliError::system(format!("plugin `{name}` cannot be used")).because(&error))?;
+    let Some((path, text)) = found else { return Ok(None) };
+    let found = parse(text, &path.display().to_string(), None)?;
+    Ok(Some(Found { place: Where::Incumbent, ..found }))
+}

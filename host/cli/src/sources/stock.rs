@@ -1,0 +1,38 @@
+//! Stock plugins: one name, a definition for one machine and one for a cluster.
+
+use plumbline_stock::{Place, StockDefinition};
+
+use crate::error::CliError;
+
+/// The stock plugins that there are at `place`, for messages.
+pub(crate) fn stock_names(place: Place) -> String {
+    let there = plumbline_stock::definitions().iter().filter(|stock| stock.yaml(place).is_some());
+    there.map(|stock| format!("`{}`", stock.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// The definition of a stock plugin for `place`.
+pub(crate) fn stock_yaml(stock: &StockDefinition, place: Place) -> Result<&'static str, CliError> {
+    let name = stock.name;
+    stock.yaml(place).ok_or_else(|| match place {
+        Place::Local => CliError::usage(format!("stock plugin `{name}` exists for clusters only"))
+            .hint(format!("run it in one: `plumbline run -p {name}`")),
+        Place::Cluster => CliError::usage(format!("stock plugin `{name}` exists for one machine only"))
+            .hint(format!("run it there: `plumbline run --local -p {name}`")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stock_plugin_of_the_other_place_is_an_error_that_says_so() {
+        let local = StockDefinition { name: "disks", local: Some("yaml"), cluster: None };
+        assert_eq!(stock_yaml(&local, Place::Local).unwrap(), "yaml");
+        let told = stock_yaml(&local, Place::Cluster).unwrap_err().to_string();
+        assert!(told.contains("one machine only") && told.contains("plumbline run --local -p disks"), "{told}");
+        let cluster = StockDefinition { local: None, cluster: Some("yaml"), ..local };
+        let told = stock_yaml(&cluster, Place::Local).unwrap_err().to_string();
+        assert!(told.contains("clusters only") && told.contains("plumbline run -p disks"), "{told}");
+    }
+}
