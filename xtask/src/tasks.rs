@@ -12,9 +12,7 @@ use crate::paths::Workspace;
 use crate::report::say;
 use crate::steps::Outcome;
 use crate::wasm_std::WasmStd;
-use crate::{
-    check, deploy, e2e, fuzz, go_tools, image, local_run, modules, npm_tools, process, python_tools, steps, wasm_std,
-};
+use crate::{check, deploy, e2e, fuzz, go_tools, image, local_run, modules, npm_tools, process, python_tools, steps, wasm_std};
 
 /// Does it.
 pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {

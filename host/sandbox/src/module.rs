@@ -100,7 +100,11 @@ impl Module {
     ///
     /// # Errors
     /// As for [`Module::expected_results`].
-    pub fn expect(&self, call: Expect<'_>, log: &mut dyn LogSink) -> Result<(Vec<NodeName>, CallStats), ModuleFailure> {
+    pub fn expect(
+        &self,
+        call: Expect<'_>,
+        log: &mut dyn LogSink,
+    ) -> Result<(Vec<NodeName>, CallStats), ModuleFailure> {
         let role = |bound: &Bound, store: &mut Store<CallState>| bound.expected_results(store, &call);
         // Nothing comes here: without files there is nothing to emit.
         let mut no_items = Vec::new();

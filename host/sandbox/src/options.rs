@@ -52,12 +52,8 @@ pub fn check_options(options: &Map<String, Value>, modules: &[(&str, &Value)]) -
     let mut checked = OptionsChecked::default();
     for (at, (name, schema)) in modules.iter().enumerate() {
         let own = keys(schema);
-        let others: BTreeSet<&str> = modules
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != at)
-            .flat_map(|(_, (_, schema))| keys(schema))
-            .collect();
+        let others: BTreeSet<&str> =
+            modules.iter().enumerate().filter(|(other, _)| *other != at).flat_map(|(_, (_, schema))| keys(schema)).collect();
         let foreign = |key: &String| others.contains(key.as_str()) && !own.contains(key.as_str());
         let judged = options.iter().filter(|(key, _)| !foreign(key)).map(|(key, value)| (key.clone(), value.clone()));
         match problems(schema, &Value::Object(judged.collect()), &own) {
@@ -113,8 +109,7 @@ fn bounded(schema: &Value) -> Result<(), String> {
 }
 
 fn walk(root: &Value, node: &Value, depth: usize, left: &mut usize) -> Result<(), String> {
-    let endless =
-        || format!("with its references followed it has more than {MAX_NODES} parts or {MAX_DEPTH} levels, or no end");
+    let endless = || format!("with its references followed it has more than {MAX_NODES} parts or {MAX_DEPTH} levels, or no end");
     *left = left.checked_sub(1).ok_or_else(endless)?;
     if depth > MAX_DEPTH {
         return Err(endless());
@@ -126,14 +121,11 @@ fn walk(root: &Value, node: &Value, depth: usize, left: &mut usize) -> Result<()
                 match (key.as_str(), part) {
                     ("$ref", Value::String(place)) => {
                         let target = place.strip_prefix('#').and_then(|pointer| root.pointer(pointer));
-                        let target = target
-                            .ok_or_else(|| format!("it refers to `{place}`, which is not a part of it (`#/…`)"))?;
+                        let target = target.ok_or_else(|| format!("it refers to `{place}`, which is not a part of it (`#/…`)"))?;
                         walk(root, target, depth + 1, left)?;
                     }
                     ("$dynamicRef" | "$recursiveRef", Value::String(_)) => return Err(format!("it uses `{key}`")),
-                    ("$id", Value::String(_)) if depth > 0 => {
-                        return Err("it has a part with an `$id` of its own".to_owned());
-                    }
+                    ("$id", Value::String(_)) if depth > 0 => return Err("it has a part with an `$id` of its own".to_owned()),
                     _ => walk(root, part, depth + 1, left)?,
                 }
             }
@@ -230,8 +222,7 @@ mod tests {
 
     #[test]
     fn modules_that_share_options_judge_their_own() {
-        let label =
-            json!({"type": "object", "additionalProperties": false, "properties": {"label": {"type": "string"}}});
+        let label = json!({"type": "object", "additionalProperties": false, "properties": {"label": {"type": "string"}}});
         let strict = strict();
         let both: [(&str, &Value); 2] = [("reader", &strict), ("expect", &label)];
         assert_eq!(checked(json!({"label": "zone", "level": "low"}), &both), OptionsChecked::default());

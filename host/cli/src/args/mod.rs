@@ -30,9 +30,6 @@ pub(crate) use generate::{
 };
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
-pub(crate) use plugin::{
-    BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson,
-};
 pub(crate) use plugin::{BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs, TestArgs, TextOrJson};
 pub(crate) use query::QueryArgs;
 pub(crate) use report::ReportArgs;
