@@ -12,14 +12,10 @@ use crate::paths::Workspace;
 use crate::report::say;
 use crate::steps::Outcome;
 use crate::wasm_std::WasmStd;
-<<<<<<< HEAD
 use crate::{
     check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, modules, npm_tools, process, python_tools,
     steps, wasm_std,
 };
-=======
-use crate::{check, deploy, e2e, fuzz, go_tools, image, local_run, modules, npm_tools, process, python_tools, steps, wasm_std};
->>>>>>> b-contract
 
 /// Does it.
 pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {

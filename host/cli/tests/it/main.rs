@@ -4,8 +4,6 @@
 
 mod addresses;
 mod aggregator_role;
-mod author;
-mod authors;
 mod bed;
 mod broken_off;
 mod bundles;
