@@ -34,7 +34,10 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
     match in_cache() {
         Ok(programs) => {
             let program = |name: &str| programs.join(name).into_os_string();
-            PROGRAMS.iter().map(|(name, variable)| (*variable, named(variable).unwrap_or_else(|| program(name)))).collect()
+            PROGRAMS
+                .iter()
+                .map(|(name, variable)| (*variable, named(variable).unwrap_or_else(|| program(name))))
+                .collect()
         }
         Err(error) => {
             let reason = error.to_string();

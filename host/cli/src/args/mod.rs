@@ -32,10 +32,11 @@ pub(crate) use generate::{
 };
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
-    BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, ListArgs, LockArgs, NewArgs, PackArgs,
-    PluginArgs, PluginCommand, ProcessArgs, ShowArgs, TestArgs, TextOrJson, UninstallArgs,
+pub(crate) use plugin::{
+    BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs, LockArgs,
+    NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs, SignArgs,
+    TestArgs, UninstallArgs, VerifyArgs,
 };
-pub(crate) use plugin::{BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs, LockArgs, NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs, SignArgs, TestArgs, UninstallArgs, VerifyArgs};
 pub(crate) use policy::PolicyArg;
 pub(crate) use query::QueryArgs;
 pub(crate) use registry::RegistryArgs;
