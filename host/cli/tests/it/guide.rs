@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{Command, Stdio};
 
 use plumbline_author::Language;
 use plumbline_author::build::missing_tool;
-use tempfile::TempDir;
+
+use crate::bed::Bed;
+use crate::registries::Registry;
 
 /// The registry that the guide starts.
 const REGISTRY: &str = "localhost:5000";
@@ -39,54 +39,6 @@ fn guide() -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// A registry of its own, ended with the test.
-struct Registry {
-    child: Child,
-    address: String,
-    _storage: TempDir,
-}
-
-impl Registry {
-    fn start() -> Option<Self> {
-        let program = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY").filter(|named| !named.is_empty())?;
-        let storage = tempfile::tempdir().unwrap();
-        // Free a moment ago: the server does not tell which port it took.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let address = format!("127.0.0.1:{port}");
-        let config = serde_json::json!({
-            "version": "0.1", "log": {"level": "error"}, "http": {"addr": address, "secret": "of a test"},
-            "storage": {"filesystem": {"rootdirectory": storage.path().join("blobs")}},
-        });
-        let file = storage.path().join("config.yml");
-        fs::write(&file, config.to_string()).unwrap();
-        let child = Command::new(program)
-            .arg("serve")
-            .arg(file)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut registry = Self { child, address, _storage: storage };
-        for _ in 0..1200 {
-            if TcpStream::connect(&registry.address).is_ok() {
-                return Some(registry);
-            }
-            assert!(registry.child.try_wait().unwrap().is_none(), "the registry ended");
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        panic!("the registry does not listen");
-    }
-}
-
-impl Drop for Registry {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// A directory in which `plumbline` is this program.
 fn path_with_this_program(dir: &Path) -> std::ffi::OsString {
     let bin = dir.join("bin");
@@ -98,20 +50,15 @@ fn path_with_this_program(dir: &Path) -> std::ffi::OsString {
 }
 
 fn follow(language: Language) {
-    let dir = tempfile::tempdir().unwrap();
+    let (bed, dir) = (Bed::new(), tempfile::tempdir().unwrap());
     if let Some(missing) = missing_tool(language, dir.path()) {
         eprintln!("SKIPPED: the guide in {language}: {missing}");
         return;
     }
-    let Some(registry) = Registry::start() else {
-        eprintln!(
-            "SKIPPED: the guide in {language}: PLUMBLINE_DOCKER_REGISTRY names no registry; `cargo xtask test` gets one from Debian's packages"
-        );
-        return;
-    };
+    let Some(registry) = Registry::start(&bed, "storage") else { return };
     let mut script = String::from("set -eux\n");
     for command in commands(&guide(), language) {
-        script += &command.replace(REGISTRY, &registry.address);
+        script += &command.replace(REGISTRY, &registry.host);
         script.push('\n');
     }
     // The last commands are reached only if all before them did what the guide says.

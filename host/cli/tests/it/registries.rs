@@ -106,6 +106,10 @@ fn a_bundle_goes_through_a_registry_and_runs_from_there() {
     registry.plumbline(&bed, &args).expect(0);
     assert_eq!(bed.member("plugins/sample/results/global/out"), "one\n");
 
+    let inspected = json(&registry.plumbline(&bed, &["plugin", "inspect", &exact, "-o", "json"]).expect(0));
+    assert_eq!(inspected["definition"]["name"], "sample");
+    assert_eq!(inspected["digest"], pushed["digest"]);
+
     let shown = registry.plumbline(&bed, &["plugin", "show", &name, "-o", "json"]).expect(0);
     assert!(shown.err.contains(&format!("`{name}` is {manifest}")), "{}", shown.err);
     assert_eq!(json(&shown)["bundle"]["digest"], pushed["digest"]);
