@@ -28,10 +28,9 @@ pub(crate) use delete::{DeleteArgs, RbacArg};
 pub(crate) use generate::{GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs};
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
-pub(crate) use plugin::{BuildArgs, CheckArgs, NewArgs, PluginArgs, PluginCommand, ProcessArgs};
 pub(crate) use plugin::{
-    DataFormat, InstallArgs, ListArgs, LockArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, ShowArgs,
-    UninstallArgs,
+    BuildArgs, CheckArgs, DataFormat, InstallArgs, ListArgs, LockArgs, NewArgs, PackArgs, PluginArgs, PluginCommand,
+    ProcessArgs, ShowArgs, UninstallArgs,
 };
 pub(crate) use query::QueryArgs;
 pub(crate) use report::ReportArgs;
