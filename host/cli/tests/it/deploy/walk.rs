@@ -16,6 +16,11 @@ use crate::generate::{documents, of_kind};
 const FOR_TOOLS: [&str; 3] = ["Chart.yaml", "kustomization.yaml", "values.yaml"];
 
 fn yaml_files(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
+    if directory.join("module.yaml").is_file() {
+        // A project with a module: how that is built and tested is no object, and neither is what its tools leave there.
+        found.push(directory.join("plugin.yaml"));
+        return;
+    }
     for path in entries(directory) {
         // Templates become objects only when they are rendered, which other tests do.
         if path.is_dir() && !path.ends_with("templates") {
