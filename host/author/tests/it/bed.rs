@@ -2,27 +2,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use plumbline_aggregator::{LimitPolicy, Modules};
 use plumbline_author::golden::{self, GoldenError, Project, Report, Runner};
 use plumbline_componentize::{Recipe, component};
-use plumbline_sandbox::{Module, Sandbox, SandboxConfig};
 use tempfile::TempDir;
 
-/// The sandbox and the stock, once for all tests.
-pub(crate) fn sandbox() -> &'static (Sandbox, Vec<Module>) {
-    static SANDBOX: OnceLock<(Sandbox, Vec<Module>)> = OnceLock::new();
-    SANDBOX.get_or_init(|| {
-        let sandbox = Sandbox::new(SandboxConfig::default()).unwrap();
-        let stock = plumbline_stock::load(&sandbox).unwrap();
-        (sandbox, stock)
-    })
-}
+use crate::support::host;
 
 /// Modules that have read nothing yet.
 pub(crate) fn modules() -> Modules {
-    let (sandbox, stock) = sandbox();
+    let (sandbox, stock) = host();
     Modules::new(sandbox.clone(), stock.clone())
 }
 

@@ -6,7 +6,7 @@ mod bed;
 mod cases;
 mod check;
 mod create;
-mod every_project;
+mod examples;
 mod fuzz;
 mod golden;
 mod inspect;

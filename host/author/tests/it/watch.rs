@@ -8,7 +8,8 @@ use plumbline_aggregator::LimitPolicy;
 use plumbline_author::project::Project;
 use plumbline_author::watch::{Round, RoundReport, Watch, try_out};
 
-use crate::bed::{Bed, REFUSE, handmade, modules, sandbox};
+use crate::bed::{Bed, REFUSE, handmade, modules};
+use crate::support::host;
 
 /// More than a round takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -22,7 +23,7 @@ fn watched(bed: &Bed, play: impl FnOnce(&mpsc::Receiver<(Round, RoundReport)>)) 
         watch.run(|round| {
             let mut build = |dir: &std::path::Path| {
                 let project = Project::open(dir).map_err(|error| error.to_string())?;
-                let built = plumbline_author::build(&project, &sandbox().0, &mut |_| {});
+                let built = plumbline_author::build(&project, &host().0, &mut |_| {});
                 built.map(|built| built.name).map_err(|error| error.to_string())
             };
             let report = try_out(&dir, &mut build, &modules(), &LimitPolicy::default());

@@ -101,6 +101,9 @@ fn a_module_says_what_it_is_without_being_run() {
     assert!(bed.plumbline(&["plugin", "inspect", "x.wasm"]).expect(2).err.contains("it is not WebAssembly"));
     bed.plumbline(&["plugin", "inspect", "nobody"]).expect(2);
     assert!(
-        bed.plumbline(&["plugin", "inspect", "oci://example.org/Bad"]).expect(2).err.contains("no reference to a registry")
+        bed.plumbline(&["plugin", "inspect", "oci://example.org/Bad"])
+            .expect(2)
+            .err
+            .contains("no reference to a registry")
     );
 }

@@ -78,6 +78,7 @@ fn follow(language: Language) {
         .unwrap();
     let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "the guide in {language} ended with {}:\n{told}", output.status);
+    assert!(told.contains(": 0 errors, 0 warnings"), "a new project in {language} has findings:\n{told}");
     let project = dir.path().join("my-format");
     for made in ["my-format.wasm", "my-format.bundle.tar", "pulled.bundle.tar", "author.pub"] {
         assert!(project.join(made).is_file(), "the guide in {language} made no {made}:\n{told}");

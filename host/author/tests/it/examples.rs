@@ -1,0 +1,93 @@
+//! Every example, with the real toolchain of its language where it is there: build, check, golden cases. (Templates are built by who follows the
+//! authors' guide: tests of the program.)
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use plumbline_author::Project;
+use plumbline_author::build::missing_tool;
+use plumbline_author::check::Level;
+
+use crate::cases;
+use crate::support::{built, check, lines};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// Builds and checks; what is wrong, in words. Where the tools are not there it says so, and nothing is wrong.
+fn wrong(directory: &Path, shown: &str) -> Option<String> {
+    let project = match Project::open(directory) {
+        Ok(project) => project,
+        Err(error) => return Some(format!("{shown}: {error}")),
+    };
+    if let Some(missing) = missing_tool(project.manifest.language, &project.directory) {
+        eprintln!("SKIPPED: {shown}: {missing}");
+        return None;
+    }
+    let made = match built(directory) {
+        Ok(made) => made,
+        Err(error) => return Some(format!("{shown}: {error}; hint: {:?}", error.hint)),
+    };
+    eprintln!("{shown}: {} bytes in {:.1} s, imports {:?}", made.size, made.seconds, made.imports);
+    let checked = check(directory).unwrap();
+    let found = lines(&checked);
+    if checked.count(Level::Error) > 0 || checked.modules.len() != 1 {
+        return Some(format!("{shown}: {found:#?}, {} modules", checked.modules.len()));
+    }
+    cases::wrong(directory).map(|cases| format!("{shown}: {cases}"))
+}
+
+/// Those with a module of their own: each a test, so that slow tools work side by side.
+const EXAMPLES: [&str; 7] = ["cyclonedx", "gpu-nodes", "kube-bench", "sarif", "tap", "trivy", "zone-spread"];
+
+fn example(name: &str) {
+    let failure = wrong(&root().join("examples").join(name), &format!("example {name}"));
+    assert!(failure.is_none(), "{}", failure.unwrap_or_default());
+}
+
+#[test]
+fn no_example_is_forgotten() {
+    let examples = fs::read_dir(root().join("examples")).unwrap().map(|entry| entry.unwrap().path());
+    let mut there: Vec<String> = examples
+        .filter(|path| path.join("module.yaml").is_file())
+        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    there.sort();
+    assert_eq!(there, EXAMPLES);
+}
+
+#[test]
+fn cyclonedx() {
+    example("cyclonedx");
+}
+
+#[test]
+fn gpu_nodes() {
+    example("gpu-nodes");
+}
+
+#[test]
+fn kube_bench() {
+    example("kube-bench");
+}
+
+#[test]
+fn sarif() {
+    example("sarif");
+}
+
+#[test]
+fn tap() {
+    example("tap");
+}
+
+#[test]
+fn trivy() {
+    example("trivy");
+}
+
+#[test]
+fn zone_spread() {
+    example("zone-spread");
+}
