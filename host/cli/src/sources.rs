@@ -18,6 +18,7 @@ use plumbline_aggregator::Source;
 use plumbline_bundle::{Bundle, BundleWarning, Digest};
 use plumbline_core::PluginName;
 use plumbline_core::definition::Warning;
+use plumbline_registry::Reference;
 use plumbline_stock::Place;
 
 use crate::error::CliError;
@@ -40,6 +41,8 @@ pub(crate) struct Found {
     pub(crate) digest: Option<Digest>,
     /// What kind of place it came from.
     pub(crate) place: Where,
+    /// Of a plugin from a registry: the reference with the digest of what it stood for.
+    pub(crate) pinned: Option<Reference>,
 }
 
 /// What kind of place a plugin came from.
@@ -130,6 +133,7 @@ impl Found {
             origin: origin.to_owned(),
             digest: Some(bundle.definition_digest),
             place,
+            pinned: None,
         }
     }
 
