@@ -5,6 +5,7 @@ package plumbline
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"runtime/debug"
 	"slices"
 
@@ -18,7 +19,36 @@ import (
 // more, where its definition allows more.
 const heapBytes = 192 << 20
 
-func init() { debug.SetMemoryLimit(heapBytes) }
+// slack is for an error in the place of what was asked for.
+const slack = 64 << 10
+
+// argumentBytes are lent for the arguments of the call and the paths of its files; more is allocated.
+const argumentBytes = 1 << 20
+
+// collect lets the garbage collector run, or not: it must not while the host hands over data (wit_runtime says why). So there is collecting
+// only while the author's code runs, and none when this returns from turning it off: the runtime waits for the end of a cycle then.
+func collect(on bool) {
+	if on {
+		debug.SetMemoryLimit(heapBytes)
+		debug.SetGCPercent(100)
+	} else {
+		debug.SetMemoryLimit(math.MaxInt64)
+		debug.SetGCPercent(-1)
+	}
+}
+
+// The arguments of the call are handed over first.
+func init() {
+	collect(false)
+	wit_runtime.Lend(argumentBytes)
+}
+
+// guest calls the role.
+func guest(role func() error) error {
+	collect(true)
+	defer collect(false)
+	return guarded(role)
+}
 
 func write(level Level, message string) { contractlog.Write(uint8(level), message) }
 
@@ -34,8 +64,13 @@ func outcome(err error) witTypes.Result[witTypes.Unit, string] {
 	return witTypes.Ok[witTypes.Unit, string](witTypes.Unit{})
 }
 
-// taken is what a call of the host gave. The memory is Go's from here on.
-func taken[T any](result witTypes.Result[[]T, string]) ([]T, error) {
+// taken is what a call of the host gave, made in the middle of the author's code; as a rule it has at most so many bytes.
+func taken[T any](bytes uintptr, call func() witTypes.Result[[]T, string]) ([]T, error) {
+	wit_runtime.Lend(bytes + slack)
+	collect(false)
+	defer collect(true)
+	result := call()
+	// The memory is Go's from here on.
 	wit_runtime.Unpin()
 	if result.Tag() == witTypes.ResultErr {
 		return nil, errors.New(result.Err())

@@ -22,7 +22,7 @@ func init() {
 			if podSpec.Tag() == witTypes.OptionSome {
 				spec = json.RawMessage(podSpec.Some())
 			}
-			err = guarded(func() (err error) {
+			err = guest(func() (err error) {
 				expected, err = expectations(pluginOf(info), spec, nodesOf(given))
 				return err
 			})

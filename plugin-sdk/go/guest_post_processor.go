@@ -19,10 +19,12 @@ func init() {
 		}
 		files := make([]*File, len(given))
 		for index, file := range given {
-			files[index] = NewFile(file.Path(), file.Size(), func(max uint32) ([]byte, error) { return taken(file.Read(max)) })
+			files[index] = NewFile(file.Path(), file.Size(), func(max uint32) ([]byte, error) {
+				return taken(uintptr(max), func() witTypes.Result[[]byte, string] { return file.Read(max) })
+			})
 		}
 		out := NewOutput(func(items []Item) { plumbline_plugin_output.Emit(lower(items)) })
-		err := guarded(func() error { return postProcessor(pluginOf(info), files, out) })
+		err := guest(func() error { return postProcessor(pluginOf(info), files, out) })
 		out.Flush()
 		for _, file := range given {
 			file.Drop()

@@ -14,13 +14,16 @@ import (
 	witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 )
 
+// batchBytes are lent for a batch of entries: the host ends one at about 1 MiB of texts.
+const batchBytes = 2 << 20
+
 func init() {
 	role.Summarize = func(info contract.PluginInfo, items *source.Items) witTypes.Result[witTypes.Unit, string] {
 		if summarizer == nil {
 			return outcome(errUnregistered("Summarizer"))
 		}
 		results := NewResults(func(max uint32) ([]Entry, error) {
-			batch, err := taken(items.Next(max))
+			batch, err := taken(batchBytes, func() witTypes.Result[[]source.Entry, string] { return items.Next(max) })
 			entries := make([]Entry, len(batch))
 			for index, entry := range batch {
 				entries[index] = Entry{entry.Set, lift(entry.Item)}
@@ -28,7 +31,7 @@ func init() {
 			return entries, err
 		})
 		out := NewOutput(func(items []Item) { plumbline_plugin_output.Emit(lower(items)) })
-		err := guarded(func() error { return summarizer(pluginOf(info), results, out) })
+		err := guest(func() error { return summarizer(pluginOf(info), results, out) })
 		out.Flush()
 		items.Drop()
 		return outcome(err)

@@ -76,10 +76,18 @@ fn install(root: &Path) -> Result<(), Error> {
     for (name, text) in [("package.json", PACKAGE), ("package-lock.json", LOCK)] {
         fs::write(root.join(name), text).map_err(failed)?;
     }
-    // No install script is needed: what they would fetch is in packages of its own for each platform.
+    // `npm ci` would insist on the optional packages of every other platform, and not every registry has them all. This installs what the lock
+    // names, and no other versions. No install script is needed: what they would fetch is in packages of its own for each platform.
     let mut npm = Command::new("npm");
-    npm.current_dir(root).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
-    process::output(&mut npm).map(drop)
+    npm.current_dir(root).args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"]);
+    process::output(npm.arg("--loglevel=error"))?;
+    // npm may leave a lock that it does not like, and resolve anew.
+    let kept = fs::read_to_string(root.join("package-lock.json")).map_err(failed)?;
+    if kept == LOCK {
+        Ok(())
+    } else {
+        Err(Error::unexpected("npm installed something else than what is locked".to_owned()))
+    }
 }
 
 #[cfg(test)]

@@ -109,7 +109,6 @@ pub(crate) fn rated(ratings: Vec<Rating>) -> Rated {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 

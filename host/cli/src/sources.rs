@@ -41,6 +41,8 @@ pub(crate) struct Found {
     pub(crate) digest: Option<Digest>,
     /// What kind of place it came from.
     pub(crate) place: Where,
+    /// The signatures that came with it from a registry or a store, as they came.
+    pub(crate) signatures: Option<Vec<u8>>,
     /// Of a plugin from a registry: the reference with the digest of what it stood for.
     pub(crate) pinned: Option<Reference>,
 }
@@ -133,6 +135,7 @@ impl Found {
             origin: origin.to_owned(),
             digest: Some(bundle.definition_digest),
             place,
+            signatures: None,
             pinned: None,
         }
     }

@@ -1,6 +1,8 @@
 //! Loads components.
 
+use std::any::Any;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -236,8 +238,10 @@ impl Sandbox {
     pub(crate) fn compile(&self, name: &str, wasm: &[u8], component: &[u8; 32]) -> Result<Component, LoadError> {
         let host = &self.host;
         let key = Key { engine: host.fingerprint, component: *component };
-        let (component, origin) =
-            code::get(&host.engine, host.cache.as_ref(), &key, wasm).map_err(compile_error(name))?;
+        // The compiler reads bytes of strangers. Where it gives up by a panic, it is this module that cannot be had, and nothing else.
+        let get = || code::get(&host.engine, host.cache.as_ref(), &key, wasm);
+        let compiled = catch_unwind(AssertUnwindSafe(get)).unwrap_or_else(|panic| Err(broken_off(&*panic)));
+        let (component, origin) = compiled.map_err(compile_error(name))?;
         match origin {
             Origin::Compiled => host.compiled.fetch_add(1, Ordering::Relaxed),
             Origin::Cached => host.cached.fetch_add(1, Ordering::Relaxed),
@@ -257,6 +261,12 @@ impl Sandbox {
     }
 }
 
+/// What a panic of the compiler said. Nothing that it worked on is used afterwards.
+fn broken_off(panic: &(dyn Any + Send)) -> wasmtime::Error {
+    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    wasmtime::Error::msg(format!("the compiler broke off: {}", said.unwrap_or("it does not say why")))
+}
+
 fn compile_error(name: &str) -> impl Fn(wasmtime::Error) -> LoadError + Copy + '_ {
     move |error| LoadError::Compile { module: name.to_owned(), reason: words(&error) }
 }
@@ -264,4 +274,16 @@ fn compile_error(name: &str) -> impl Fn(wasmtime::Error) -> LoadError + Copy + '
 /// An error of the engine with all its causes, in one line.
 fn words(error: &wasmtime::Error) -> String {
     format!("{error:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_compiler_is_an_error_of_its_module() {
+        let panic = catch_unwind(|| -> () { panic!("no {}", "good") }).unwrap_err();
+        let error = compile_error("suspect")(broken_off(&*panic)).to_string();
+        assert!(error.contains("`suspect`") && error.contains("the compiler broke off: no good"), "{error}");
+    }
 }

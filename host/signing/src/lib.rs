@@ -18,7 +18,8 @@ mod statement;
 mod verify;
 
 pub use dsse::{
-    Envelope, EnvelopeError, MAX_ENVELOPES, PAYLOAD_TYPE, Signature, pae, parse_envelopes, write_envelopes,
+    Envelope, EnvelopeError, MAX_ENVELOPES, PAYLOAD_TYPE, Signature, pae, parse_envelopes, readable_envelopes,
+    write_envelopes,
 };
 pub use file::{SignatureFile, SignatureFileError};
 pub use key::{

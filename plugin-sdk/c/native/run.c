@@ -1,9 +1,6 @@
 /* Runs a post-processor natively, for a debugger and sanitizers: the functions of the host, over files of the disk. Its output is an
  * outline: a line `name: status` for each item, two spaces per level.
- *
- *     cc -std=c11 -g -fsanitize=address,undefined -Isdk/c -Isdk/c/bindings/post-processor-module \
- *        src/*.c sdk/c/*.c sdk/c/bindings/post-processor-module/contract.c sdk/c/native/run.c -o build/native
- *     build/native FILE…
+ * README.md has the command that builds it.
  *
  * PLUMBLINE_OPTIONS is the options, as JSON; PLUMBLINE_CHUNK the bytes of a read at most. */
 #include <stdio.h>

@@ -5,6 +5,8 @@ import { json, text } from "./text.js";
 const MAX_NAME = 16_000;
 /** Characters of all other texts of an item together: below the 16 MiB of the host. What goes over is cut, and says so. */
 const MAX_TEXTS = 3 << 20;
+/** Characters of a key. */
+const MAX_KEY = 1_000;
 
 const KNOWN = new Set(["passed", "failed", "skipped", "timeout", "unknown"]);
 
@@ -15,10 +17,15 @@ export function toWire(item, depth) {
   if (!Number.isInteger(depth) || depth < 0) throw new TypeError(`item \`${item.name}\`: the depth is ${describe(depth)}`);
   const name = text(item.name);
   const room = { left: MAX_TEXTS };
-  const meta = entries(item.meta).map(([key, value]) => [bounded(text(key), room), bounded(metaToWire(item, key, value), room)]);
-  const details = entries(item.details).map(([key, value]) => [bounded(text(key), room), detailToWire(item, key, value, room)]);
+  const meta = entries(item.meta).map(([key, value]) => [keyOf(key), bounded(metaToWire(item, key, value), room)]);
+  const details = entries(item.details).map(([key, value]) => [keyOf(key), detailToWire(item, key, value, room)]);
   if (name.length > MAX_NAME) details.push(["name", { tag: "text", val: bounded(name, room) }]);
   return { depth, name: name.length > MAX_NAME ? `${cut(name, MAX_NAME)}…` : name, status: statusToWire(item), meta, details };
+}
+
+/** A key, which may come from a file too. */
+function keyOf(key) {
+  return cut(text(key), MAX_KEY);
 }
 
 /** `value`, as much of it as there is room for. */

@@ -32,10 +32,7 @@ export class Utf8Decoder {
     this.#rest = bytes.slice(whole);
     // The engine's own loops are far faster than a loop in the language: each byte becomes a character, and only what is not ASCII is
     // looked at again.
-    let text = "";
-    for (let at = 0; at < whole; at += ARGUMENTS) {
-      text += String.fromCharCode.apply(null, bytes.subarray(at, Math.min(at + ARGUMENTS, whole)));
-    }
+    let text = fromUnits(bytes, whole);
     text = text.replace(/[\x80-\xff]+/g, decodeRun);
     if (this.#begin && text.length > 0) {
       this.#begin = false;
@@ -60,9 +57,23 @@ function lengthOf(lead) {
   return lead >= 0xc2 && lead <= 0xdf ? 2 : lead >= 0xe0 && lead <= 0xef ? 3 : lead >= 0xf0 && lead <= 0xf4 ? 4 : 1;
 }
 
-/** The text of a run of bytes above 0x7f, each given as a character. */
-function decodeRun(run) {
+/** The text of the first `length` UTF-16 units. */
+function fromUnits(units, length) {
   let text = "";
+  for (let at = 0; at < length; at += ARGUMENTS) {
+    text += String.fromCharCode.apply(null, units.subarray(at, Math.min(at + ARGUMENTS, length)));
+  }
+  return text;
+}
+
+/**
+ * The text of a run of bytes above 0x7f, each given as a character. Gathered in an array: the engine takes very long to add a million single
+ * characters to a text.
+ */
+function decodeRun(run) {
+  // No sequence makes more units than it has bytes.
+  const units = new Uint16Array(run.length);
+  let count = 0;
   let at = 0;
   while (at < run.length) {
     const lead = run.charCodeAt(at++);
@@ -82,7 +93,13 @@ function decodeRun(run) {
       low = 0x80;
       high = 0xbf;
     }
-    text += point < 0 ? "\ufffd" : String.fromCodePoint(point);
+    if (point < 0) point = 0xfffd;
+    if (point > 0xffff) {
+      units[count++] = 0xd800 + ((point - 0x10000) >> 10);
+      units[count++] = 0xdc00 + ((point - 0x10000) & 0x3ff);
+    } else {
+      units[count++] = point;
+    }
   }
-  return text;
+  return fromUnits(units, count);
 }

@@ -12,8 +12,7 @@ from types import ModuleType
 from typing import Any, Callable, Optional
 
 try:
-    import wit_world  # noqa: F401
-
+    importlib.import_module("wit_world")
     IN_COMPONENT = True
 except ImportError:
     IN_COMPONENT = False
@@ -47,8 +46,5 @@ class Native:
 
 native = Native()
 
-if IN_COMPONENT:
-    # The type that the host's errors have, and in which a module's own sentence is raised.
-    from componentize_py_types import Err
-else:
-    Err = HostError  # type: ignore[misc,assignment]
+# The type that the host's errors have, and in which a module's own sentence is raised.
+Err: Any = importlib.import_module("componentize_py_types").Err if IN_COMPONENT else HostError

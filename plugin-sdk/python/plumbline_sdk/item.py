@@ -14,6 +14,8 @@ from . import host
 MAX_NAME = 16_000
 # Characters of all other texts of an item together: below the 16 MiB of the host. What goes over is cut, and says so.
 MAX_TEXTS = 3 << 20
+# Characters of a key, which may come from a file too.
+MAX_KEY = 1_000
 
 
 class Status(str, enum.Enum):
@@ -119,23 +121,23 @@ def to_wire(item: Item) -> tuple[Any, int]:
     for key, value in item.meta.items():
         if value is not None:
             text, left = _bounded(clean(value if isinstance(value, str) else str(value)), left)
-            meta.append((clean(key), text))
+            meta.append((clean(key)[:MAX_KEY], text))
     details = []
     for key, value in item.details.items():
         if value is None:
             continue
         if isinstance(value, str):
             text, left = _bounded(clean(value), left)
-            details.append((clean(key), _text(text)))
+            details.append((clean(key)[:MAX_KEY], _text(text)))
             continue
         # Escapes keep half surrogate pairs, which are no characters in JSON either: so write characters, and clean those.
         document = clean(json.dumps(value.value if isinstance(value, Json) else value, ensure_ascii=False, allow_nan=False))
         if len(document) > left:
             # Half a document is none.
-            details.append((clean(key), _text(f"(left out: a structure of {len(document)} characters)")))
+            details.append((clean(key)[:MAX_KEY], _text(f"(left out: a structure of {len(document)} characters)")))
             continue
         left -= len(document)
-        details.append((clean(key), _json(document)))
+        details.append((clean(key)[:MAX_KEY], _json(document)))
     if len(name) > MAX_NAME:
         text, left = _bounded(name, left)
         details.append(("name", _text(text)))

@@ -25,6 +25,7 @@ Summarize = Callable[[Plugin, "Iterable[Entry]", Output], None]
 _P = TypeVar("_P", bound=Process)
 _E = TypeVar("_E", bound=Expect)
 _S = TypeVar("_S", bound=Summarize)
+_F = TypeVar("_F")
 
 # A codec is a Python module that is imported when it is first named, and a component has nowhere to import from.
 for _codec in ("ascii", "latin-1", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"):
@@ -66,10 +67,10 @@ def expectations(expect: _E) -> _E:
     return _export(expect, Expectations)
 
 
-def _export(function: Any, role: type) -> Any:
+def _export(function: _F, role: type) -> _F:
     """Puts `role` where componentize-py looks for it, and where `plumbline_sdk.testing` finds it whatever else bears its name."""
-    function.__globals__[role.__name__] = role
-    function.plumbline_role = role
+    function.__globals__[role.__name__] = role  # type: ignore[attr-defined]
+    function.plumbline_role = role  # type: ignore[attr-defined]
     return function
 
 

@@ -100,16 +100,17 @@
 //! # }
 //! ```
 //!
-//! **5. The component.** Build for `wasm32-unknown-unknown`, and pack what comes out:
+//! **5. The component.** `plumbline plugin build`, in a directory with a `module.yaml` (`docs/modules.md`; `plumbline plugin new` writes
+//! one), builds for `wasm32-unknown-unknown`, makes a component of what comes out, and checks it as a host does:
 //!
 //! ```text
-//! cargo build --release --target wasm32-unknown-unknown
-//! plumbline-module-pack --no-compile --out . target/wasm32-unknown-unknown/release/plumbline_module_verdicts.wasm
+//! name: verdicts
+//! language: rust
 //! ```
 //!
 //! **6. The plugin.** Put `verdicts.wasm` beside the `plugin.yaml` whose `result-format` is `verdicts`, and try it on a directory of
-//! results: `plumbline plugin process --definition plugin.yaml DIR`. The authors' guide (`docs/authors.md`) has all of this with every
-//! file written out.
+//! results: `plumbline plugin process --definition plugin.yaml DIR`. The authors' guide (`docs/authors-guide.md`) goes this way
+//! from nothing to a signed bundle in a registry.
 //!
 //! # Options
 //!

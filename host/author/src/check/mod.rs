@@ -1,5 +1,6 @@
 //! Everything that would go wrong later, found now.
 
+mod bundle;
 mod cases;
 mod definition;
 mod finding;

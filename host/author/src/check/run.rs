@@ -6,7 +6,7 @@ use plumbline_aggregator::LimitPolicy;
 use plumbline_sandbox::{ModuleInfo, Sandbox};
 
 use super::finding::Checked;
-use super::{cases, definition, modules, names, project};
+use super::{bundle, cases, definition, modules, names, project};
 use crate::project::{AuthorError, MANIFEST_FILE};
 
 /// The host that a plugin would run on.
@@ -22,8 +22,8 @@ pub struct Host<'a> {
 /// The names of a definition in a directory.
 pub(super) const DEFINITIONS: [&str; 2] = ["plugin.yaml", "plugin.yml"];
 
-/// Checks what `path` names: a definition with the modules beside it, a module, the directory of a project or a bundle. Nothing is run, and
-/// nothing is written.
+/// Checks what `path` names: a definition with the modules beside it, a module, the directory of a project or a bundle, a packed
+/// bundle. Nothing is run, and nothing is written but what a packed bundle holds, to a temporary directory.
 ///
 /// # Errors
 /// When there is nothing to check at `path`. What is wrong with it are findings.
@@ -51,9 +51,14 @@ pub fn check(path: &Path, host: &Host<'_>) -> Result<Checked, AuthorError> {
             names::check(&answers, host, &mut checked);
             definition::check(path, Some(parent), &answers, host, &mut checked);
         }
+        Some("tar") => {
+            if let Some(scratch) = bundle::unpacked(path, &mut checked)? {
+                return directory(&scratch.path().join(bundle::UNPACKED), host, checked);
+            }
+        }
         _ => {
-            return Err(AuthorError::input(format!("`{}` is neither a definition nor a module", path.display()))
-                .hint("a definition is `*.yaml`, a module `NAME.wasm`; or name a directory with `plugin.yaml`"));
+            return Err(AuthorError::input(format!("`{}` is neither a definition nor a module nor a bundle", path.display()))
+                .hint("a definition is `*.yaml`, a module `NAME.wasm`, a bundle `NAME.bundle.tar` or a directory with `plugin.yaml`"));
         }
     }
     Ok(checked)
@@ -72,7 +77,10 @@ fn directory(path: &Path, host: &Host<'_>, mut checked: Checked) -> Result<Check
     }
     names::check(&answers, host, &mut checked);
     match &definition {
-        Some(file) => definition::check(file, Some(path), &answers, host, &mut checked),
+        Some(file) => {
+            definition::check(file, Some(path), &answers, host, &mut checked);
+            bundle::check(path, &mut checked);
+        }
         None => checked.warning(
             "plugin.yaml",
             "there is no definition: nothing can be run",

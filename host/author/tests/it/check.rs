@@ -160,5 +160,29 @@ fn broken_documents_are_findings_and_nothing_at_all_is_an_error() {
     assert!(check(empty.path()).unwrap_err().what.contains("there is nothing to check"));
     assert!(check(&empty.path().join("none")).unwrap_err().what.contains("there is no file or directory"));
     write(empty.path(), &[("x.txt", b"")]);
-    assert!(check(&empty.path().join("x.txt")).unwrap_err().what.contains("neither a definition nor a module"));
+    assert!(
+        check(&empty.path().join("x.txt")).unwrap_err().what.contains("neither a definition nor a module nor a bundle")
+    );
+}
+
+#[test]
+fn what_cannot_be_packed_is_found_and_a_packed_bundle_is_checked_like_its_directory() {
+    let dir = project(&core(""));
+    built(dir.path()).unwrap();
+    let bundle = plumbline_bundle::Bundle::open(dir.path()).unwrap();
+    let tar = dir.path().join("tap.bundle.tar");
+    bundle.pack(fs::File::create(&tar).unwrap()).unwrap();
+    let checked = check(&tar).unwrap();
+    // It has no sources any more, so nothing is said of them.
+    assert_eq!((lines(&checked), checked.modules.len()), (Vec::new(), 1));
+
+    let bytes = fs::read(&tar).unwrap();
+    fs::write(&tar, &bytes[..bytes.len() / 2]).unwrap();
+    let checked = check(&tar).unwrap();
+    assert_eq!(checked.count(Level::Error), 1, "{:#?}", lines(&checked));
+    assert_eq!(checked.findings[0].place, "tap.bundle.tar");
+
+    std::os::unix::fs::symlink("/etc/hostname", dir.path().join("LICENSE")).unwrap();
+    let told = lines(&check(dir.path()).unwrap());
+    assert!(told[0].starts_with("error: .: the bundle cannot be packed: `LICENSE` cannot be packed"), "{told:?}");
 }

@@ -33,9 +33,9 @@ pub(crate) use generate::{
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{
-    BakeArgs, BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs, LockArgs,
-    NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs, SignArgs,
-    TestArgs, UninstallArgs, VerifyArgs,
+    BakeArgs, BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs,
+    LockArgs, NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs,
+    SignArgs, TestArgs, UninstallArgs, VerifyArgs,
 };
 pub(crate) use policy::PolicyArg;
 pub(crate) use query::QueryArgs;

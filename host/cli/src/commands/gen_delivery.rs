@@ -124,7 +124,8 @@ fn is_here(reference: &Reference) -> bool {
 
 /// The digest of the bundle that a plugin came as.
 fn digest(found: &Found, plugin: &str) -> Result<String, CliError> {
-    let bundle = found.bundle()?.ok_or_else(|| CliError::usage(format!("plugin `{plugin}` did not come as a bundle")))?;
+    let bundle =
+        found.bundle()?.ok_or_else(|| CliError::usage(format!("plugin `{plugin}` did not come as a bundle")))?;
     if bundle.name() == plugin {
         return Ok(bundle.digest().to_string());
     }
@@ -213,8 +214,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let pem = dir.path().join("ca.pem");
         std::fs::write(&pem, "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n\n").unwrap();
-        let settings =
-            Settings { insecure: vec!["a:1".to_owned(), "b".to_owned()], authorities: vec![pem.clone()], ..Settings::default() };
+        let settings = Settings {
+            insecure: vec!["a:1".to_owned(), "b".to_owned()],
+            authorities: vec![pem.clone()],
+            ..Settings::default()
+        };
         let mut access = RegistryAccess { insecure: vec!["b".to_owned()], ca: String::new() };
         // Twice is once.
         reach(&settings, &mut access).unwrap();

@@ -6,11 +6,10 @@ use plumbline_aggregator::Provenance;
 use plumbline_bundle::{Bundle, Digest};
 use plumbline_core::PluginName;
 use plumbline_registry::Reference;
-use plumbline_signing::{Envelope, SignatureFile, parse_envelopes};
+use plumbline_signing::{Envelope, SignatureFile};
 
-use super::registry::Registry;
 use super::require::{Candidate, Warrant, require_locked, require_signed};
-use super::target::file_error;
+use super::target::{file_error, readable};
 use crate::args::RunArgs;
 use crate::error::CliError;
 use crate::sources::{Found, Where, is_packed, store, store_error};
@@ -55,8 +54,10 @@ fn warrant(found: &Found) -> Result<Warrant, CliError> {
     Ok(match found.place {
         Where::Stock => Warrant::Stock,
         Where::Incumbent => Warrant::None("a definition that the incumbent has installed"),
-        Where::Installed => installed(&found.origin)?,
-        Where::Registry => in_registry(&found.origin)?,
+        Where::Installed => {
+            Warrant::Signatures { envelopes: came_along(found)?, reference: installed_from(&found.origin)? }
+        }
+        Where::Registry => Warrant::Signatures { envelopes: came_along(found)?, reference: Some(found.origin.clone()) },
         Where::Named if is_tar(found) => {
             let envelopes =
                 SignatureFile::beside(Path::new(&found.origin)).read().map_err(|error| file_error(&error))?;
@@ -74,26 +75,17 @@ fn is_tar(found: &Found) -> bool {
     found.source.bundle.is_some() && found.source.bundle != parent && origin.is_file() && is_packed(origin)
 }
 
-fn installed(name: &str) -> Result<Warrant, CliError> {
+fn came_along(found: &Found) -> Result<Vec<Envelope>, CliError> {
+    readable(found.signatures.as_deref(), &found.origin)
+}
+
+/// The reference that an installed bundle was pulled from, if it was.
+fn installed_from(name: &str) -> Result<Option<String>, CliError> {
     let failed = |error| store_error(format!("plugin `{name}` cannot be used"), &error);
     let Some(installed) = store()?.find(name).map_err(failed)? else {
         return Err(CliError::system(format!("plugin `{name}` was uninstalled a moment ago")));
     };
-    let envelopes: Vec<Envelope> = match &installed.signatures {
-        None => Vec::new(),
-        Some(text) => parse_envelopes(text).map_err(|error| {
-            CliError::usage(format!("the signatures of the installed bundle `{name}` cannot be used")).because(&error)
-        })?,
-    };
-    Ok(Warrant::Signatures {
-        envelopes,
-        reference: Some(installed.record.source).filter(|source| Reference::is_meant(source)),
-    })
-}
-
-fn in_registry(text: &str) -> Result<Warrant, CliError> {
-    let (reference, envelopes) = Registry::connect()?.signatures_at(text)?;
-    Ok(Warrant::Signatures { envelopes, reference: Some(reference.to_string()) })
+    Ok(Some(installed.record.source).filter(|source| Reference::is_meant(source)))
 }
 
 /// Source and digest of a plugin that came as a packed bundle.

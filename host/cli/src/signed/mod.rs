@@ -3,7 +3,6 @@
 mod candidates;
 mod key;
 mod policy;
-mod registry;
 mod require;
 mod target;
 

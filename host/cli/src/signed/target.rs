@@ -5,12 +5,13 @@ use std::io::BufReader;
 use std::path::Path;
 
 use plumbline_bundle::{Bundle, Digest, unpack};
-use plumbline_registry::{Kind, Reference};
-use plumbline_signing::{Envelope, ModuleDigest, SignatureFile, SignatureFileError, Subject};
+use plumbline_registry::{Kind, Reference, media};
+use plumbline_signing::{Envelope, ModuleDigest, SignatureFile, SignatureFileError, Subject, readable_envelopes};
 
-use super::registry::{Registry, parsed};
 use crate::error::CliError;
+use crate::sources::remote::{self, Artefact};
 use crate::sources::{bundle_error, store, store_error};
+use crate::ui::say;
 
 /// What an installed bundle's signatures are called (docs/bundles.md).
 const INSTALLED: &str = "signatures.json";
@@ -35,7 +36,12 @@ pub(crate) struct Target {
 #[derive(Debug)]
 enum Place {
     File(SignatureFile),
-    Registry { registry: Registry, reference: Reference, manifest: plumbline_registry::Digest },
+    /// They belong to a manifest; what was there when it was looked at.
+    Registry {
+        reference: Reference,
+        manifest: plumbline_registry::Digest,
+        there: Option<Vec<u8>>,
+    },
 }
 
 impl Target {
@@ -57,9 +63,7 @@ impl Target {
 
     /// A bundle in a registry. Its signatures belong to its manifest.
     fn in_registry(text: &str) -> Result<Self, CliError> {
-        let reference = parsed(text)?;
-        let registry = Registry::connect()?;
-        let pulled = registry.pull(&reference)?;
+        let Artefact { reference, pulled, signatures } = remote::fetch(text)?;
         if pulled.kind != Kind::Bundle {
             return Err(CliError::usage(format!("`{reference}` is a single module, and what is signed is a bundle"))
                 .hint("a module becomes a bundle with a `plugin.yaml` beside it: `plumbline plugin pack DIR`"));
@@ -67,7 +71,7 @@ impl Target {
         let bundle = opened(pulled.file.path(), text)?;
         let manifest = pulled.manifest;
         let version = reference.tag().map(str::to_owned);
-        let place = Place::Registry { registry, reference: reference.clone(), manifest };
+        let place = Place::Registry { reference: reference.clone(), manifest, there: signatures };
         let mut target = Self::of(&bundle, text.to_owned(), place);
         target.reference = Some(reference.to_string());
         target.version = version;
@@ -130,7 +134,7 @@ impl Target {
     pub(crate) fn envelopes(&self) -> Result<Vec<Envelope>, CliError> {
         match &self.signatures {
             Place::File(file) => file.read().map_err(|error| file_error(&error)),
-            Place::Registry { registry, reference, manifest } => registry.signatures_of(reference, *manifest),
+            Place::Registry { there, .. } => readable(there.as_deref(), &self.shown),
         }
     }
 
@@ -138,9 +142,25 @@ impl Target {
     pub(crate) fn add(&self, envelope: Envelope) -> Result<(), CliError> {
         match &self.signatures {
             Place::File(file) => file.append(envelope).map(drop).map_err(|error| file_error(&error)),
-            Place::Registry { registry, reference, manifest } => registry.attach(reference, *manifest, &envelope),
+            Place::Registry { reference, manifest, .. } => {
+                let client = remote::client()?;
+                let content = envelope.to_json().into_bytes().into();
+                remote::wait(client.attach(reference, *manifest, media::DSSE, content)).map(drop)
+            }
         }
     }
+}
+
+/// The signatures that came along with `shown`. Some that cannot be read are passed over: whoever may write to a repository can add anything,
+/// and that is no reason to refuse what is good.
+pub(crate) fn readable(text: Option<&[u8]>, shown: &str) -> Result<Vec<Envelope>, CliError> {
+    let Some(text) = text else { return Ok(Vec::new()) };
+    let (envelopes, others) = readable_envelopes(text)
+        .map_err(|error| CliError::usage(format!("the signatures of `{shown}` cannot be used")).because(&error))?;
+    if others > 0 {
+        say(&format!("warning: {others} signatures of `{shown}` cannot be read, and are passed over"));
+    }
+    Ok(envelopes)
 }
 
 /// Unpacks the tar at `path`, to look at it: nothing of it stays.

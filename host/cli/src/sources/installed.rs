@@ -32,7 +32,8 @@ pub(super) fn found(name: &str) -> Result<Option<Found>, CliError> {
     if let Ok(store) = Store::user() {
         let found = store.find(name).map_err(|error| store_error(format!("plugin `{name}` cannot be used"), &error))?;
         if let Some(installed) = found {
-            return Ok(Some(Found::of_bundle(installed.bundle, name, Where::Installed)));
+            let found = Found::of_bundle(installed.bundle, name, Where::Installed);
+            return Ok(Some(Found { signatures: installed.signatures, ..found }));
         }
     }
     let Some(cache) = IncumbentCache::user() else { return Ok(None) };

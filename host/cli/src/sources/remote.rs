@@ -197,5 +197,5 @@ async fn envelope(
 pub(super) fn found(reference: &str) -> Result<Found, CliError> {
     let pulled = pull(reference)?;
     let found = unpacked(pulled.tar.as_file(), reference, Where::Registry)?;
-    Ok(Found { pinned: Some(pulled.pinned), ..found })
+    Ok(Found { signatures: pulled.signatures, pinned: Some(pulled.pinned), ..found })
 }

@@ -186,7 +186,7 @@ fn what_cannot_be_installed_says_why() {
     assert!(told("alone.yaml").contains("`alone.yaml` is no bundle"));
     assert!(told("junk.tar").contains("it is no tar"));
     assert!(told("stock").contains("belongs to a stock plugin"));
-    assert!(told("oci://r.example/x:1").contains("registr"));
+    assert!(told("oci://r.example/X:1").contains("no reference to a registry"));
     match gzip {
         Ok(status) if status.success() => assert!(told("sample.bundle.tar.gz").contains("gunzip")),
         other => eprintln!("SKIPPED: a compressed tar cannot be made: {other:?}"),

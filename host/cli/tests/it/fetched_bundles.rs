@@ -250,7 +250,10 @@ fn what_keeps_a_bundle_from_being_fetched_is_named_and_the_run_fails() {
             let at_fault = words != reference || !log.contains("that of another");
             assert!(!at_fault || log.contains(words), "{reference}: {words}: {log}");
         }
-        assert!(!log.contains("--registry-ca FILE`; a registry"), "a hint for the command line leads nowhere here: {log}");
+        assert!(
+            !log.contains("--registry-ca FILE`; a registry"),
+            "a hint for the command line leads nowhere here: {log}"
+        );
         let annotations = pod.double.get("pods", "checks", "sonobuoy").unwrap()["metadata"]["annotations"].clone();
         let status: Value = serde_json::from_str(annotations["sonobuoy.hept.io/status"].as_str().unwrap()).unwrap();
         assert_eq!(status["status"], "failed", "{log}");
@@ -265,7 +268,8 @@ fn what_keeps_a_bundle_from_being_fetched_is_named_and_the_run_fails() {
 fn a_bundle_in_the_image_is_used_if_it_is_the_one() {
     let pod = Pod::new(&json!({"FailFast": true}));
     let (_, digest) = bundle(&pod.bed, "smoke");
-    let config = |digest: &str| configured(&pod, &json!({"Bundles": [{"Plugin": "smoke", "Reference": "", "Digest": digest}]}));
+    let config =
+        |digest: &str| configured(&pod, &json!({"Bundles": [{"Plugin": "smoke", "Reference": "", "Digest": digest}]}));
     let args = ["--baked", "bundles"];
     let failed = |wanted: &[&str], args: &[&str]| {
         let log = over(start(&pod, None, args));

@@ -4,8 +4,6 @@
 
 mod addresses;
 mod aggregator_role;
-mod author;
-mod authors;
 mod bake;
 mod bed;
 mod broken_off;
@@ -18,11 +16,14 @@ mod facts;
 mod fetched_bundles;
 mod filter;
 mod generate;
+mod golden_cases;
+mod guide;
 mod in_cluster;
 mod node_logs;
 mod outcome;
 mod plugins;
 mod process;
+mod projects;
 mod registries;
 mod report;
 mod reprocess;

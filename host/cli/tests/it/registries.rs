@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::bed::{Bed, Done, wait_for};
 
 /// A registry without encryption, ended with the test.
-struct Registry {
+pub(crate) struct Registry {
     child: Child,
-    host: String,
+    pub(crate) host: String,
 }
 
 impl Drop for Registry {
@@ -24,7 +24,7 @@ impl Drop for Registry {
 
 impl Registry {
     /// `None`: it is not here, and the test says so.
-    fn start(bed: &Bed, name: &str) -> Option<Self> {
+    pub(crate) fn start(bed: &Bed, name: &str) -> Option<Self> {
         let Some(program) = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY").filter(|named| !named.is_empty()) else {
             eprintln!("SKIPPED: PLUMBLINE_DOCKER_REGISTRY names no program; `cargo xtask test` gets it from Debian");
             return None;
@@ -51,7 +51,7 @@ impl Registry {
     }
 
     /// The program with what reaches this registry.
-    fn plumbline(&self, bed: &Bed, args: &[&str]) -> Done {
+    pub(crate) fn plumbline(&self, bed: &Bed, args: &[&str]) -> Done {
         let mut command = command(bed, args);
         command.env("PLUMBLINE_INSECURE_REGISTRIES", &self.host).env("NO_PROXY", "127.0.0.1");
         Done::of(command)
@@ -106,6 +106,10 @@ fn a_bundle_goes_through_a_registry_and_runs_from_there() {
     registry.plumbline(&bed, &args).expect(0);
     assert_eq!(bed.member("plugins/sample/results/global/out"), "one\n");
 
+    let inspected = json(&registry.plumbline(&bed, &["plugin", "inspect", &exact, "-o", "json"]).expect(0));
+    assert_eq!(inspected["definition"]["name"], "sample");
+    assert_eq!(inspected["digest"], pushed["digest"]);
+
     let shown = registry.plumbline(&bed, &["plugin", "show", &name, "-o", "json"]).expect(0);
     assert!(shown.err.contains(&format!("`{name}` is {manifest}")), "{}", shown.err);
     assert_eq!(json(&shown)["bundle"]["digest"], pushed["digest"]);
@@ -159,6 +163,9 @@ fn signatures_travel_with_their_bundle_over_an_air_gap() {
     assert_eq!(signatures(&bed.path("sample.bundle.tar.dsse.json")), (2, true, true));
 
     bed.plumbline(&["plugin", "load", "stick.tar", "--install"]).expect(0);
+    let exact = format!("{name}@{}", pushed["manifest"].as_str().unwrap());
+    let record = fs::read_to_string(bed.path("home/data/plumbline/bundles/sample/install.json")).unwrap();
+    assert!(record.contains(&exact), "{record}");
     assert_eq!(signatures(&bed.path("home/data/plumbline/bundles/sample/signatures.json")), (2, true, true));
     let list = json(&bed.plumbline(&["plugin", "list", "-o", "json"]).expect(0));
     assert_eq!(list["installed"][0]["bundle"]["digest"], pushed["digest"]);

@@ -1,75 +1,19 @@
 //! Signatures in a real registry: Debian's `docker-registry`, on loopback.
 
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
-
-use plumbline_registry::{BundleConfig, Client, Reference, Settings, push_bundle};
+use plumbline_registry::{Client, Reference, Settings, media};
 use serde_json::Value;
 
-use crate::bed::{Bed, Done, wait_for};
-use crate::signing::{keygen, packed};
-
-/// A registry, ended with the test.
-struct Registry {
-    child: Child,
-    host: String,
-}
-
-impl Drop for Registry {
-    fn drop(&mut self) {
-        // Has ended: nothing to kill.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Registry {
-    /// `None`, and says so, where there is none.
-    fn start(bed: &Bed, test: &str) -> Option<Self> {
-        let Some(program) = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY") else {
-            eprintln!("SKIPPED {test}: PLUMBLINE_DOCKER_REGISTRY does not name `docker-registry`");
-            return None;
-        };
-        // Free a moment ago: the program does not tell which port it took when it is asked for any.
-        let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-        let config = bed.write(
-            "registry.yaml",
-            &format!(
-                "version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: {}}}}}\nhttp: {{addr: '{host}'}}\n",
-                bed.path("registry").display()
-            ),
-        );
-        let child =
-            Command::new(program).arg("serve").arg(config).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let registry = Self { child, host };
-        wait_for("the registry", || TcpStream::connect(&registry.host).is_ok());
-        Some(registry)
-    }
-
-    fn push(&self, bed: &Bed, tar: &str) -> String {
-        let reference = format!("oci://{}/team/tap:1.2", self.host);
-        let settings = Settings { insecure: vec![self.host.clone()], ..Settings::default() };
-        let client = Client::new(settings).unwrap();
-        let parsed: Reference = reference.parse().unwrap();
-        let config = BundleConfig { name: "tap".to_owned(), ..BundleConfig::default() };
-        let pushed = async { push_bundle(&client, &parsed, &bed.path(tar), &config, Default::default()).await };
-        tokio::runtime::Runtime::new().unwrap().block_on(pushed).unwrap();
-        reference
-    }
-
-    fn plumbline(&self, bed: &Bed, args: &[&str]) -> Done {
-        let mut command = bed.command(args);
-        command.env("PLUMBLINE_INSECURE_REGISTRIES", &self.host);
-        Done::of(command)
-    }
-}
+use crate::bed::Bed;
+use crate::registries::Registry;
+use crate::signing::{keygen, packed, sign};
 
 #[test]
 fn a_bundle_in_a_registry_is_signed_and_verified_there() {
     let bed = Bed::new();
-    let Some(registry) = Registry::start(&bed, "a_bundle_in_a_registry_is_signed_and_verified_there") else { return };
+    let Some(registry) = Registry::start(&bed, "registry") else { return };
     let tar = packed(&bed, "tap", "hello");
-    let reference = registry.push(&bed, &tar);
+    let reference = format!("oci://{}/team/tap:1.2", registry.host);
+    registry.plumbline(&bed, &["plugin", "push", &tar, &reference]).expect(0);
     keygen(&bed, "release");
     keygen(&bed, "stranger");
     let verify = |code: i32| {
@@ -90,10 +34,44 @@ fn a_bundle_in_a_registry_is_signed_and_verified_there() {
     }
     let told = verify(0);
     assert_eq!((&told["key"], &told["statement"]["version"]), (&"release".into(), &"1.2".into()));
-    let run = ["run", "--local", "--require-signed", "--policy", "policy.yaml", "-p", &reference, "--dry-run"];
-    let done = registry.plumbline(&bed, &run);
-    // Whoever runs bundles of registries fetches them first; where that is not there yet, it says so.
-    assert!(done.code == 0 || done.err.contains("cannot be fetched"), "{}", done.err);
+    // A run fetches it, and judges it by the same; so does whoever installs it first.
+    let run = |plugin: &str, code: i32| {
+        let args = ["run", "--local", "--require-signed", "--policy", "policy.yaml", "--output", "out", "-p", plugin];
+        registry.plumbline(&bed, &args).expect(code)
+    };
+    run(&reference, 0);
+    registry.plumbline(&bed, &["plugin", "install", &reference]).expect(0);
+    std::fs::remove_dir_all(bed.path("tap")).unwrap();
+    run("tap", 0);
     rule("oci://elsewhere.example/team/*");
     assert!(verify(1)["reasons"][0].as_str().unwrap().starts_with("no rule of policy"));
+    for plugin in [&reference, "tap"] {
+        assert!(run(plugin, 2).err.contains("no rule of policy"));
+    }
+}
+
+#[test]
+fn signatures_beside_a_tar_are_pushed_and_one_that_is_none_hides_no_other() {
+    let bed = Bed::new();
+    let Some(registry) = Registry::start(&bed, "registry") else { return };
+    let tar = packed(&bed, "tap", "hello");
+    keygen(&bed, "release");
+    sign(&bed, &tar, "release").expect(0);
+    let reference = format!("oci://{}/team/tap:1.2", registry.host);
+    registry.plumbline(&bed, &["plugin", "push", &tar, &reference]).expect(0);
+    let verify = || registry.plumbline(&bed, &["plugin", "verify", &reference, "--key", "release.pub"]).expect(0);
+    verify();
+    // Whoever may write to the repository can attach anything.
+    let settings = Settings { insecure: vec![registry.host.clone()], ..Settings::default() };
+    let client = Client::new(settings).unwrap();
+    let parsed: Reference = reference.parse().unwrap();
+    let attached = async {
+        let manifest = client.manifest(&parsed).await.unwrap().digest;
+        for content in ["no json", "7", r#"{"payload":1}"#] {
+            client.attach(&parsed, manifest, media::DSSE, content.into()).await.unwrap();
+        }
+    };
+    tokio::runtime::Runtime::new().unwrap().block_on(attached);
+    let shown = verify();
+    assert!(shown.err.contains("passed over"), "{}", shown.err);
 }

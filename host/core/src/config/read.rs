@@ -227,7 +227,10 @@ impl Own {
             fields.text("Plugin", &mut bundle.plugin)?;
             fields.text("Reference", &mut bundle.reference)?;
             fields.text("Digest", &mut bundle.digest)?;
-            let missing = [("Plugin", &bundle.plugin, "the name of a plugin"), ("Digest", &bundle.digest, "the digest of a bundle")];
+            let missing = [
+                ("Plugin", &bundle.plugin, "the name of a plugin"),
+                ("Digest", &bundle.digest, "the digest of a bundle"),
+            ];
             for (key, value, expected) in missing {
                 if value.is_empty() {
                     return Err(wrong_type(&fields.at(key), expected, &Value::Null));

@@ -1,6 +1,7 @@
 //! Bundles and modules out of a registry or a layout.
 
 use std::collections::BTreeMap;
+use std::io::Seek as _;
 use std::path::Path;
 
 use serde_json::Value;
@@ -30,7 +31,7 @@ pub enum Kind {
 pub struct Pulled {
     /// What it is.
     pub kind: Kind,
-    /// The tar or the WebAssembly file; goes away with this.
+    /// The tar or the WebAssembly file, at its beginning; goes away with this.
     pub file: NamedTempFile,
     /// What it is, with its digest.
     pub layer: Descriptor,
@@ -95,6 +96,7 @@ async fn found(from: &Place, root: RawManifest, what: &str, scratch: Option<&Pat
             let copied = || {
                 let mut file = NamedTempFile::new_in(scratch.map_or_else(std::env::temp_dir, Path::to_path_buf))?;
                 std::io::copy(&mut std::fs::File::open(&path)?, &mut file)?;
+                file.rewind()?;
                 Ok(file)
             };
             copied().map_err(|error| Cause::file(&path)(error).of(what))?

@@ -1,6 +1,6 @@
 //! Contents of a registry.
 
-use std::io::Write as _;
+use std::io::{Seek as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -149,7 +149,8 @@ impl Client {
         let seconds = wanted.size / SLOWEST_BYTES_PER_SECOND;
         let patience = self.settings().patience.answer.saturating_add(Duration::from_secs(seconds));
         tokio::time::timeout(patience, write).await.unwrap_or(Err(Cause::Slow(patience.as_secs()).into()))?;
-        file.flush().map_err(Cause::file(&scratch))?;
+        // To its beginning: whoever gets the file reads it from where it stands.
+        file.rewind().map_err(Cause::file(&scratch))?;
         checker.finish()?;
         Ok(TempBlob::new(file, wanted.clone()))
     }

@@ -67,7 +67,8 @@ impl Image {
     }
 
     fn extended(&self, addition: &Addition) -> Result<Map<String, Value>, Cause> {
-        let wrong = |key: &str| Cause::Malformed(format!("`{key}` of the image's configuration is not what it should be"));
+        let wrong =
+            |key: &str| Cause::Malformed(format!("`{key}` of the image's configuration is not what it should be"));
         let mut config = self.config.clone();
         let diff_ids = config.get_mut("rootfs").and_then(|rootfs| rootfs.get_mut("diff_ids"));
         let diff_ids = diff_ids.and_then(Value::as_array_mut).ok_or_else(|| wrong("rootfs.diff_ids"))?;

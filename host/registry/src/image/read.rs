@@ -103,8 +103,9 @@ impl Image {
         }
         let fetched = place.fetch(&manifest.config).await?;
         let bytes = std::fs::read(fetched.path()).map_err(|error| Cause::file(fetched.path())(error).of(what))?;
-        let config: Map<String, Value> = serde_json::from_slice(&bytes)
-            .map_err(|error| Cause::Kind(format!("its configuration is none of a container image: {error}")).of(what))?;
+        let config: Map<String, Value> = serde_json::from_slice(&bytes).map_err(|error| {
+            Cause::Kind(format!("its configuration is none of a container image: {error}")).of(what)
+        })?;
         let image = Self { place: place.clone(), manifest, config };
         image.check().map_err(|cause| cause.of(what))?;
         match (platform, image.platform()) {

@@ -133,7 +133,9 @@ async fn archives_and_registries_hold_it_as_others_expect() {
     assert_eq!((entries.len(), entry.digest, entries[0].name.as_deref()), (1, made.digest, Some("v1-checks")));
     assert_eq!(entry.annotations["io.containerd.image.name"], "registry.example.com/team/plumbline:v1-checks");
     assert_eq!(entry.other["platform"], json!({"os": "linux", "architecture": "amd64"}));
-    Image::read(&Place::Layout(opened.layout().clone()), made.clone(), Some(&"linux/amd64".parse().unwrap())).await.unwrap();
+    Image::read(&Place::Layout(opened.layout().clone()), made.clone(), Some(&"linux/amd64".parse().unwrap()))
+        .await
+        .unwrap();
 
     if let Some(told) = skopeo(dir.path(), &["inspect", &format!("oci-archive:{}", archive.display())]) {
         let told: Value = serde_json::from_str(&told).unwrap();

@@ -1,6 +1,7 @@
 //! Against a real registry.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 
 use plumbline_registry::{
     BundleConfig, BundleModule, Cause, Client, Component, CredentialFiles, Descriptor, Digest, Kind, Manifest,
@@ -40,7 +41,9 @@ async fn a_bundle_is_pushed_and_pulled_by_tag_and_by_digest() {
     for asked in [name.clone(), name.by_digest(pushed.manifest), name.with_digest(pushed.manifest)] {
         let pulled = pull(&client, &asked).await.unwrap();
         assert_eq!((pulled.kind, pulled.manifest, pulled.resolved()), (Kind::Bundle, pushed.manifest, pushed.manifest));
-        assert_eq!(std::fs::read(pulled.file.path()).unwrap(), content());
+        let mut read = Vec::new();
+        pulled.file.as_file().read_to_end(&mut read).unwrap();
+        assert!(read == content());
         assert_eq!(pulled.annotations, annotations);
         assert_eq!(serde_json::from_value::<BundleConfig>(pulled.config).unwrap(), config());
         assert_eq!(pulled.layer.annotations[media::TITLE], "check.bundle.tar");
@@ -177,4 +180,35 @@ async fn signatures_are_attached_and_found_under_the_tag() {
     assert_eq!(image.subject.unwrap().digest, bundle);
     let error = client.attach(&name, Digest::of(b"x"), media::DSSE, envelope("x")).await.unwrap_err();
     assert!(error.is_not_found(), "{error:?}");
+}
+
+/// Tells the child of the test below where the registry is.
+const CHILD: &str = "PLUMBLINE_TEST_REGISTRY_OF_CHILD";
+
+/// `SSL_CERT_FILE` counts for a whole process: it is set for one of its own.
+#[tokio::test]
+async fn the_systems_authorities_may_stand_in_another_file() {
+    let Some(registry) = Registry::closed().await else { return };
+    let tar = file(registry.dir.path(), "some.tar", b"tar");
+    let name = reference(&registry.host, "there:1");
+    push_bundle(&registry.client(), &name, &tar, &config(), BTreeMap::new()).await.unwrap();
+    let succeeds = |authorities: &str| {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "real::pulls_with_the_systems_authorities"]);
+        child.env(CHILD, name.to_string()).env("SSL_CERT_FILE", registry.dir.path().join(authorities));
+        child.env("REGISTRY_AUTH_FILE", registry.dir.path().join("auth.json"));
+        child.output().unwrap().status.success()
+    };
+    assert!(succeeds("ca.pem"));
+    let other = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).unwrap();
+    file(registry.dir.path(), "other.pem", other.cert.pem().as_bytes());
+    assert!(!succeeds("other.pem"));
+}
+
+/// Does something only as a child of the test above.
+#[tokio::test]
+async fn pulls_with_the_systems_authorities() {
+    let Ok(name) = std::env::var(CHILD) else { return };
+    let settings = Settings { proxies: false, ..Settings::from_environment(|name| std::env::var_os(name)) };
+    pull(&Client::new(settings).unwrap(), &name.parse().unwrap()).await.unwrap();
 }

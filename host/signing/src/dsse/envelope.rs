@@ -1,13 +1,14 @@
 //! Envelopes: a payload, its type, and signatures over both.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::base64;
 
 /// Bytes of a file of envelopes: what is kept with an installed bundle may not be larger either.
 pub(crate) const MAX_FILE: usize = 1 << 20;
 /// Envelopes in one file: keys are few, and each envelope costs verifications.
-pub const MAX_ENVELOPES: usize = 32;
+pub const MAX_ENVELOPES: usize = 64;
 /// Signatures in one envelope.
 const MAX_SIGNATURES: usize = 8;
 /// Bytes of a payload: a statement with a thousand modules has less.
@@ -93,6 +94,24 @@ pub fn parse_envelopes(text: &[u8]) -> Result<Vec<Envelope>, EnvelopeError> {
     documents.into_iter().map(decode).collect()
 }
 
+/// The envelopes of a JSON array to which others may have added anything: those that can be read, the last [`MAX_ENVELOPES`] of them, and how
+/// many entries are left out.
+///
+/// # Errors
+/// When the text is no array, or too long.
+pub fn readable_envelopes(text: &[u8]) -> Result<(Vec<Envelope>, usize), EnvelopeError> {
+    if text.len() > MAX_FILE {
+        return Err(EnvelopeError::TooMuch { what: "bytes", limit: MAX_FILE });
+    }
+    let entries: Vec<Value> = serde_json::from_slice(text).map_err(|error| EnvelopeError::Json(error.to_string()))?;
+    let all = entries.len();
+    let read = |entry: Value| decode(serde_json::from_value(entry).ok()?).ok();
+    // New ones are added at the end.
+    let envelopes: Vec<Envelope> = entries.into_iter().rev().filter_map(read).take(MAX_ENVELOPES).collect();
+    let left_out = all - envelopes.len();
+    Ok((envelopes, left_out))
+}
+
 /// A JSON array of `envelopes`, one per line.
 #[must_use]
 pub fn write_envelopes(envelopes: &[Envelope]) -> String {
@@ -158,9 +177,19 @@ mod tests {
     }
 
     #[test]
+    fn what_others_have_added_does_not_hide_what_is_good() {
+        let text = format!(r#"[7, {ONE}, {{"payload": 1}}, {}]"#, ONE.replace("aGVs", "aGV"));
+        let (envelopes, left_out) = readable_envelopes(text.as_bytes()).unwrap();
+        assert_eq!((envelopes.len(), left_out), (1, 3));
+        let (envelopes, left_out) = readable_envelopes(format!("[{}]", [ONE; 70].join(",")).as_bytes()).unwrap();
+        assert_eq!((envelopes.len(), left_out), (64, 6));
+        assert!(readable_envelopes(b"7").is_err() && readable_envelopes(&b"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
     fn what_is_too_much_or_something_else_is_said() {
         let told = |text: &str| parse_envelopes(text.as_bytes()).unwrap_err().to_string();
-        assert_eq!(told(&format!("[{}]", [ONE; 33].join(","))), "there are more than 32 envelopes");
+        assert_eq!(told(&format!("[{}]", [ONE; 65].join(","))), "there are more than 64 envelopes");
         let many = format!(r#"{{"payload":"","payloadType":"","signatures":[{}]}}"#, [r#"{"sig":""}"#; 9].join(","));
         assert_eq!(told(&many), "there are more than 8 signatures in one envelope");
         assert_eq!(told(&ONE.replace("aGVs", "aGV")), "`payload` is no base64");

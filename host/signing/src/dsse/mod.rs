@@ -5,7 +5,9 @@ mod envelope;
 mod pae;
 
 pub(crate) use envelope::MAX_FILE;
-pub use envelope::{Envelope, EnvelopeError, MAX_ENVELOPES, Signature, parse_envelopes, write_envelopes};
+pub use envelope::{
+    Envelope, EnvelopeError, MAX_ENVELOPES, Signature, parse_envelopes, readable_envelopes, write_envelopes,
+};
 pub use pae::pae;
 
 /// What the envelopes of this project carry: an in-toto statement.

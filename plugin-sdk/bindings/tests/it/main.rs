@@ -3,6 +3,7 @@
 
 mod compatible;
 mod drift;
+mod native;
 mod page;
 mod schema;
 

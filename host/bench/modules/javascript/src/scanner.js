@@ -22,6 +22,8 @@ export function scan(pieces, handler) {
 /** Handles what is whole in `buffer`; gives back where the rest begins. */
 function consume(buffer, handler) {
   let at = 0;
+  // Where the next quote of each kind is: they are looked for once, however far away they are.
+  const quotes = { '"': -1, "'": -1 };
   for (;;) {
     const open = buffer.indexOf("<", at);
     if (open < 0) {
@@ -37,7 +39,7 @@ function consume(buffer, handler) {
     if (next === 0x21 || next === 0x3f) {
       end = special(buffer, open, handler);
     } else {
-      end = tagEnd(buffer, open);
+      end = tagEnd(buffer, open, quotes);
       if (end > 0) tag(buffer, open, end, handler);
       end = end < 0 ? -1 : end + 1;
     }
@@ -65,27 +67,28 @@ function special(buffer, open, handler) {
 }
 
 /** Where the tag's `>` is, which is not one inside of quotes; -1 where it is not there yet. */
-function tagEnd(buffer, open) {
+function tagEnd(buffer, open, quotes) {
   let end = buffer.indexOf(">", open);
-  for (let quote = nextQuote(buffer, open, end); quote >= 0 && end >= 0; ) {
-    const close = buffer.indexOf(buffer.charAt(quote), quote + 1);
+  for (let at = open; end >= 0; ) {
+    const double = nextQuote(buffer, '"', at, quotes);
+    const single = nextQuote(buffer, "'", at, quotes);
+    if (double > end && single > end) return end;
+    const quote = double < single ? '"' : "'";
+    const close = buffer.indexOf(quote, Math.min(double, single) + 1);
     if (close < 0) return -1;
     if (close > end) end = buffer.indexOf(">", close);
-    quote = nextQuote(buffer, close + 1, end);
-  }
-  return end;
-}
-
-/** The first quote before `end`. */
-function nextQuote(buffer, at, end) {
-  // `="` begins nearly every value.
-  const double = buffer.indexOf('="', at);
-  if (double >= 0 && double < end && buffer.slice(at, double).indexOf("'") < 0) return double + 1;
-  for (; at < end; at++) {
-    const code = buffer.charCodeAt(at);
-    if (code === 0x22 || code === 0x27) return at;
+    at = close + 1;
   }
   return -1;
+}
+
+/** Where the next quote of that kind is, beyond everything where there is none. */
+function nextQuote(buffer, quote, at, quotes) {
+  if (quotes[quote] < at) {
+    const found = buffer.indexOf(quote, at);
+    quotes[quote] = found < 0 ? Infinity : found;
+  }
+  return quotes[quote];
 }
 
 function tag(buffer, open, end, handler) {

@@ -7,7 +7,7 @@ use crate::args::{LimitsArg, RunFormat};
 /// `plumbline plugin check`
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
-    /// A definition, a module (`NAME.wasm`), or the directory of a project or bundle
+    /// A definition, a module (`NAME.wasm`), the directory of a project or bundle, or a packed bundle
     #[arg(default_value = ".")]
     pub(crate) path: PathBuf,
     #[command(flatten)]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::DataFormat;
+use crate::args::RegistryArgs;
 
 /// `plumbline plugin sign`
 #[derive(Debug, clap::Args)]
@@ -27,4 +28,6 @@ pub(crate) struct SignArgs {
     /// How the result is printed
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::DataFormat;
-use crate::args::PolicyArg;
+use crate::args::{PolicyArg, RegistryArgs};
 
 /// `plumbline plugin verify`
 #[derive(Debug, clap::Args)]
@@ -23,4 +23,6 @@ pub(crate) struct VerifyArgs {
     /// How the result is printed
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 }

@@ -81,15 +81,20 @@ impl Trouble {
     }
 
     pub(super) fn damaged_image(&self, one: &Wanted, dir: &Path, error: &BundleError) -> CliError {
-        CliError::system(format!("the bundle of plugin `{}` in `{}` of this image cannot be used", one.plugin, dir.display()))
-            .because(error)
+        CliError::system(format!(
+            "the bundle of plugin `{}` in `{}` of this image cannot be used",
+            one.plugin,
+            dir.display()
+        ))
+        .because(error)
     }
 
     /// It must be the plugin's, and the one that was named.
     pub(super) fn must_be(&self, one: &Wanted, bundle: &Bundle) -> Result<(), CliError> {
         let plugin = &one.plugin;
         if bundle.digest() != one.digest {
-            let what = format!("the bundle of plugin `{plugin}` in `{}` is not the one that is wanted", bundle.dir.display());
+            let what =
+                format!("the bundle of plugin `{plugin}` in `{}` is not the one that is wanted", bundle.dir.display());
             let why = format!("it has the digest {}, and the configuration wants {}", bundle.digest(), one.digest);
             return Err(CliError::system(what).because(&Plain(why)).hint(
                 "bake the image anew with the bundle of the run, or begin the run with the bundle that is in the image",

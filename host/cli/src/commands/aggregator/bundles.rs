@@ -110,7 +110,11 @@ fn wanted(config: &Config, sources: &[Source]) -> Result<Vec<Wanted>, CliError> 
 type Found = BTreeMap<String, PathBuf>;
 
 /// What is here already, and what must be fetched.
-fn look(wanted: Vec<Wanted>, places: &Places, trouble: &Trouble) -> Result<(Found, Vec<(Wanted, Reference)>), CliError> {
+fn look(
+    wanted: Vec<Wanted>,
+    places: &Places,
+    trouble: &Trouble,
+) -> Result<(Found, Vec<(Wanted, Reference)>), CliError> {
     let (mut found, mut missing) = (Found::new(), Vec::new());
     for one in wanted {
         match one.reference.clone() {
@@ -186,8 +190,8 @@ async fn pull_all(
     let all = async {
         let mut found = Found::new();
         while let Some(ended) = tasks.join_next().await {
-            let (plugin, dir) = ended
-                .map_err(|error| CliError::system("a task that fetches a bundle ended").because(&error))??;
+            let (plugin, dir) =
+                ended.map_err(|error| CliError::system("a task that fetches a bundle ended").because(&error))??;
             waiting.retain(|other| *other != plugin);
             found.insert(plugin, dir);
         }
@@ -241,8 +245,7 @@ impl Puller {
 }
 
 fn unpacked(dir: &Path, tar: &Path) -> Result<Bundle, plumbline_bundle::CacheError> {
-    let file = File::open(tar)
-        .map_err(|source| plumbline_bundle::CacheError::Io { path: tar.to_owned(), source })?;
+    let file = File::open(tar).map_err(|source| plumbline_bundle::CacheError::Io { path: tar.to_owned(), source })?;
     Cache::at(dir.to_owned()).unpacked(BufReader::new(file))
 }
 

@@ -10,7 +10,7 @@ use plumbline_bundle::Bundle;
 use plumbline_core::size::Bytes;
 use plumbline_kubernetes::names::BAKED_BUNDLES_DIR;
 use plumbline_registry::{
-    Addition, Cause, Client, Image, Layout, LayerBuilder, Place as ImagePlace, RawManifest, Reference, RegistryError,
+    Addition, Cause, Client, Image, LayerBuilder, Layout, Place as ImagePlace, RawManifest, Reference, RegistryError,
     list_image, open_layout, write_archive,
 };
 use plumbline_stock::Place;
@@ -38,10 +38,12 @@ pub(crate) fn bake(args: &BakeArgs, global: &Global) -> Result<ExitCode, CliErro
     let mut out = anstream::stdout().lock();
     let printed = match args.json {
         true => {
-            let bundles: Vec<_> =
-                listed.iter().map(|(name, digest)| json!({"name": name, "digest": digest})).collect();
+            let bundles: Vec<_> = listed.iter().map(|(name, digest)| json!({"name": name, "digest": digest})).collect();
             let push = args.push.as_deref();
-            print_json(&json!({"digest": image.digest, "path": args.output, "reference": push, "bundles": bundles}), &mut out)
+            print_json(
+                &json!({"digest": image.digest, "path": args.output, "reference": push, "bundles": bundles}),
+                &mut out,
+            )
         }
         false => {
             let lines: String = listed.iter().map(|(name, digest)| format!("baked: {name} {digest}\n")).collect();
@@ -92,7 +94,8 @@ async fn baked(args: &BakeArgs, client: &Client, bundles: &[Bundle]) -> Result<(
         let opened = open_layout(Path::new(&args.base), None)
             .map_err(|cause| told(cause.of(format!("read the base image `{}`", args.base))))?;
         let layout = opened.layout().clone();
-        let entries = layout.entries().map_err(|cause| told(cause.of(format!("read the base image `{}`", args.base))))?;
+        let entries =
+            layout.entries().map_err(|cause| told(cause.of(format!("read the base image `{}`", args.base))))?;
         let [entry] = entries.as_slice() else {
             return Err(CliError::usage(format!("`{}` holds {} images, and one is wanted", args.base, entries.len()))
                 .hint("save the one that is meant alone, for example with `skopeo copy`"));
@@ -121,13 +124,12 @@ async fn extended(
     let base = Image::read(place, root, args.platform.as_ref()).await.map_err(|error| {
         told(error).hint("the base is an image of plumbline: the one that runs name with `--image`; `--platform linux/amd64` chooses one of several")
     })?;
-    let addition = addition(&base, bundles)
-        .map_err(|cause| told(cause.of("put the bundles into a layer")))?;
+    let addition = addition(&base, bundles).map_err(|cause| told(cause.of("put the bundles into a layer")))?;
     if let Some(to) = &args.push {
         let to = remote::reference(to)?;
-        let named = to.with_tag(to.tag_or_default()).map_err(|error| {
-            CliError::usage(format!("`{to}` cannot be pushed to")).because(&error)
-        })?;
+        let named = to
+            .with_tag(to.tag_or_default())
+            .map_err(|error| CliError::usage(format!("`{to}` cannot be pushed to")).because(&error))?;
         let image = base.append(&addition, &ImagePlace::Registry(client.clone(), named.clone())).await.map_err(told)?;
         client.put_manifest(&named, &image).await.map_err(told)?;
         return Ok((image, 0));

@@ -7,52 +7,84 @@ use std::process::ExitCode;
 use plumbline_author::inspect::{
     self, BundleInspection, Imports, InspectionError, Kind, Metadata, ModuleInspection, Sections,
 };
-use plumbline_bundle::{Store, StoreError};
+use plumbline_bundle::{Installed, Store, StoreError};
 use plumbline_core::size::Bytes;
+use plumbline_registry::Kind as RemoteKind;
 
 use crate::args::{DataFormat, Global, InspectArgs};
 use crate::error::CliError;
 use crate::logging;
 use crate::output::print_json;
+use crate::sources::remote;
+
+/// What was inspected.
+enum Inspected {
+    Module(Box<ModuleInspection>),
+    Bundle(Box<BundleInspection>),
+}
 
 /// Says what a module or a bundle is. Nothing of it is run.
 pub(crate) fn inspect(args: &InspectArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
-    let path = Path::new(&args.what);
-    let json = args.format == DataFormat::Json;
+    remote::use_registries(&args.registry);
+    let inspected = look(&args.what)?;
     let mut out = anstream::stdout().lock();
-    let printed = if path.is_dir() {
-        let bundle = inspect::bundle(path).map_err(|error| wrong(&error))?;
-        if json { print_json(&bundle, &mut out) } else { print_bundle(&bundle, &mut out) }
-    } else if path.is_file() && path.extension().is_some_and(|extension| extension == "tar") {
-        let bundle = inspect::packed(path).map_err(|error| wrong(&error))?;
-        if json { print_json(&bundle, &mut out) } else { print_bundle(&bundle, &mut out) }
-    } else if path.is_file() {
-        let module = inspect::module_file(path).map_err(|error| wrong(&error))?;
-        if json { print_json(&module, &mut out) } else { print_module(&module, "", &mut out) }
-    } else {
-        let bundle = find(&args.what)?;
-        if json { print_json(&bundle, &mut out) } else { print_bundle(&bundle, &mut out) }
+    let printed = match (&inspected, args.format) {
+        (Inspected::Module(module), DataFormat::Json) => print_json(module, &mut out),
+        (Inspected::Module(module), DataFormat::Text) => print_module(module, "", &mut out),
+        (Inspected::Bundle(bundle), DataFormat::Json) => print_json(bundle, &mut out),
+        (Inspected::Bundle(bundle), DataFormat::Text) => print_bundle(bundle, &mut out),
     };
     printed.map_err(|error| CliError::printing("what it is cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The installed bundle of that name.
-fn find(name: &str) -> Result<BundleInspection, CliError> {
-    let unknown = || CliError::usage(format!("`{name}` is neither a file, nor a directory, nor an installed bundle"));
-    if name.contains("://") {
-        return Err(unknown().hint("what lies in a registry is pulled first: `plumbline plugin pull`"));
+fn look(what: &str) -> Result<Inspected, CliError> {
+    let path = Path::new(what);
+    if path.is_dir() {
+        return bundle(inspect::bundle(path));
     }
+    if path.is_file() {
+        let is_tar = path.extension().is_some_and(|extension| extension == "tar");
+        return if is_tar { bundle(inspect::packed(path)) } else { module(inspect::module_file(path)) };
+    }
+    if remote::is_remote(what) {
+        return fetched(what);
+    }
+    bundle(inspect::installed(&installed(what)?))
+}
+
+fn bundle(inspected: Result<BundleInspection, InspectionError>) -> Result<Inspected, CliError> {
+    inspected.map(|bundle| Inspected::Bundle(Box::new(bundle))).map_err(|error| wrong(&error))
+}
+
+fn module(inspected: Result<ModuleInspection, InspectionError>) -> Result<Inspected, CliError> {
+    inspected.map(|module| Inspected::Module(Box::new(module))).map_err(|error| wrong(&error))
+}
+
+/// What lies in a registry. It is fetched, looked at, and not kept.
+fn fetched(reference: &str) -> Result<Inspected, CliError> {
+    let artefact = remote::fetch(reference)?;
+    let file = artefact.pulled.file.path();
+    if artefact.pulled.kind == RemoteKind::Module {
+        return module(inspect::module_file(file));
+    }
+    let signatures = artefact.signatures.as_ref().map(|bytes| bytes.len() as u64);
+    bundle(inspect::packed(file).map(|found| BundleInspection { signatures, ..found }))
+}
+
+/// The installed bundle of that name.
+fn installed(name: &str) -> Result<Installed, CliError> {
     let failed = |error: &StoreError| {
         let told = if error.is_systems() { CliError::system } else { CliError::usage };
         told(format!("installed bundle `{name}` cannot be read")).because(error)
     };
     let found = Store::user().and_then(|store| store.find(name)).map_err(|error| failed(&error))?;
-    let found = found.ok_or_else(|| {
-        unknown().hint("name a file `NAME.wasm` or `NAME.bundle.tar`, or a directory with `plugin.yaml`")
-    })?;
-    inspect::installed(&found).map_err(|error| wrong(&error))
+    found.ok_or_else(|| {
+        CliError::usage(format!("`{name}` is neither a file, nor a directory, nor an installed bundle")).hint(
+            "name a file `NAME.wasm` or `NAME.bundle.tar`, a directory with `plugin.yaml`, or a reference `oci://…`",
+        )
+    })
 }
 
 fn wrong(error: &InspectionError) -> CliError {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use plumbline_bundle::Origin;
-use plumbline_registry::{Entry, Kind, Layout, Reference, load as load_one, open_layout, unwrap_entry};
+use plumbline_registry::{Entry, Kind, Layout, Pulled, Reference, load as load_one, open_layout, unwrap_entry};
 
 use crate::args::{Global, LoadArgs};
 use crate::error::CliError;
@@ -24,19 +24,23 @@ pub(crate) fn load(args: &LoadArgs, global: &Global) -> Result<ExitCode, CliErro
     if entries.is_empty() {
         return Err(CliError::usage(format!("layout `{}` is empty", args.from.display())));
     }
-    let told = if let Some(to) = &args.to {
-        copy(layout, &entries, to)?
+    if let Some(to) = &args.to {
+        copy(layout, &entries, to)?;
     } else if args.install {
-        entries.iter().map(|entry| install(layout, entry)).collect::<Result<String, _>>()?
+        install_all(layout, &entries)?;
     } else {
         say("next: `--to oci://…` copies it into a registry, `--install` installs it here");
-        entries.iter().map(|entry| format!("{} {}\n", entry.descriptor.digest, named(entry))).collect()
-    };
-    anstream::stdout()
-        .lock()
-        .write_all(told.as_bytes())
-        .map_err(|error| CliError::printing("what was loaded cannot be printed", &error))?;
+        for entry in &entries {
+            print(&format!("{} {}", entry.descriptor.digest, named(entry)))?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// At once: what was done is told also when the next fails.
+fn print(line: &str) -> Result<(), CliError> {
+    writeln!(anstream::stdout().lock(), "{line}")
+        .map_err(|error| CliError::printing("what was loaded cannot be printed", &error))
 }
 
 /// For messages: a name from a layout is anybody's text.
@@ -45,19 +49,18 @@ fn named(entry: &Entry) -> String {
     name.chars().filter(|c| !c.is_control()).take(300).collect()
 }
 
-fn copy(layout: &Layout, entries: &[Entry], to: &str) -> Result<String, CliError> {
+fn copy(layout: &Layout, entries: &[Entry], to: &str) -> Result<(), CliError> {
     let targets = targets(entries, to)?;
     let client = remote::client()?;
-    let mut told = String::new();
     for (entry, target) in &targets {
         let copied = remote::wait(load_one(layout, entry, &client, target))?;
         let there = match copied.blobs {
-            0 => " (was there already)".to_owned(),
-            _ => String::new(),
+            0 => " (was there already)",
+            _ => "",
         };
-        told.push_str(&format!("loaded: {}{there}\n", target.with_digest(entry.descriptor.digest)));
+        print(&format!("loaded: {}{there}", target.with_digest(entry.descriptor.digest)))?;
     }
-    Ok(told)
+    Ok(())
 }
 
 /// Where each goes.
@@ -99,12 +102,26 @@ fn below(prefix: &str, entry: &Entry) -> Result<Reference, CliError> {
     Ok(own.tag().and_then(|tag| reference.with_tag(tag).ok()).unwrap_or(reference))
 }
 
-fn install(layout: &Layout, entry: &Entry) -> Result<String, CliError> {
-    let pulled = remote::wait(unwrap_entry(layout, entry))?;
-    let name = named(entry);
-    if pulled.kind != Kind::Bundle {
-        return Err(CliError::usage(format!("`{name}` is a single WebAssembly file, and no bundle")));
+/// The bundles among them. The first that cannot be installed ends it, and what was installed before stays.
+fn install_all(layout: &Layout, entries: &[Entry]) -> Result<(), CliError> {
+    let mut installed = 0;
+    for entry in entries {
+        let pulled = remote::wait(unwrap_entry(layout, entry))?;
+        if pulled.kind == Kind::Bundle {
+            install(layout, entry, &pulled)?;
+            installed += 1;
+        } else {
+            say(&format!("warning: `{}` is a single WebAssembly file, and no bundle: not installed", named(entry)));
+        }
     }
+    if installed == 0 {
+        return Err(CliError::usage("there is no bundle in the layout"));
+    }
+    Ok(())
+}
+
+fn install(layout: &Layout, entry: &Entry, pulled: &Pulled) -> Result<(), CliError> {
+    let name = named(entry);
     let origin = Origin {
         source: own_name(entry)
             .map_or_else(|| name.clone(), |own| own.with_digest(entry.descriptor.digest).to_string()),
@@ -114,5 +131,5 @@ fn install(layout: &Layout, entry: &Entry) -> Result<String, CliError> {
     let installed = sources::store()?
         .install(pulled.file.path(), origin)
         .map_err(|error| sources::store_error(format!("`{name}` cannot be installed"), &error))?;
-    Ok(format!("installed: `{}` from {name}: {}\n", installed.bundle.name(), installed.bundle.digest()))
+    print(&format!("installed: `{}` from {name}: {}", installed.bundle.name(), installed.bundle.digest()))
 }

@@ -79,7 +79,15 @@ fn definition(args: &ProcessArgs) -> Result<Found, CliError> {
             let parsed = Definition::from_json(least)
                 .map_err(|error| CliError::usage("these options describe no plugin").because(&error))?;
             let source = Source { definition: Arc::new(parsed.definition), bundle: None };
-            Found { source, warnings: parsed.warnings, origin: name.to_owned(), digest: None, place: Where::Named, pinned: None }
+            Found {
+                source,
+                warnings: parsed.warnings,
+                origin: name.to_owned(),
+                digest: None,
+                place: Where::Named,
+                signatures: None,
+                pinned: None,
+            }
         }
     };
     let mut definition = (*found.source.definition).clone();

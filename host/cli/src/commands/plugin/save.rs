@@ -32,7 +32,6 @@ pub(crate) fn save(args: &SaveArgs, global: &Global) -> Result<ExitCode, CliErro
         registry_error(&error)
     };
     let layout = Layout::create(dir).map_err(failed)?;
-    let mut told = String::new();
     for reference in &references {
         let (root, copied) = remote::wait(save_one(&client, reference, &layout))?;
         let signed = match copied.referrers {
@@ -40,17 +39,16 @@ pub(crate) fn save(args: &SaveArgs, global: &Global) -> Result<ExitCode, CliErro
             1 => ", with 1 that belongs to it".to_owned(),
             count => format!(", with {count} that belong to it"),
         };
-        told.push_str(&format!("saved: {reference} is {}{signed}\n", root.digest));
+        print(&format!("saved: {reference} is {}{signed}", root.digest))?;
     }
-    if archive {
-        let bytes = write_archive(&layout, output).map_err(failed)?;
-        told.push_str(&format!("written: {} ({})\n", output.display(), Bytes(bytes)));
-    } else {
-        told.push_str(&format!("written: {}\n", output.display()));
-    }
-    anstream::stdout()
-        .lock()
-        .write_all(told.as_bytes())
-        .map_err(|error| CliError::printing("what was saved cannot be printed", &error))?;
+    let size =
+        if archive { format!(" ({})", Bytes(write_archive(&layout, output).map_err(failed)?)) } else { String::new() };
+    print(&format!("written: {}{size}", output.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// At once: what was done is told also when the next fails.
+fn print(line: &str) -> Result<(), CliError> {
+    writeln!(anstream::stdout().lock(), "{line}")
+        .map_err(|error| CliError::printing("what was saved cannot be printed", &error))
 }

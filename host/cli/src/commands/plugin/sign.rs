@@ -11,10 +11,12 @@ use crate::commands::plugin::print::print;
 use crate::error::CliError;
 use crate::logging;
 use crate::signed::{Target, signing_key};
+use crate::sources::remote;
 
 /// Adds a signature to those of a bundle.
 pub(super) fn sign(args: &SignArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
+    remote::use_registries(&args.registry);
     let key = signing_key(args.key.as_deref())?;
     let target = Target::find(&args.bundle)?.with_signatures(args.signatures.as_deref());
     let predicate = Predicate {

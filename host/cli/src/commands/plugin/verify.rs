@@ -9,6 +9,7 @@ use crate::commands::plugin::print::print;
 use crate::error::CliError;
 use crate::logging;
 use crate::signed::{Target, one_key, policy};
+use crate::sources::remote;
 
 /// What the command ends with when no signature counts: it was checked, and something is wrong.
 const NOT_VERIFIED: u8 = 1;
@@ -16,6 +17,7 @@ const NOT_VERIFIED: u8 = 1;
 /// Says whether a signature of a bundle counts.
 pub(super) fn verify(args: &VerifyArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
+    remote::use_registries(&args.registry);
     let trust = match &args.key {
         Some(key) => one_key(key)?,
         None => policy(&args.policy)?,

@@ -26,40 +26,56 @@ func Allocate(pinner *runtime.Pinner, size, align uintptr) unsafe.Pointer {
 	return memory
 }
 
-// given is what the host was given to write into, and Go code has not taken over yet.
-var given runtime.Pinner
-
-// Unpin lets go of what the host wrote: whoever still needs it has pointers to it by now. Called after each call of which something
-// came back, because a pinned buffer for each piece of a long file would add up to the file.
-func Unpin() { given.Unpin() }
-
-// started is set when Go can allocate.
-var started bool
+// The host puts what it hands over into memory that it asks for with realloc, and meanwhile a module must not call the host: the host ends
+// the call for it. Go's allocator may do so, because its collector asks WASI for the time. So nothing is allocated then: the memory is lent
+// beforehand, and realloc only cuts pieces off it.
+var (
+	// lent is what is left of it; whole keeps all of it alive until there is other.
+	lent, whole []byte
+	// given holds what had to be allocated all the same.
+	given runtime.Pinner
+	// started is set when Go can allocate.
+	started bool
+	// early is for the WASI adapter, which asks for its state (one page) while Go is starting; bss, so it costs no bytes in the file.
+	early [2 * 65536]byte
+)
 
 func init() { started = true }
 
-// early is for the WASI adapter, which asks for its state (one page) while Go is starting; bss, so it costs no bytes in the file.
-var (
-	early     [2 * 65536]byte
-	earlyUsed uintptr
-)
+// Lend makes so many bytes ready for what the next call of the host gives back.
+func Lend(size uintptr) {
+	whole = make([]byte, size)
+	lent = whole
+}
 
-// realloc is where the host gets memory for what it returns.
+// Unpin lets go of what the host wrote: whoever still needs it has pointers to it by now. Called after each call of which something
+// came back, because a buffer for each piece of a long file would add up to the file.
+func Unpin() { given.Unpin() }
+
+// realloc is where the host gets memory for what it hands over.
 //
 //go:wasmexport cabi_realloc
 func realloc(old unsafe.Pointer, oldSize, align, size uintptr) unsafe.Pointer {
-	if started {
-		memory := Allocate(&given, size, align)
-		if oldSize > 0 {
-			copy(unsafe.Slice((*byte)(memory), size), unsafe.Slice((*byte)(old), oldSize))
-		}
-		return memory
+	if !started && whole == nil {
+		whole = early[:]
+		lent = whole
 	}
-	start := (uintptr(unsafe.Pointer(&early)) + earlyUsed + align - 1) &^ (align - 1)
-	earlyUsed = start + size - uintptr(unsafe.Pointer(&early))
-	if earlyUsed > uintptr(len(early)) {
+	if oldSize == 0 {
+		skip := -uintptr(unsafe.Pointer(unsafe.SliceData(lent))) & (align - 1)
+		if skip+size <= uintptr(len(lent)) {
+			memory := unsafe.Pointer(unsafe.SliceData(lent[skip:]))
+			lent = lent[skip+size:]
+			return memory
+		}
+	}
+	if !started {
 		// A panic needs a runtime. The host says that the module trapped.
 		return nil
 	}
-	return unsafe.Pointer(start)
+	// More than anybody expected: the arguments of a call with thousands of nodes, before anything was collected.
+	memory := Allocate(&given, size, align)
+	if oldSize > 0 {
+		copy(unsafe.Slice((*byte)(memory), size), unsafe.Slice((*byte)(old), oldSize))
+	}
+	return memory
 }

@@ -4,7 +4,7 @@
 
 #[cfg(target_arch = "wasm32")]
 mod guest {
-    #[expect(unsafe_code, missing_docs, reason = "generated")]
+    #[expect(unsafe_code, reason = "generated")]
     mod bindings {
         wit_bindgen::generate!({ world: "post-processor-module", path: "../../../../../wit/since_v0.1.0" });
         use super::Module;

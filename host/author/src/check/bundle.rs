@@ -1,0 +1,57 @@
+//! The directory as a bundle: whether it can be packed, and a packed one.
+
+use std::fs::File;
+use std::path::Path;
+
+use plumbline_bundle::{Bundle, BundleError, BundleWarning, unpack};
+use plumbline_core::Driver;
+use tempfile::TempDir;
+
+use super::finding::Checked;
+use crate::project::AuthorError;
+
+/// Checks what packing would say of a directory with a definition. What others here say better is left to them.
+pub(super) fn check(directory: &Path, checked: &mut Checked) {
+    match Bundle::open(directory) {
+        Ok(bundle) => {
+            for warning in &bundle.warnings {
+                let told = match warning {
+                    BundleWarning::Definition(_) => true,
+                    BundleWarning::NoCommand(_) | BundleWarning::NotExecutable(_) => {
+                        bundle.definition.driver == Driver::Process
+                    }
+                    _ => false,
+                };
+                if !told {
+                    checked.warning("plugin.yaml", warning, None);
+                }
+            }
+        }
+        Err(
+            BundleError::NoDefinition(_)
+            | BundleError::Definition { .. }
+            | BundleError::Module { .. }
+            | BundleError::TooManyModules(_),
+        ) => {}
+        Err(error) => checked.error(".", format!("the bundle cannot be packed: {error}"), error.hint()),
+    }
+}
+
+/// Unpacks a packed bundle, to be checked like a directory. `None`: it cannot be unpacked, which is a finding.
+pub(super) fn unpacked(tar: &Path, checked: &mut Checked) -> Result<Option<TempDir>, AuthorError> {
+    let place = tar.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let scratch = tempfile::tempdir()
+        .map_err(|error| AuthorError::system("a directory for temporary files cannot be made").because(error))?;
+    let file = File::open(tar)
+        .map_err(|error| AuthorError::input(format!("file `{}` cannot be read", tar.display())).because(error))?;
+    match unpack(file, &scratch.path().join(UNPACKED)) {
+        Ok(_) => Ok(Some(scratch)),
+        Err(error) => {
+            checked.error(place, &error, error.hint());
+            Ok(None)
+        }
+    }
+}
+
+/// Where in the temporary directory the bundle is.
+pub(super) const UNPACKED: &str = "bundle";

@@ -1,0 +1,146 @@
+//! The authors' guide does what it says: its commands, as they stand there, once for each language whose tools are here, with a real registry.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use plumbline_author::Language;
+use plumbline_author::build::missing_tool;
+
+use crate::bed::Bed;
+use crate::registries::Registry;
+
+/// The registry that the guide starts.
+const REGISTRY: &str = "localhost:5000";
+
+/// All commands of the guide for one language, in their order: those that every language has in common, and of those that name a language
+/// only its own.
+fn commands(guide: &str, language: Language) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    for line in guide.lines() {
+        match line {
+            "```console" => inside = true,
+            "```" => inside = false,
+            _ => {}
+        }
+        let Some(command) = line.strip_prefix("$ ").filter(|_| inside) else { continue };
+        let named = command.split_once("--lang ").map(|(_, rest)| rest.split(' ').next().unwrap_or_default());
+        if named.is_none_or(|named| named == language.as_str()) {
+            found.push(command.to_owned());
+        }
+    }
+    found
+}
+
+fn guide() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/authors-guide.md");
+    fs::read_to_string(path).unwrap()
+}
+
+/// A directory in which `plumbline` is this program.
+fn path_with_this_program(dir: &Path) -> std::ffi::OsString {
+    let bin = dir.join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("plumbline"), bin.join("plumbline")).unwrap();
+    let mut paths = vec![bin];
+    paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
+    std::env::join_paths(paths).unwrap()
+}
+
+fn follow(language: Language) {
+    let (bed, dir) = (Bed::new(), tempfile::tempdir().unwrap());
+    if let Some(missing) = missing_tool(language, dir.path()) {
+        eprintln!("SKIPPED: the guide in {language}: {missing}");
+        return;
+    }
+    let Some(registry) = Registry::start(&bed, "storage") else { return };
+    let mut script = String::from("set -eux\n");
+    for command in commands(&guide(), language) {
+        script += &command.replace(REGISTRY, &registry.host);
+        script.push('\n');
+    }
+    // The last commands are reached only if all before them did what the guide says.
+    let xdg = |name: &str| dir.path().join(name);
+    let output = Command::new("bash")
+        .arg("-c")
+        .arg(&script)
+        .current_dir(dir.path())
+        .env("PATH", path_with_this_program(dir.path()))
+        .env("XDG_DATA_HOME", xdg("data"))
+        .env("XDG_CONFIG_HOME", xdg("config"))
+        .env("XDG_STATE_HOME", xdg("state"))
+        .env_remove("PLUMBLINE_INSECURE_REGISTRIES")
+        .env_remove("CARGO_TARGET_DIR")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "the guide in {language} ended with {}:\n{told}", output.status);
+    let project = dir.path().join("my-format");
+    for made in ["my-format.wasm", "my-format.bundle.tar", "pulled.bundle.tar", "author.pub"] {
+        assert!(project.join(made).is_file(), "the guide in {language} made no {made}:\n{told}");
+    }
+    assert_eq!(
+        fs::read(project.join("my-format.bundle.tar")).unwrap(),
+        fs::read(project.join("pulled.bundle.tar")).unwrap(),
+        "what was pulled is what was pushed"
+    );
+    assert!(!xdg("data").join("plumbline/bundles/my-format").exists(), "it was uninstalled");
+}
+
+#[test]
+fn in_rust() {
+    follow(Language::Rust);
+}
+
+#[test]
+fn in_go() {
+    follow(Language::Go);
+}
+
+#[test]
+fn in_javascript() {
+    follow(Language::JavaScript);
+}
+
+#[test]
+fn in_typescript() {
+    follow(Language::TypeScript);
+}
+
+#[test]
+fn in_python() {
+    follow(Language::Python);
+}
+
+#[test]
+fn in_c() {
+    follow(Language::C);
+}
+
+#[test]
+fn every_language_has_its_line_and_the_steps_are_the_same() {
+    let guide = guide();
+    let mut steps: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for language in Language::ALL {
+        let commands = commands(&guide, language);
+        assert!(commands[0].ends_with(&format!("--lang {language}")), "{language}: {commands:?}");
+        steps.insert(language.as_str(), commands[1..].to_vec());
+    }
+    let first = steps.values().next().unwrap().clone();
+    assert!(steps.values().all(|steps| *steps == first));
+    for part in [
+        "plugin build",
+        "plugin test",
+        "run --local",
+        "plugin pack",
+        "plugin sign",
+        "plugin push",
+        "plugin pull",
+        "plugin install",
+    ] {
+        assert!(first.iter().any(|command| command.contains(part)), "the guide does not {part}");
+    }
+}

@@ -1,0 +1,88 @@
+//! The libraries of Go and C, and the examples written with them, run natively: by Go's own tests, and under the sanitizers of the C compiler.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::root;
+
+/// Runs a tool; says so and returns nothing where it is not there.
+fn run(command: &mut Command, what: &str) -> Option<Output> {
+    match command.output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            eprintln!("SKIPPED: {what}: {}: {error}", command.get_program().display());
+            None
+        }
+    }
+}
+
+fn text(output: &Output) -> String {
+    format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+fn go_tests_pass() {
+    for directory in ["plugin-sdk/go", "examples/trivy"] {
+        // Nothing has to be fetched, and nothing may be.
+        let mut go = Command::new("go");
+        go.args(["test", "./..."]).current_dir(root().join(directory)).env("GOFLAGS", "").env("GOPROXY", "off");
+        let Some(output) = run(&mut go, directory) else { return };
+        assert!(output.status.success(), "{directory}: {}", text(&output));
+    }
+}
+
+fn with_ending(directory: &Path, ending: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|found| found == ending)).collect();
+    files.sort();
+    files
+}
+
+/// Compiles the post-processor in `project/src` with the host's part of `native/run.c`.
+fn native(project: &Path, program: &Path) -> Option<()> {
+    let sdk = root().join("plugin-sdk/c");
+    let bindings = sdk.join("bindings/post-processor-module");
+    let flags =
+        ["-std=c11", "-g", "-O1", "-Wno-attributes", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    let mut cc = Command::new("cc");
+    cc.args(flags).arg("-I").arg(&sdk).arg("-I").arg(&bindings).arg("-o").arg(program);
+    cc.args(with_ending(&project.join("src"), "c")).args(with_ending(&sdk, "c")).args(with_ending(&bindings, "c"));
+    let output = run(cc.arg(sdk.join("native/run.c")), "C natively")?;
+    if !output.status.success() && text(&output).contains("cannot find") {
+        eprintln!("SKIPPED: C natively: the compiler has no sanitizers: {}", text(&output));
+        return None;
+    }
+    assert!(output.status.success(), "{}: {}", project.display(), text(&output));
+    Some(())
+}
+
+#[test]
+fn c_reads_the_same_however_the_host_cuts_and_no_sanitizer_complains() {
+    let dir = tempfile::tempdir().unwrap();
+    for (project, ending) in [("examples/tap", "tap"), ("host/bench/modules/c", "xml")] {
+        let project = root().join(project);
+        let program = dir.path().join(ending);
+        if native(&project, &program).is_none() {
+            return;
+        }
+        let cases = fs::read_dir(project.join("tests")).unwrap().map(|entry| entry.unwrap().path());
+        let files: Vec<PathBuf> = cases.flat_map(|case| with_ending(&case.join("results/global"), ending)).collect();
+        assert!(files.len() > 3, "{}", project.display());
+        let outline = |chunk: &str| {
+            let output = Command::new(&program).args(&files).env("PLUMBLINE_CHUNK", chunk).output().unwrap();
+            assert!(output.status.success(), "{}: {}", project.display(), text(&output));
+            output.stdout
+        };
+        let whole = outline("1000000");
+        for chunk in ["1", "7"] {
+            assert_eq!(
+                String::from_utf8_lossy(&outline(chunk)),
+                String::from_utf8_lossy(&whole),
+                "{}",
+                project.display()
+            );
+        }
+    }
+}
