@@ -18,6 +18,7 @@ use plumbline_aggregator::Source;
 use plumbline_bundle::{Bundle, BundleWarning, Digest};
 use plumbline_core::PluginName;
 use plumbline_core::definition::Warning;
+use plumbline_registry::Reference;
 use plumbline_stock::Place;
 
 use crate::error::CliError;
@@ -42,6 +43,8 @@ pub(crate) struct Found {
     pub(crate) place: Where,
     /// The signatures that came with it from a registry or a store, as they came.
     pub(crate) signatures: Option<Vec<u8>>,
+    /// Of a plugin from a registry: the reference with the digest of what it stood for.
+    pub(crate) pinned: Option<Reference>,
 }
 
 /// What kind of place a plugin came from.
@@ -133,6 +136,7 @@ impl Found {
             digest: Some(bundle.definition_digest),
             place,
             signatures: None,
+            pinned: None,
         }
     }
 

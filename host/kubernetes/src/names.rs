@@ -67,6 +67,10 @@ pub const CONFIG_DIR: &str = "/etc/sonobuoy";
 pub const PLUGINS_DIR: &str = "/plugins.d";
 /// Where the modules of bundles are mounted in the aggregator.
 pub const MODULES_DIR: &str = "/modules.d";
+/// Where the aggregator's image has the bundles that were baked into it, each in a directory of its plugin's name.
+pub const BAKED_BUNDLES_DIR: &str = "/usr/share/plumbline/bundles";
+/// Where the Secret for pulling images is mounted in an aggregator that fetches bundles.
+pub const PULL_SECRET_DIR: &str = "/etc/plumbline/pull-secret";
 /// Where plugin and worker meet if nothing else is said.
 pub const RESULTS_DIR: &str = "/tmp/sonobuoy/results";
 /// Where the `config-map` of a definition is mounted.

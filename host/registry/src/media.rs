@@ -6,6 +6,8 @@ pub const OCI_MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 pub const OCI_INDEX: &str = "application/vnd.oci.image.index.v1+json";
 /// The configuration of a container image.
 pub const OCI_CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+/// A layer of a container image.
+pub const OCI_LAYER_GZIP: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 /// The configuration that is none: `{}`.
 pub const OCI_EMPTY: &str = "application/vnd.oci.empty.v1+json";
 /// Docker's manifest, of the same form.
@@ -46,6 +48,18 @@ pub(crate) fn is_index(media_type: &str) -> Option<bool> {
     match media_type {
         OCI_MANIFEST | DOCKER_MANIFEST => Some(false),
         OCI_INDEX | DOCKER_INDEX => Some(true),
+        _ => None,
+    }
+}
+
+/// OCI's name for a layer that Docker names otherwise.
+pub(crate) fn oci_layer(media_type: &str) -> Option<&'static str> {
+    match media_type {
+        "application/vnd.docker.image.rootfs.diff.tar.gzip" => Some(OCI_LAYER_GZIP),
+        "application/vnd.docker.image.rootfs.diff.tar" => Some("application/vnd.oci.image.layer.v1.tar"),
+        "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip" => {
+            Some("application/vnd.oci.image.layer.nondistributable.v1.tar+gzip")
+        }
         _ => None,
     }
 }

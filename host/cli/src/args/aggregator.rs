@@ -18,6 +18,9 @@ pub(crate) struct AggregatorArgs {
     /// Not in a pod: the cluster of this kubeconfig
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) kubeconfig: Option<PathBuf>,
+    /// Where the image has the bundles that were baked into it
+    #[arg(long, value_name = "DIR", default_value = names::BAKED_BUNDLES_DIR, hide = true)]
+    pub(crate) baked: PathBuf,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
 }

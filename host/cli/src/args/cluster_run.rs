@@ -69,6 +69,10 @@ pub(crate) struct ClusterRunArgs {
     /// The Secret in the run's namespace with the credentials for `--upload`
     #[arg(long, value_name = "NAME")]
     pub(crate) upload_secret: Option<String>,
+    /// How the modules of bundles get to the aggregator; `auto` carries up to 4 MiB, and lets it pull what is more from the registry of
+    /// plugins that were named `oci://…`
+    #[arg(long, value_enum, ignore_case = true, value_name = "WAY")]
+    pub(crate) bundle_delivery: Option<BundleDelivery>,
     /// Whether workers of Job plugins are native sidecars: `auto` (where the cluster has them), `never` or `always`
     #[arg(long, value_name = "WHEN")]
     pub(crate) native_sidecar: Option<NativeSidecar>,
@@ -79,6 +83,20 @@ impl ClusterRunArgs {
     pub(crate) fn makes_cluster_roles(&self, permissions: Permissions) -> bool {
         self.rbac != Some(RbacChoice::Disable) && permissions != Permissions::NamespaceAdmin
     }
+}
+
+/// How the modules of bundles get to the aggregator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum BundleDelivery {
+    /// In ConfigMaps while they are small, else from the registry that they were named by
+    #[default]
+    Auto,
+    /// In ConfigMaps, compressed: up to 32 MiB
+    ConfigMaps,
+    /// The aggregator pulls them from the registry that they were named by
+    Registry,
+    /// They are in the aggregator's image
+    Baked,
 }
 
 /// Whether roles are made.

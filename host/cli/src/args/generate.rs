@@ -6,7 +6,7 @@ use clap::{Subcommand, ValueEnum};
 use plumbline_core::Driver;
 
 use super::time::Time;
-use super::{ClusterArgs, ClusterRunArgs};
+use super::{ClusterArgs, ClusterRunArgs, RegistryArgs};
 
 /// Print what a run in a cluster is made of.
 #[derive(Debug, clap::Args)]
@@ -42,6 +42,8 @@ pub(crate) struct GenManifestArgs {
     pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
     pub(crate) run: ClusterRunArgs,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 }
 
 /// `plumbline gen config`

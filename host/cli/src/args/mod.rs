@@ -25,7 +25,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
-pub(crate) use cluster_run::{ClusterRunArgs, RbacChoice};
+pub(crate) use cluster_run::{BundleDelivery, ClusterRunArgs, RbacChoice};
 pub(crate) use delete::{DeleteArgs, RbacArg};
 pub(crate) use generate::{
     GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, SchemaOf,
@@ -33,9 +33,9 @@ pub(crate) use generate::{
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use logs::LogsArgs;
 pub(crate) use plugin::{
-    BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs, LockArgs,
-    NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs, SignArgs,
-    TestArgs, UninstallArgs, VerifyArgs,
+    BakeArgs, BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs,
+    LockArgs, NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs,
+    SignArgs, TestArgs, UninstallArgs, VerifyArgs,
 };
 pub(crate) use policy::PolicyArg;
 pub(crate) use query::QueryArgs;

@@ -9,6 +9,7 @@ use plumbline_kubernetes::manifest::{DockerConfig, ManifestOptions, ManifestPlug
 use plumbline_kubernetes::{ServerVersion, names};
 
 use crate::args::{ClusterRunArgs, Level, RbacChoice, Time};
+use crate::commands::gen_delivery;
 use crate::commands::gen_files::{self, MAX_CREDENTIALS};
 use crate::error::CliError;
 use crate::signed::packed_provenance;
@@ -120,6 +121,7 @@ impl ClusterRunArgs {
             let modules = one.source.bundle.as_deref().map(gen_files::modules).transpose()?.unwrap_or_default();
             plugins.push(ManifestPlugin { definition: Arc::new(definition), modules });
         }
+        gen_delivery::deliver(self.bundle_delivery.unwrap_or_default(), &found, &mut plugins, &mut config)?;
         // Where the account is there already, so is its namespace: it is somebody's, and must not be marked as the run's own, which is
         // deleted with the run. The two modes of less power cannot make one.
         let powerful = matches!(config.aggregator_permissions, Permissions::Minimal | Permissions::ClusterAdmin);

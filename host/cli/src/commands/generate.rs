@@ -35,6 +35,7 @@ pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, CliE
 }
 
 fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, CliError> {
+    sources::remote::use_registries(&args.registry);
     let find = |reference: &String| sources::find(reference, Place::Cluster);
     let found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     if found.is_empty() {
@@ -80,7 +81,10 @@ pub(crate) fn objects(options: &ManifestOptions) -> Result<Vec<Value>, CliError>
             ManifestError::Process(_) => {
                 told.hint("leave it out, or give it the driver `Job` or `DaemonSet` and an image")
             }
-            ManifestError::TooLarge { .. } | ManifestError::ModulesTooLarge(_) | ManifestError::ModuleSize { .. } => {
+            ManifestError::ModulesTooLarge(_) | ManifestError::TooManyModules(_) => told.hint(
+                "let the aggregator fetch them: push the bundle (`plumbline plugin push`) and name it `oci://…`, or bake it into the image (`plumbline plugin bake`)",
+            ),
+            ManifestError::TooLarge { .. } | ManifestError::ModuleSize { .. } => {
                 told.hint("put large files into the plugin's image")
             }
             _ => told,

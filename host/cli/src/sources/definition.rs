@@ -48,7 +48,8 @@ pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Res
         .map_err(|error| CliError::usage(format!("definition `{origin}` cannot be used")).because(&error))?;
     let source = Source { definition: Arc::new(definition), bundle };
     let digest = Some(Digest::of(&text));
-    Ok(Found { source, warnings, origin: origin.to_owned(), digest, place: Where::Named, signatures: None })
+    let place = Where::Named;
+    Ok(Found { source, warnings, origin: origin.to_owned(), digest, place, signatures: None, pinned: None })
 }
 
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {

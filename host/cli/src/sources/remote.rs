@@ -17,6 +17,8 @@ use crate::ui::say;
 
 pub(crate) use super::failure::registry_error;
 
+/// The largest tar of a bundle.
+pub(crate) const LARGEST_TAR: u64 = MAX_BUNDLE_BYTES + TAR_BYTES;
 /// What a tar adds to its files: a block for each, and what rounds each up to one.
 const TAR_BYTES: u64 = 8 << 20;
 /// Signatures of one bundle that are fetched: each is a few requests.
@@ -29,6 +31,8 @@ static SETTINGS: OnceLock<Settings> = OnceLock::new();
 
 /// A bundle that was fetched.
 pub(crate) struct Pulled {
+    /// What it was fetched by, with the digest of what that stood for.
+    pub(crate) pinned: Reference,
     /// The tar, removed when this is dropped.
     pub(crate) tar: NamedTempFile,
     /// What the registry calls this version: the tag, or an annotation.
@@ -55,10 +59,14 @@ pub(crate) fn is_remote(reference: &str) -> bool {
     Reference::is_meant(reference)
 }
 
+/// What the command line and the environment say of registries.
+pub(crate) fn settings() -> Settings {
+    SETTINGS.get_or_init(|| RegistryArgs::default().settings()).clone()
+}
+
 /// A client with the command's settings.
 pub(crate) fn client() -> Result<Client, CliError> {
-    let settings = SETTINGS.get_or_init(|| RegistryArgs::default().settings()).clone();
-    Client::new(settings).map_err(|error| registry_error(&error))
+    Client::new(settings()).map_err(|error| registry_error(&error))
 }
 
 /// The reference in a text.
@@ -82,7 +90,7 @@ pub(crate) fn wait<T>(work: impl Future<Output = Result<T, RegistryError>>) -> R
 /// Fetches what `text` names, whatever it is, and tells which digest a tag stands for.
 pub(crate) fn fetch(text: &str) -> Result<Artefact, CliError> {
     let reference = reference(text)?;
-    let settings = Settings { largest_blob: MAX_BUNDLE_BYTES + TAR_BYTES, ..client()?.settings().clone() };
+    let settings = Settings { largest_blob: LARGEST_TAR, ..client()?.settings().clone() };
     let client = Client::new(settings).map_err(|error| registry_error(&error))?;
     let (pulled, signatures) = wait(async {
         let pulled = plumbline_registry::pull(&client, &reference).await?;
@@ -110,7 +118,8 @@ pub(crate) fn pull(reference: &str) -> Result<Pulled, CliError> {
         ));
     }
     let version = pulled.annotations.get(VERSION).cloned().or_else(|| reference.tag().map(str::to_owned));
-    Ok(Pulled { tar: pulled.file, version, signatures })
+    let pinned = reference.with_digest(pulled.resolved());
+    Ok(Pulled { pinned, tar: pulled.file, version, signatures })
 }
 
 /// The signatures that belong to a bundle, as an array of envelopes. What cannot be read is told and left out: whoever asks for signatures
@@ -188,5 +197,5 @@ async fn envelope(
 pub(super) fn found(reference: &str) -> Result<Found, CliError> {
     let pulled = pull(reference)?;
     let found = unpacked(pulled.tar.as_file(), reference, Where::Registry)?;
-    Ok(Found { signatures: pulled.signatures, ..found })
+    Ok(Found { signatures: pulled.signatures, pinned: Some(pulled.pinned), ..found })
 }

@@ -11,23 +11,23 @@ use tokio::runtime::Runtime;
 
 use crate::bed::{Bed, Running, wait_for};
 
-const ARGS: [&str; 6] = ["aggregator", "--no-exit", "--dir", "out", "--kubeconfig", "kubeconfig"];
+pub(crate) const ARGS: [&str; 6] = ["aggregator", "--no-exit", "--dir", "out", "--kubeconfig", "kubeconfig"];
 const FINISHED: &str = "out/.plumbline-finished.json";
 
 /// A cluster with the aggregator's pod in it, and what the aggregator finds in its container.
-struct Pod {
-    bed: Bed,
-    double: ApiDouble,
+pub(crate) struct Pod {
+    pub(crate) bed: Bed,
+    pub(crate) double: ApiDouble,
     _runtime: Runtime,
 }
 
 impl Pod {
     /// One whose workers would be sent to port 1, where nobody listens.
-    fn new(own: &Value) -> Self {
+    pub(crate) fn new(own: &Value) -> Self {
         Self::advertising("127.0.0.1:1", own)
     }
 
-    fn advertising(advertised: &str, own: &Value) -> Self {
+    pub(crate) fn advertising(advertised: &str, own: &Value) -> Self {
         let (runtime, bed) = (Runtime::new().unwrap(), Bed::new());
         let double = runtime.block_on(ApiDouble::start()).unwrap();
         bed.write("kubeconfig", &double.kubeconfig());

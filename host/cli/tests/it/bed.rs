@@ -98,9 +98,13 @@ impl Bed {
 
     /// The same, while the test goes on.
     pub(crate) fn start(&self, name: &str, args: &[&str]) -> Running {
+        self.start_command(name, self.command(args))
+    }
+
+    /// The same for a command with an environment of its own.
+    pub(crate) fn start_command(&self, name: &str, mut command: Command) -> Running {
         let (out, err) = (self.path(&format!("{name}.out")), self.path(&format!("{name}.err")));
-        let child = self
-            .command(args)
+        let child = command
             .stdin(Stdio::null())
             .stdout(File::create(&out).unwrap())
             .stderr(File::create(&err).unwrap())

@@ -4,6 +4,7 @@
 
 mod addresses;
 mod aggregator_role;
+mod bake;
 mod bed;
 mod broken_off;
 mod bundles;
@@ -12,6 +13,7 @@ mod compat;
 mod crowd;
 mod deploy;
 mod facts;
+mod fetched_bundles;
 mod filter;
 mod generate;
 mod golden_cases;

@@ -15,7 +15,7 @@ mod storage;
 pub use choice::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, UnknownChoice};
 pub use error::ConfigError;
 pub use model::{Config, Filters, PodLogLimits, QueryLimits, Selection, Server, Toleration, default_image};
-pub use own::{Graces, Own};
+pub use own::{BundleSource, Graces, MAX_BUNDLES, Own, RegistryAccess};
 pub use read::MAX_CONFIG_BYTES;
 pub use storage::{Storage, StorageError};
 

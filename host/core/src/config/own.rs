@@ -40,6 +40,44 @@ pub struct Own {
     /// The digests of these bundles, by plugin.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub plugin_bundles: BTreeMap<String, String>,
+    /// Bundles whose modules the aggregator fetches itself; those of other plugins are carried in ConfigMaps.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bundles: Vec<BundleSource>,
+    /// How the aggregator reaches the registries of [`Own::bundles`].
+    #[serde(skip_serializing_if = "RegistryAccess::is_default")]
+    pub registry: RegistryAccess,
+}
+
+/// Bundles that an aggregator fetches: more than a run has plugins.
+pub const MAX_BUNDLES: usize = 256;
+
+/// A bundle that the aggregator fetches itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct BundleSource {
+    /// The plugin whose modules it has.
+    pub plugin: String,
+    /// Where it is: a reference to a registry with the digest of the manifest. Empty: in the aggregator's image.
+    pub reference: String,
+    /// The digest of the bundle: what is found elsewhere must have it.
+    pub digest: String,
+}
+
+/// How registries are reached from the cluster. Credentials are not among this: they are in the Secret that `ImagePullSecrets` names.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct RegistryAccess {
+    /// Registries that are spoken to without encryption, each `HOST` or `HOST:PORT`.
+    pub insecure: Vec<String>,
+    /// Authorities that are trusted beside the image's: certificates as PEM text.
+    #[serde(rename = "CA")]
+    pub ca: String,
+}
+
+impl RegistryAccess {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// How long a trouble may last before it counts as a result, in seconds.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::config::error::ConfigError;
 use crate::config::fields::{Fields, text_map, wrong_type};
 use crate::config::model::{Config, PodLogLimits, Selection, Server, Toleration};
-use crate::config::own::{Graces, Own};
+use crate::config::own::{BundleSource, Graces, MAX_BUNDLES, Own};
 
 /// The largest configuration that is read: 1 MiB, which is what a ConfigMap can hold.
 pub const MAX_CONFIG_BYTES: usize = 1 << 20;
@@ -202,7 +202,44 @@ impl Own {
         from.map("NamespaceLabels", &mut self.namespace_labels)?;
         from.map("NamespaceAnnotations", &mut self.namespace_annotations)?;
         from.map("PluginSources", &mut self.plugin_sources)?;
-        from.map("PluginBundles", &mut self.plugin_bundles)
+        from.map("PluginBundles", &mut self.plugin_bundles)?;
+        self.read_bundles(from)?;
+        if let Some(mut registry) = from.section("Registry")? {
+            let mut insecure = Some(std::mem::take(&mut self.registry.insecure));
+            registry.texts("Insecure", &mut insecure)?;
+            self.registry.insecure = insecure.unwrap_or_default();
+            registry.text("CA", &mut self.registry.ca)?;
+        }
+        Ok(())
+    }
+
+    fn read_bundles(&mut self, from: &mut Fields) -> Result<(), ConfigError> {
+        let path = from.at("Bundles");
+        let mut list = None;
+        from.list("Bundles", &mut list)?;
+        let Some(list) = list else { return Ok(()) };
+        if list.len() > MAX_BUNDLES {
+            return Err(wrong_type(&path, "a list of at most 256 bundles", &Value::Array(list)));
+        }
+        let bundle = |(i, item)| -> Result<BundleSource, ConfigError> {
+            let mut fields = Fields::new(format!("{path}[{i}]"), item)?;
+            let mut bundle = BundleSource::default();
+            fields.text("Plugin", &mut bundle.plugin)?;
+            fields.text("Reference", &mut bundle.reference)?;
+            fields.text("Digest", &mut bundle.digest)?;
+            let missing = [
+                ("Plugin", &bundle.plugin, "the name of a plugin"),
+                ("Digest", &bundle.digest, "the digest of a bundle"),
+            ];
+            for (key, value, expected) in missing {
+                if value.is_empty() {
+                    return Err(wrong_type(&fields.at(key), expected, &Value::Null));
+                }
+            }
+            Ok(bundle)
+        };
+        self.bundles = list.into_iter().enumerate().map(bundle).collect::<Result<_, _>>()?;
+        Ok(())
     }
 }
 

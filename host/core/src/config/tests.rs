@@ -27,7 +27,9 @@ const FULL: &str = r#"{"Description":"d","UUID":"u","Version":"v9","ResultsDir":
 "ProgressUpdatesPort":"1","SecurityContextMode":"platform","Plumbline":{"Graces":{"ImagePull":1,"Starting":9,"Unschedulable":2,"NodeGone":3,
 "PodGone":4,"CrashLoop":5,"NoResult":6,"Hello":7,"NoPod":8},"FailFast":true,"NativeSidecar":"always","Storage":"pvc:1Gi:fast",
 "UploadURL":"https://h/p","UploadSecret":"c","DeadlineSeconds":10,"KubernetesVersion":"v1.30.2","NamespaceLabels":{"a":"b"},
-"NamespaceAnnotations":{"c":"d"},"PluginSources":{"x":"oci://r/x"},"PluginBundles":{"x":"sha256:00"}}}"#;
+"NamespaceAnnotations":{"c":"d"},"PluginSources":{"x":"oci://r/x"},"PluginBundles":{"x":"sha256:00"},
+"Bundles":[{"Plugin":"x","Reference":"oci://r/x@sha256:00","Digest":"sha256:11"},{"Plugin":"y","Reference":"","Digest":"sha256:22"}],
+"Registry":{"Insecure":["r:5000"],"CA":"-----BEGIN CERTIFICATE-----"}}}"#;
 
 fn parsed(json: &str) -> Value {
     serde_json::from_str(json).unwrap()
@@ -109,6 +111,20 @@ fn null_means_none_where_there_is_one() {
     assert!(config.plugin_search_path.is_empty());
     assert_eq!(config.burst, 50);
     assert_eq!(Config::over_defaults(r#"{"Resources":null}"#).unwrap().resources, None);
+}
+
+#[test]
+fn bundles_to_fetch_are_complete_and_not_too_many() {
+    let told = |json: &str| Config::over_zero(json).unwrap_err().to_string();
+    let no_digest = told(r#"{"Plumbline":{"Bundles":[{"Plugin":"x","Reference":"oci://r/x"}]}}"#);
+    assert_eq!(no_digest, "`Plumbline.Bundles[0].Digest` must be the digest of a bundle: found nothing");
+    assert!(told(r#"{"Plumbline":{"Bundles":[{"Digest":"d"}]}}"#).contains("`Plumbline.Bundles[0].Plugin`"));
+    let many = vec![json!({"Plugin": "x", "Digest": "d"}); MAX_BUNDLES + 1];
+    assert!(told(&json!({"Plumbline": {"Bundles": many}}).to_string()).contains("at most 256"));
+    for none in [r#"{"Plumbline":{"Bundles":null}}"#, r#"{"Plumbline":{"Registry":null}}"#, "{}"] {
+        let config = Config::over_defaults(none).unwrap();
+        assert!(!config.to_json().unwrap().contains("Bundles") && !config.to_json().unwrap().contains("Registry"));
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ const CLAIM: &str = "plumbline-output";
 const CONFIG_VOLUME: &str = "sonobuoy-config-volume";
 const PLUGINS_VOLUME: &str = "sonobuoy-plugins-volume";
 const MODULES_VOLUME: &str = "plumbline-modules-volume";
+const PULL_SECRET_VOLUME: &str = "plumbline-pull-secret-volume";
 const OUTPUT_VOLUME: &str = "output-volume";
 const SCRATCH_VOLUME: &str = "scratch-volume";
 
@@ -97,6 +98,9 @@ fn container(options: &ManifestOptions, modules: &[String]) -> Value {
     if !modules.is_empty() {
         mounts.push(json!({"name": MODULES_VOLUME, "mountPath": names::MODULES_DIR}));
     }
+    if pull_secret(config).is_some() {
+        mounts.push(json!({"name": PULL_SECRET_VOLUME, "mountPath": names::PULL_SECRET_DIR, "readOnly": true}));
+    }
     let mut container = json!({
         "name": names::AGGREGATOR_CONTAINER,
         "image": config.worker_image,
@@ -144,6 +148,9 @@ fn env(options: &ManifestOptions) -> Value {
         // Where compiled modules are kept: by default that is below a home directory, and this user has none.
         ("XDG_CACHE_HOME".to_owned(), json!({"value": CACHE_DIR})),
     ]);
+    if pull_secret(&options.config).is_some() {
+        variables.insert("DOCKER_CONFIG".to_owned(), json!({"value": names::PULL_SECRET_DIR}));
+    }
     for (name, value) in &options.aggregator_env {
         match value.as_str() {
             "" => drop(variables.remove(name)),
@@ -171,7 +178,25 @@ fn volumes(config: &Config, plugins: &[String], modules: &[String]) -> Value {
     if !modules.is_empty() {
         volumes.push(from_config_maps(MODULES_VOLUME, modules));
     }
+    if let Some(secret) = pull_secret(config) {
+        volumes.push(json!({
+            "name": PULL_SECRET_VOLUME,
+            "secret": {
+                "secretName": secret,
+                "items": [{"key": ".dockerconfigjson", "path": "config.json"}],
+                // A Secret that is not there, or of another type, is nothing that a pod waits for: images are pulled without it as well.
+                "optional": true,
+            },
+        }));
+    }
     Value::Array(volumes)
+}
+
+/// The Secret that the aggregator itself needs, because it fetches bundles from registries. The kubelet reads it: no right on Secrets is
+/// needed.
+fn pull_secret(config: &Config) -> Option<&str> {
+    let fetches = config.plumbline.bundles.iter().any(|bundle| !bundle.reference.is_empty());
+    (fetches && !config.image_pull_secrets.is_empty()).then_some(config.image_pull_secrets.as_str())
 }
 
 /// The files of all these ConfigMaps in one directory.

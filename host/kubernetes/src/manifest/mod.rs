@@ -26,7 +26,7 @@ pub use config_maps::MAX_CONFIG_MAP_BYTES;
 pub use defaults::default_pod_spec;
 pub use env::AUTOMATIC_VARIABLES;
 pub use error::ManifestError;
-pub use modules::{MAX_MODULE_BYTES, MAX_PACKED_BYTES, UnpackError, Unpacked, unpack_modules};
+pub use modules::{MAX_MODULE_BYTES, MAX_PACKED_BYTES, UnpackError, Unpacked, packed_bytes, unpack_modules};
 pub use options::{DockerConfig, ManifestOptions, ManifestPlugin};
 pub use prepare::{Transform, config_map_name, image_of_run, prepare_definition};
 pub use yaml::{to_document, to_yaml};

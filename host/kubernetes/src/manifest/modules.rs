@@ -101,6 +101,13 @@ fn compress(bytes: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish()
 }
 
+/// How many bytes of a ConfigMap's data a module takes.
+#[must_use]
+pub fn packed_bytes(module: &[u8]) -> usize {
+    // Compressing into memory does not fail; should it, packing says so.
+    compress(module).map_or(usize::MAX, |packed| packed.len())
+}
+
 /// Why modules cannot be put together.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {

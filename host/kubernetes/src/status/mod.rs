@@ -22,7 +22,7 @@ mod workers;
 pub use error::StatusError;
 pub use full::{MAX_FULL_BYTES, full};
 pub use pace::Pace;
-pub use publish::{LIMIT_BYTES, PublishOptions, publish, publish_last};
+pub use publish::{LIMIT_BYTES, PublishOptions, publish, publish_last, publish_preparing};
 pub use read::read;
 pub use seen::{STALE, Seen};
 pub use waiting::Waiting;

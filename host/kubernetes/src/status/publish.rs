@@ -57,6 +57,24 @@ pub async fn publish(options: PublishOptions, state: State, stop: CancellationTo
     tokio::join!(status, workers);
 }
 
+/// Writes that the run is being prepared, at once and as a heartbeat until `stop` is cancelled: before there is a plan to tell anything of,
+/// an aggregator that fetches bundles for minutes is still told from a dead one. Trouble is logged and never ends it.
+pub async fn publish_preparing(options: &PublishOptions, stop: &CancellationToken) {
+    let mut complaints = Complaints::default();
+    let mut limit = LIMIT_BYTES;
+    loop {
+        let status = RunStatus::default();
+        let Some(written) = stop.run_until_cancelled(annotate(options, &status, &mut limit)).await else { return };
+        match written {
+            Ok(_) => drop(complaints.succeeded("writing the status")),
+            Err(error) => drop(complaints.failed(&error, "whoever looks at the run sees no status until that works")),
+        }
+        if stop.run_until_cancelled(tokio::time::sleep(options.pace.heartbeat)).await.is_none() {
+            return;
+        }
+    }
+}
+
 async fn on_change(options: &PublishOptions, state: &State, stop: &CancellationToken) {
     let mut changes = state.changes();
     let mut writer = Writer::new(options);

@@ -4,6 +4,7 @@
 mod credentials;
 mod double;
 mod hostile;
+mod images;
 mod layouts;
 mod others;
 mod real;

@@ -1,5 +1,6 @@
 //! `plumbline plugin`
 
+mod bake;
 mod build;
 mod check;
 mod data;
@@ -24,6 +25,7 @@ mod verify;
 
 use clap::Subcommand;
 
+pub(crate) use bake::BakeArgs;
 pub(crate) use build::BuildArgs;
 pub(crate) use check::CheckArgs;
 pub(crate) use data::DataFormat;
@@ -85,6 +87,8 @@ pub(crate) enum PluginCommand {
     Save(SaveArgs),
     /// Copy an OCI layout into a registry, or install what is in it
     Load(LoadArgs),
+    /// Put bundles into a container image, where the aggregator of a cluster finds them
+    Bake(BakeArgs),
     /// Install bundles, so that they are found by their name
     Install(InstallArgs),
     /// Remove installed bundles

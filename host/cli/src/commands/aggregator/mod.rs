@@ -1,5 +1,7 @@
 //! `plumbline aggregator`: the role in the cluster that dispatches plugins and collects what they find.
 
+mod bundle_trouble;
+mod bundles;
 mod ground;
 mod last;
 mod plugins;

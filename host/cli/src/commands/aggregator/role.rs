@@ -7,19 +7,20 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumbline_aggregator::{Provenance, Run, Settings, WorkDir};
+use plumbline_aggregator::{Provenance, Run, Settings, Source, WorkDir};
 use plumbline_core::config::{Config, Storage};
 use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_core::{PluginName, RunId};
 use plumbline_kubernetes::manifest::unpack_modules;
 use plumbline_kubernetes::monitor::Graces;
 use plumbline_kubernetes::query::{self, QueryOptions};
-use plumbline_kubernetes::status::{Pace, PublishOptions, publish, publish_last};
+use plumbline_kubernetes::status::{Pace, PublishOptions, publish, publish_last, publish_preparing};
 use plumbline_kubernetes::{
     Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, SecretVault, inside, names,
 };
 use tokio_util::sync::CancellationToken;
 
+use super::bundles::{self, Places};
 use super::ground::{self, Place};
 use super::send::sent;
 use super::{last, plugins};
@@ -30,7 +31,9 @@ use crate::{logging, stock};
 
 /// The working directory of the run, below the aggregator's directory.
 const WORK: &str = ".plumbline-run-aggregator";
-/// Modules of bundles, below the aggregator's directory.
+/// Bundles that were fetched, below the run's working directory: they go when it does.
+const BUNDLES: &str = "bundles";
+/// Modules of bundles that came in ConfigMaps, below the aggregator's directory.
 const MODULES: &str = ".plumbline-modules";
 /// What a shell shows for a program that SIGTERM has ended: 128 and the number of the signal.
 const TERMINATED: u8 = 143;
@@ -122,7 +125,9 @@ async fn run(
 ) -> Result<ExitCode, CliError> {
     let cluster = &publishing.cluster;
     let limits = Limits::load(&args.limits)?;
-    let sources = plugins::find(config, &bundles(&args.dir)?)?;
+    let mut sources = plugins::find(config, &carried(&args.dir)?)?;
+    let places = Places { fetched: work.root().join(BUNDLES), baked: args.baked.clone() };
+    fetch(config, &mut sources, &places, publishing, cancel).await?;
     let host_name = ground::var("HOSTNAME").unwrap_or_else(|| place.pod.clone());
     let pod_ip = ground::var("SONOBUOY_ADVERTISE_IP");
     let settings = Settings {
@@ -181,6 +186,29 @@ async fn run(
     Ok(ExitCode::SUCCESS)
 }
 
+/// Fetches bundles, if there are any to fetch. Somebody who looks at the run meanwhile sees that it lives.
+async fn fetch(
+    config: &Config,
+    sources: &mut [Source],
+    places: &Places,
+    publishing: &PublishOptions,
+    cancel: &CancellationToken,
+) -> Result<(), CliError> {
+    if config.plumbline.bundles.is_empty() {
+        return Ok(());
+    }
+    tokio::select! {
+        fetched = Box::pin(bundles::fetch(config, sources, places)) => fetched,
+        () = beat(publishing) => Ok(()),
+        () = cancel.cancelled() => Err(CliError::system("the run was told to end while its bundles were fetched")),
+    }
+}
+
+/// Never over.
+async fn beat(publishing: &PublishOptions) {
+    publish_preparing(publishing, &CancellationToken::new()).await;
+}
+
 /// The last status. Without it nobody outside learns that the run is over: the log says so, if nothing else can.
 async fn tell_end(publishing: &PublishOptions, status: &RunStatus) {
     if let Err(error) = publish_last(publishing, status.clone()).await {
@@ -232,8 +260,8 @@ fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, CliError> {
     })
 }
 
-/// The modules that came with the run, unpacked: a directory for each plugin that has some.
-fn bundles(dir: &Path) -> Result<BTreeMap<String, PathBuf>, CliError> {
+/// The modules that came with the run in ConfigMaps, unpacked: a directory for each plugin that has some.
+fn carried(dir: &Path) -> Result<BTreeMap<String, PathBuf>, CliError> {
     let mounted = Path::new(names::MODULES_DIR);
     if !mounted.is_dir() {
         return Ok(BTreeMap::new());

@@ -1,6 +1,7 @@
 //! `plumbline plugin`: one file per command.
 
 mod author;
+mod bake;
 mod build;
 mod check;
 mod describe;
@@ -47,6 +48,7 @@ pub(crate) fn plugin(args: &PluginArgs, global: &Global) -> Result<ExitCode, Cli
         PluginCommand::Pull(args) => pull::pull(args, global),
         PluginCommand::Save(args) => save::save(args, global),
         PluginCommand::Load(args) => load::load(args, global),
+        PluginCommand::Bake(args) => bake::bake(args, global),
         PluginCommand::Install(args) => install::install(args, global),
         PluginCommand::Uninstall(args) => uninstall::uninstall(args, global),
         PluginCommand::List(args) => list::list(args, global),

@@ -86,6 +86,7 @@ fn definition(args: &ProcessArgs) -> Result<Found, CliError> {
                 digest: None,
                 place: Where::Named,
                 signatures: None,
+                pinned: None,
             }
         }
     };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use plumbline_core::Config;
-use plumbline_core::config::{Permissions, PodSecurity, SecurityContextMode, Storage, Toleration};
+use plumbline_core::config::{BundleSource, Permissions, PodSecurity, SecurityContextMode, Storage, Toleration};
 use plumbline_kubernetes::ServerVersion;
 use plumbline_kubernetes::manifest::rbac::{Needs, Queries, rules, why};
 use plumbline_kubernetes::manifest::{DockerConfig, ManifestOptions, to_yaml};
@@ -65,6 +65,35 @@ fn everything_at_once_stands_in_order() {
     }));
     // All of it can be found when the run is deleted.
     assert!(objects.iter().all(|object| object["metadata"]["labels"]["component"] == "sonobuoy"));
+}
+
+#[test]
+fn an_aggregator_that_fetches_bundles_gets_the_pull_secret_and_no_further_right() {
+    let bundle = |reference: &str| BundleSource {
+        plugin: "disks".to_owned(),
+        reference: reference.to_owned(),
+        digest: format!("sha256:{}", "0".repeat(64)),
+    };
+    let fetching = |reference: &str, secret: &str| {
+        with(Permissions::Minimal, |options| {
+            options.config.image_pull_secrets = secret.to_owned();
+            options.config.plumbline.bundles = vec![bundle(reference)];
+        })
+    };
+    let reference = format!("oci://registry.example.com/disks:1@sha256:{}", "1".repeat(64));
+    let objects = fetching(&reference, "registry");
+    let pod = of_kind(&objects, "Pod")[0];
+    insta::assert_snapshot!("fetching-pod", to_yaml(std::slice::from_ref(pod)));
+    let plain = with(Permissions::Minimal, |options| options.config.image_pull_secrets = "registry".to_owned());
+    let roles = |objects: &[Value]| {
+        let of = |kind| of_kind(objects, kind).into_iter().map(|role| role["rules"].clone()).collect::<Vec<_>>();
+        [of("Role"), of("ClusterRole")]
+    };
+    assert_eq!(roles(&objects), roles(&plain));
+    // Without a Secret, and for bundles in the image, the pod is the one of every run.
+    let pod_of = |objects: &[Value]| of_kind(objects, "Pod")[0].clone();
+    assert_eq!(pod_of(&fetching("", "registry")), pod_of(&plain));
+    assert_eq!(pod_of(&fetching(&reference, "")), pod_of(&with(Permissions::Minimal, |_| {})));
 }
 
 #[test]

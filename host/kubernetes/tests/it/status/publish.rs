@@ -6,7 +6,8 @@ use plumbline_core::ledger::Event;
 use plumbline_core::run_status::{RunPhase, TarInfo};
 use plumbline_core::{GLOBAL, ProgressUpdate, Status};
 use plumbline_kubernetes::names;
-use plumbline_kubernetes::status::{LIMIT_BYTES, full};
+use plumbline_kubernetes::status::{LIMIT_BYTES, full, publish_preparing};
+use tokio_util::sync::CancellationToken;
 
 use super::bed::{Bed, Ledgered, NAMESPACE, POD, Publishing, RUN, key, pace};
 
@@ -70,6 +71,21 @@ async fn the_heart_beats_though_nothing_changes() {
     let second = bed.published(|status| status.heartbeat > first).await.heartbeat;
     bed.published(|status| status.heartbeat > second).await;
     publishing.stop().await;
+}
+
+#[tokio::test]
+async fn the_heart_beats_before_there_is_a_plan() {
+    let bed = Bed::running().await;
+    let (stop, options) = (CancellationToken::new(), bed.options(pace()));
+    let preparing = tokio::spawn({
+        let stop = stop.clone();
+        async move { publish_preparing(&options, &stop).await }
+    });
+    let first = bed.published(|_| true).await;
+    assert_eq!((first.plugins, first.status, first.run.as_deref()), (None, RunPhase::Running, Some(RUN)));
+    bed.published(|status| status.heartbeat > first.heartbeat).await;
+    stop.cancel();
+    preparing.await.unwrap();
 }
 
 #[tokio::test]

@@ -1,0 +1,257 @@
+//! Bundles that the aggregator fetches itself before the run begins: out of its own image, or from registries, side by side.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use plumbline_aggregator::Source;
+use plumbline_bundle::{Bundle, BundleError, Cache, Digest};
+use plumbline_core::config::Config;
+use plumbline_registry::{Client, Kind, Reference, Settings};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::task::JoinSet;
+
+use super::bundle_trouble::Trouble;
+use crate::error::CliError;
+use crate::sources::remote::LARGEST_TAR;
+
+/// Bundles that are fetched at once: a slow registry does not make the others wait, and none is asked for everything at a time.
+const TOGETHER: usize = 4;
+
+/// How long all of it may take: 10 min. A run whose bundles cannot be had fails while somebody still looks.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The authorities of the configuration, as a file.
+const AUTHORITIES: &str = "registry-ca.pem";
+
+/// Where bundles are.
+#[derive(Debug, Clone)]
+pub(super) struct Places {
+    /// Those that were fetched, by digest: a restarted aggregator finds them here.
+    pub(super) fetched: PathBuf,
+    /// Those in the image, by the plugin's name.
+    pub(super) baked: PathBuf,
+}
+
+/// A bundle that the configuration names.
+#[derive(Debug, Clone)]
+pub(super) struct Wanted {
+    pub(super) plugin: String,
+    /// `None`: in the image.
+    pub(super) reference: Option<Reference>,
+    pub(super) digest: Digest,
+}
+
+/// Gives the plugins of the run their bundles, as the configuration names them: verified by digest, wherever they come from.
+pub(super) async fn fetch(config: &Config, sources: &mut [Source], places: &Places) -> Result<(), CliError> {
+    let wanted = wanted(config, sources)?;
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let trouble = Trouble { secret: config.image_pull_secrets.clone() };
+    let (mut found, missing) = off_the_threads({
+        let (places, trouble) = (places.clone(), trouble.clone());
+        move || look(wanted, &places, &trouble)
+    })
+    .await??;
+    if !missing.is_empty() {
+        let client = client(config, places)?;
+        found.extend(pull_all(&client, missing, places, &trouble).await?);
+    }
+    for source in sources {
+        let Some(dir) = found.remove(source.definition.name.as_str()) else { continue };
+        if source.bundle.replace(dir).is_some() {
+            let name = &source.definition.name;
+            tracing::warn!("plugin `{name}` came with modules in ConfigMaps, too: those of its bundle count");
+        }
+    }
+    Ok(())
+}
+
+/// What the configuration names for plugins of this run.
+fn wanted(config: &Config, sources: &[Source]) -> Result<Vec<Wanted>, CliError> {
+    let mut wanted: BTreeMap<String, Wanted> = BTreeMap::new();
+    for bundle in &config.plumbline.bundles {
+        let plugin = &bundle.plugin;
+        let wrong = |what: &str, error: &dyn std::error::Error| {
+            CliError::usage(format!("`Plumbline.Bundles` in the configuration has {what} for plugin `{plugin}`"))
+                .because(error)
+        };
+        let digest = bundle.digest.parse().map_err(|error| wrong("no digest", &error))?;
+        let reference: Option<Reference> = match bundle.reference.as_str() {
+            "" => None,
+            text => Some(text.parse().map_err(|error| wrong("no reference to a registry", &error))?),
+        };
+        // A tag may stand for something else tomorrow, when a restarted aggregator pulls again.
+        if let Some(open) = reference.as_ref().filter(|reference| reference.digest().is_none()) {
+            return Err(CliError::usage(format!(
+                "`{open}`, in `Plumbline.Bundles` of the configuration for plugin `{plugin}`, has no digest"
+            ))
+            .hint("write `oci://HOST/NAME@sha256:…`, with the digest that `plumbline plugin push` prints"));
+        }
+        if !sources.iter().any(|source| source.definition.name.as_str() == plugin) {
+            tracing::warn!("`Plumbline.Bundles` names plugin `{plugin}`, which is not in this run: it is not fetched");
+            continue;
+        }
+        let one = Wanted { plugin: plugin.clone(), reference, digest };
+        if wanted.insert(plugin.clone(), one).is_some() {
+            return Err(CliError::usage(format!(
+                "`Plumbline.Bundles` in the configuration names plugin `{plugin}` twice"
+            ))
+            .hint("keep one of the two"));
+        }
+    }
+    Ok(wanted.into_values().collect())
+}
+
+type Found = BTreeMap<String, PathBuf>;
+
+/// What is here already, and what must be fetched.
+fn look(
+    wanted: Vec<Wanted>,
+    places: &Places,
+    trouble: &Trouble,
+) -> Result<(Found, Vec<(Wanted, Reference)>), CliError> {
+    let (mut found, mut missing) = (Found::new(), Vec::new());
+    for one in wanted {
+        match one.reference.clone() {
+            None => {
+                let dir = places.baked.join(&one.plugin);
+                let bundle = Bundle::open(&dir).map_err(|error| match error {
+                    BundleError::NoDefinition(_) => trouble.not_baked(&one, &dir),
+                    error => trouble.damaged_image(&one, &dir, &error),
+                })?;
+                trouble.must_be(&one, &bundle)?;
+                tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle in the image is used");
+                found.insert(one.plugin, dir);
+            }
+            Some(reference) => {
+                let dir = places.fetched.join(one.digest.hex());
+                match Bundle::open(&dir) {
+                    Ok(bundle) if bundle.digest() == one.digest => {
+                        trouble.must_be(&one, &bundle)?;
+                        tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle was fetched before");
+                        found.insert(one.plugin, dir);
+                    }
+                    // Half a bundle, or a changed one: fetched anew, which replaces it.
+                    _ => missing.push((one, reference)),
+                }
+            }
+        }
+    }
+    Ok((found, missing))
+}
+
+/// A client for the cluster's side: credentials are where the pod's environment says (the mounted Secret), the rest is in the configuration.
+fn client(config: &Config, places: &Places) -> Result<Client, CliError> {
+    let dir = &places.fetched;
+    let failed = |error: &std::io::Error| {
+        CliError::system(format!("there is no place for bundles in `{}`", dir.display())).because(error)
+    };
+    fs::create_dir_all(dir).map_err(|error| failed(&error))?;
+    let access = &config.plumbline.registry;
+    let mut settings = Settings::from_environment(|name| std::env::var_os(name));
+    settings.insecure.extend(access.insecure.iter().cloned());
+    if !access.ca.trim().is_empty() {
+        let path = dir.join(AUTHORITIES);
+        fs::write(&path, &access.ca).map_err(|error| failed(&error))?;
+        settings.authorities.push(path);
+    }
+    settings.scratch = Some(dir.clone());
+    settings.largest_blob = LARGEST_TAR;
+    Client::new(settings).map_err(|error| {
+        CliError::usage("`Plumbline.Registry` in the configuration cannot be used").because(error.cause.as_ref())
+    })
+}
+
+/// Pulls all of them, side by side. The first that fails ends it.
+async fn pull_all(
+    client: &Client,
+    missing: Vec<(Wanted, Reference)>,
+    places: &Places,
+    trouble: &Trouble,
+) -> Result<Found, CliError> {
+    let mut waiting: Vec<String> = missing.iter().map(|(one, _)| one.plugin.clone()).collect();
+    let puller = Puller {
+        client: client.clone(),
+        dir: places.fetched.clone(),
+        trouble: trouble.clone(),
+        places: Arc::new(Semaphore::new(TOGETHER)),
+        unpacking: Arc::default(),
+    };
+    // Dropped with whoever waits for it, and with it all that is under way.
+    let mut tasks = JoinSet::new();
+    for (one, reference) in missing {
+        tasks.spawn(puller.clone().pull(one, reference));
+    }
+    let all = async {
+        let mut found = Found::new();
+        while let Some(ended) = tasks.join_next().await {
+            let (plugin, dir) =
+                ended.map_err(|error| CliError::system("a task that fetches a bundle ended").because(&error))??;
+            waiting.retain(|other| *other != plugin);
+            found.insert(plugin, dir);
+        }
+        Ok(found)
+    };
+    match tokio::time::timeout(PATIENCE, all).await {
+        Ok(found) => found,
+        Err(_) => Err(trouble.late(&waiting, PATIENCE)),
+    }
+}
+
+#[derive(Clone)]
+struct Puller {
+    client: Client,
+    dir: PathBuf,
+    trouble: Trouble,
+    places: Arc<Semaphore>,
+    /// One at a time: a file is held in memory while it is looked at, and a pod has little.
+    unpacking: Arc<Mutex<()>>,
+}
+
+impl Puller {
+    async fn pull(self, one: Wanted, reference: Reference) -> Result<(String, PathBuf), CliError> {
+        self.fetched(&one, &reference).await.map(|dir| (one.plugin, dir))
+    }
+
+    async fn fetched(&self, one: &Wanted, reference: &Reference) -> Result<PathBuf, CliError> {
+        let _place = self.places.acquire().await;
+        tracing::info!(plugin = one.plugin, %reference, "the bundle is fetched");
+        let trouble = &self.trouble;
+        let pulled = plumbline_registry::pull(&self.client, reference)
+            .await
+            .map_err(|error| trouble.not_pulled(one, reference, &error))?;
+        if pulled.kind == Kind::Module {
+            return Err(trouble.no_bundle(one, reference));
+        }
+        // The digest of the tar is the bundle's. Told before anything of another one is unpacked.
+        let digest = pulled.layer.digest.to_string();
+        if digest != one.digest.to_string() {
+            return Err(trouble.another(one, reference, &digest));
+        }
+        let _alone = self.unpacking.lock().await;
+        let dir = self.dir.clone();
+        let bundle = off_the_threads(move || unpacked(&dir, pulled.file.path()))
+            .await?
+            .map_err(|error| trouble.hostile(one, reference, &error))?;
+        trouble.must_be(one, &bundle)?;
+        tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle is here");
+        Ok(bundle.dir)
+    }
+}
+
+fn unpacked(dir: &Path, tar: &Path) -> Result<Bundle, plumbline_bundle::CacheError> {
+    let file = File::open(tar).map_err(|source| plumbline_bundle::CacheError::Io { path: tar.to_owned(), source })?;
+    Cache::at(dir.to_owned()).unpacked(BufReader::new(file))
+}
+
+/// Reading and hashing files of some 10 MiB is no work for a thread that has a heartbeat to send.
+async fn off_the_threads<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, CliError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| CliError::system("a thread that looks at bundles ended").because(&error))
+}

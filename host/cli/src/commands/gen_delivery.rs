@@ -1,0 +1,231 @@
+//! How the modules of bundles get to the aggregator: carried in ConfigMaps, pulled by it from a registry, or found in its image.
+
+use std::net::IpAddr;
+
+use plumbline_core::Config;
+use plumbline_core::config::{BundleSource, RegistryAccess};
+use plumbline_kubernetes::manifest::{ManifestPlugin, packed_bytes};
+use plumbline_registry::{Reference, Settings};
+
+use crate::args::BundleDelivery;
+use crate::commands::gen_files;
+use crate::error::CliError;
+use crate::sources::{Found, remote};
+
+/// Modules of a run that are carried even though they could be pulled: 4 MiB, compressed. That is a few objects in the cluster's store, and
+/// spares the aggregator a registry that it may not reach.
+const CARRIED_BYTES: usize = 4 << 20;
+
+/// The largest file of authorities that goes into a cluster. The configuration has 1 MiB for everything.
+const MAX_AUTHORITIES: usize = 256 << 10;
+
+/// One plugin's modules, before it is decided.
+struct Cargo<'a> {
+    plugin: &'a str,
+    modules: &'a [(String, Vec<u8>)],
+    pinned: Option<&'a Reference>,
+}
+
+/// How one plugin's modules travel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Way {
+    Carried,
+    Pulled(Reference),
+    Baked,
+}
+
+/// Decides for `plugins`, which were made of `found` in this order. What is not carried is taken out of them, and written into the
+/// configuration; a plugin that brings no modules keeps what the configuration says of it.
+pub(crate) fn deliver(
+    choice: BundleDelivery,
+    found: &[Found],
+    plugins: &mut [ManifestPlugin],
+    config: &mut Config,
+) -> Result<(), CliError> {
+    let cargo: Vec<Cargo<'_>> = found
+        .iter()
+        .zip(plugins.iter())
+        .map(|(one, plugin)| Cargo {
+            plugin: plugin.definition.name.as_str(),
+            modules: &plugin.modules,
+            pinned: one.pinned.as_ref(),
+        })
+        .collect();
+    let ways = ways(choice, &cargo)?;
+    let mut pulls = false;
+    for ((one, plugin), way) in found.iter().zip(plugins.iter_mut()).zip(ways) {
+        if plugin.modules.is_empty() {
+            continue;
+        }
+        let name = plugin.definition.name.to_string();
+        config.plumbline.bundles.retain(|bundle| bundle.plugin != name);
+        let reference = match way {
+            Way::Carried => continue,
+            Way::Pulled(reference) => {
+                pulls = true;
+                reference.to_string()
+            }
+            Way::Baked => String::new(),
+        };
+        let digest = digest(one, &name)?;
+        config.plumbline.bundles.push(BundleSource { plugin: name, reference, digest });
+        plugin.modules.clear();
+    }
+    if pulls {
+        reach(&remote::settings(), &mut config.plumbline.registry)?;
+    }
+    Ok(())
+}
+
+/// One way for each.
+fn ways(choice: BundleDelivery, cargo: &[Cargo<'_>]) -> Result<Vec<Way>, CliError> {
+    let pull = choice == BundleDelivery::Registry || choice == BundleDelivery::Auto && is_much(cargo);
+    let way = |one: &Cargo<'_>| match (choice, one.pinned) {
+        _ if one.modules.is_empty() => Ok(Way::Carried),
+        (BundleDelivery::ConfigMaps, _) => Ok(Way::Carried),
+        (BundleDelivery::Baked, _) => Ok(Way::Baked),
+        (BundleDelivery::Registry, Some(reference)) => Ok(Way::Pulled(reference.clone())),
+        (BundleDelivery::Registry, None) => Err(CliError::usage(format!(
+            "with `--bundle-delivery registry`, plugin `{}` must come from a registry",
+            one.plugin
+        ))
+        .hint("push its bundle (`plumbline plugin push DIR oci://HOST/NAME:TAG`), and name it `oci://HOST/NAME:TAG`")),
+        // What is a registry on this machine is nothing in a pod.
+        (BundleDelivery::Auto, Some(reference)) if pull && !is_here(reference) => Ok(Way::Pulled(reference.clone())),
+        (BundleDelivery::Auto, _) => Ok(Way::Carried),
+    };
+    cargo.iter().map(way).collect()
+}
+
+/// Whether there is more to carry than is carried without need.
+fn is_much(cargo: &[Cargo<'_>]) -> bool {
+    let modules = || cargo.iter().flat_map(|one| one.modules).map(|(_, bytes)| bytes);
+    let can_be_pulled = cargo.iter().any(|one| one.pinned.is_some() && !one.modules.is_empty());
+    // Compressing takes a second for some 10 MiB: not where it decides nothing.
+    if !can_be_pulled || modules().map(Vec::len).sum::<usize>() <= CARRIED_BYTES {
+        return false;
+    }
+    let mut packed = 0usize;
+    modules().any(|bytes| {
+        packed = packed.saturating_add(packed_bytes(bytes));
+        packed > CARRIED_BYTES
+    })
+}
+
+/// Whether the registry is this machine, as seen from this machine.
+fn is_here(reference: &Reference) -> bool {
+    let registry = reference.registry();
+    let host = match registry.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => registry.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The digest of the bundle that a plugin came as.
+fn digest(found: &Found, plugin: &str) -> Result<String, CliError> {
+    let bundle =
+        found.bundle()?.ok_or_else(|| CliError::usage(format!("plugin `{plugin}` did not come as a bundle")))?;
+    if bundle.name() == plugin {
+        return Ok(bundle.digest().to_string());
+    }
+    Err(CliError::usage(format!("plugin `{plugin}` is the bundle `{}` under another name", bundle.name()))
+        .hint("what an aggregator fetches is found by its own name: leave out `@NAME`, or carry it with `--bundle-delivery config-maps`"))
+}
+
+/// How this machine reaches registries is how the aggregator does, beside what the configuration says.
+fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), CliError> {
+    for host in &settings.insecure {
+        if !access.insecure.contains(host) {
+            access.insecure.push(host.clone());
+        }
+    }
+    for path in &settings.authorities {
+        let what = format!("the authorities in `{}` cannot be put into a cluster", path.display());
+        let pem = gen_files::text(path, MAX_AUTHORITIES, &what)?;
+        if !access.ca.contains(pem.trim()) {
+            access.ca.push_str(pem.trim());
+            access.ca.push('\n');
+        }
+    }
+    if access.ca.len() > MAX_AUTHORITIES {
+        return Err(CliError::usage("the authorities of registries are too large for a cluster's configuration")
+            .hint("name a file with the registry's own authority alone"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reference(host: &str) -> Reference {
+        format!("oci://{host}/team/x:1@sha256:{}", "1".repeat(64)).parse().unwrap()
+    }
+
+    /// Bytes that do not compress.
+    fn noise(count: usize) -> Vec<(String, Vec<u8>)> {
+        let mut state = 7u64;
+        let next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state.to_le_bytes()[3]
+        };
+        vec![("m.wasm".to_owned(), std::iter::repeat_with(next).take(count).collect())]
+    }
+
+    fn decided(choice: BundleDelivery, modules: &[(String, Vec<u8>)], pinned: Option<&Reference>) -> Way {
+        let one = Cargo { plugin: "x", modules, pinned };
+        ways(choice, &[one]).unwrap().remove(0)
+    }
+
+    #[test]
+    fn small_ones_are_carried_and_large_ones_pulled_where_they_can_be() {
+        let (far, near, v6) = (reference("registry.example.com"), reference("127.0.0.1:5000"), reference("[::1]:5000"));
+        let (small, large) = (noise(1000), noise(CARRIED_BYTES + 1));
+        let zeros = vec![("m.wasm".to_owned(), vec![0; CARRIED_BYTES * 4])];
+        let auto = |modules: &[_], pinned| decided(BundleDelivery::Auto, modules, pinned);
+        assert_eq!(auto(&small, Some(&far)), Way::Carried);
+        assert_eq!(auto(&zeros, Some(&far)), Way::Carried, "what counts is the size on the way");
+        assert_eq!(auto(&large, Some(&far)), Way::Pulled(far.clone()));
+        assert_eq!(auto(&large, None), Way::Carried, "there is no other way, unless it is too much for any");
+        for here in [&near, &v6, &reference("localhost:5000")] {
+            assert_eq!(auto(&large, Some(here)), Way::Carried, "{here}");
+        }
+        assert_eq!(decided(BundleDelivery::Registry, &small, Some(&near)), Way::Pulled(near));
+        assert_eq!(decided(BundleDelivery::ConfigMaps, &large, Some(&far)), Way::Carried);
+        assert_eq!(decided(BundleDelivery::Baked, &small, None), Way::Baked);
+        assert_eq!(decided(BundleDelivery::Baked, &[], None), Way::Carried, "nothing to deliver");
+    }
+
+    #[test]
+    fn what_all_plugins_have_together_decides() {
+        let (far, half) = (reference("registry.example.com"), noise(CARRIED_BYTES / 2 + 1));
+        let one = |pinned| Cargo { plugin: "x", modules: &half, pinned };
+        let both = ways(BundleDelivery::Auto, &[one(None), one(Some(&far))]).unwrap();
+        assert_eq!(both, [Way::Carried, Way::Pulled(far.clone())]);
+        let error = ways(BundleDelivery::Registry, &[one(None)]).unwrap_err().to_string();
+        assert!(error.contains("plugin `x`") && error.contains("plugin push"), "{error}");
+    }
+
+    #[test]
+    fn the_aggregator_reaches_what_this_machine_reaches() {
+        let dir = tempfile::tempdir().unwrap();
+        let pem = dir.path().join("ca.pem");
+        std::fs::write(&pem, "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n\n").unwrap();
+        let settings = Settings {
+            insecure: vec!["a:1".to_owned(), "b".to_owned()],
+            authorities: vec![pem.clone()],
+            ..Settings::default()
+        };
+        let mut access = RegistryAccess { insecure: vec!["b".to_owned()], ca: String::new() };
+        // Twice is once.
+        reach(&settings, &mut access).unwrap();
+        reach(&settings, &mut access).unwrap();
+        assert_eq!(access.insecure, ["b", "a:1"]);
+        assert_eq!(access.ca, "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n");
+        std::fs::write(&pem, vec![b'x'; MAX_AUTHORITIES + 1]).unwrap();
+        assert!(reach(&settings, &mut access).unwrap_err().to_string().contains("ca.pem"));
+    }
+}

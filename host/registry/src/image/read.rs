@@ -1,0 +1,197 @@
+//! An image, and which one is meant of several.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Cause, RegistryError};
+use crate::limits::{MAX_CONFIG_BYTES, MAX_DEPTH};
+use crate::manifest::{Descriptor, ImageManifest, Manifest, RawManifest};
+use crate::place::Place;
+
+/// What an image runs on: `linux/amd64`, `linux/arm64/v8`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Platform {
+    /// The operating system.
+    pub os: String,
+    /// The architecture, in Go's words.
+    pub architecture: String,
+    /// Its variant; `None`: any.
+    pub variant: Option<String>,
+}
+
+impl FromStr for Platform {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split('/').map(str::to_owned);
+        let platform = (parts.next(), parts.next(), parts.next(), parts.next());
+        match platform {
+            (Some(os), Some(architecture), variant, None)
+                if !os.is_empty() && !architecture.is_empty() && variant.as_deref() != Some("") =>
+            {
+                Ok(Self { os, architecture, variant })
+            }
+            _ => Err(format!("`{text}` is not a platform: expected `OS/ARCHITECTURE`, such as `linux/amd64`")),
+        }
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.os, self.architecture)?;
+        self.variant.as_ref().map_or(Ok(()), |variant| write!(f, "/{variant}"))
+    }
+}
+
+impl Platform {
+    /// Of an entry of an index, or of a configuration: both have the same keys.
+    fn of(fields: &Map<String, Value>) -> Option<Self> {
+        let text = |key: &str| {
+            let text = fields.get(key).and_then(Value::as_str)?;
+            Some(text.chars().filter(|c| !c.is_control()).take(100).collect::<String>())
+        };
+        Some(Self { os: text("os")?, architecture: text("architecture")?, variant: text("variant") })
+    }
+
+    /// Whether this is what somebody has asked for.
+    fn is(&self, wanted: &Self) -> bool {
+        let variant = wanted.variant.is_none() || wanted.variant == self.variant;
+        self.os == wanted.os && self.architecture == wanted.architecture && variant
+    }
+}
+
+/// An image: its manifest and its configuration. Its layers stay where they are until they are wanted.
+#[derive(Debug, Clone)]
+pub struct Image {
+    /// Where its layers are.
+    pub(super) place: Place,
+    pub(super) manifest: ImageManifest,
+    /// The configuration: whatever keys it has are kept.
+    pub(super) config: Map<String, Value>,
+}
+
+impl Image {
+    /// The image that `root` names: itself, or the one for `platform` if it is an index.
+    ///
+    /// # Errors
+    ///
+    /// It is no container image, there is none for the platform, or there are several and no platform is named.
+    pub async fn read(place: &Place, root: RawManifest, platform: Option<&Platform>) -> Result<Self, RegistryError> {
+        let what = format!("read image {}", root.digest);
+        let mut manifest = root;
+        for _ in 0..=MAX_DEPTH {
+            let index = match manifest.manifest {
+                Manifest::Image(image) => return Self::of(place, *image, platform, &what).await,
+                Manifest::Index(index) => index,
+            };
+            let entry = chosen(&index.manifests, platform).map_err(|cause| cause.of(what.as_str()))?;
+            manifest = place.manifest(entry).await?;
+        }
+        Err(Cause::Malformed(format!("indexes name indexes more than {MAX_DEPTH} deep")).of(what))
+    }
+
+    async fn of(
+        place: &Place,
+        manifest: ImageManifest,
+        platform: Option<&Platform>,
+        what: &str,
+    ) -> Result<Self, RegistryError> {
+        if manifest.config.size > MAX_CONFIG_BYTES {
+            return Err(Cause::TooLarge { limit: MAX_CONFIG_BYTES }.of(what));
+        }
+        let fetched = place.fetch(&manifest.config).await?;
+        let bytes = std::fs::read(fetched.path()).map_err(|error| Cause::file(fetched.path())(error).of(what))?;
+        let config: Map<String, Value> = serde_json::from_slice(&bytes).map_err(|error| {
+            Cause::Kind(format!("its configuration is none of a container image: {error}")).of(what)
+        })?;
+        let image = Self { place: place.clone(), manifest, config };
+        image.check().map_err(|cause| cause.of(what))?;
+        match (platform, image.platform()) {
+            (Some(wanted), Some(is)) if !is.is(wanted) => {
+                Err(Cause::Kind(format!("it is for {is}, and {wanted} is wanted")).of(what))
+            }
+            _ => Ok(image),
+        }
+    }
+
+    /// What it runs on, as its configuration says.
+    #[must_use]
+    pub fn platform(&self) -> Option<Platform> {
+        Platform::of(&self.config)
+    }
+
+    /// A label of its configuration.
+    #[must_use]
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.config.get("config")?.get("Labels")?.get(name)?.as_str()
+    }
+
+    /// Each layer has its digest in the configuration: where it has not, a runtime would refuse what is made of it.
+    fn check(&self) -> Result<(), Cause> {
+        let rootfs = self.config.get("rootfs");
+        let layers = rootfs.and_then(|rootfs| rootfs.get("diff_ids")).and_then(Value::as_array);
+        match layers {
+            Some(list) if list.len() == self.manifest.layers.len() => Ok(()),
+            Some(list) => Err(Cause::Malformed(format!(
+                "its configuration names {} layers, and its manifest {}",
+                list.len(),
+                self.manifest.layers.len()
+            ))),
+            None => Err(Cause::Kind("it is no container image: its configuration names no layers".into())),
+        }
+    }
+}
+
+/// The one of an index that is meant.
+fn chosen<'a>(entries: &'a [Descriptor], platform: Option<&Platform>) -> Result<&'a Descriptor, Cause> {
+    let of = |entry: &Descriptor| entry.other.get("platform").and_then(Value::as_object).and_then(Platform::of);
+    // Statements about how something was built stand beside it, and are marked so.
+    let images = || entries.iter().filter(|one| !one.annotations.contains_key("vnd.docker.reference.type"));
+    let fits = |entry: &&Descriptor| platform.is_none_or(|wanted| of(entry).is_none_or(|is| is.is(wanted)));
+    let fitting: Vec<&Descriptor> = images().filter(fits).collect();
+    if let [one] = fitting.as_slice() {
+        return Ok(one);
+    }
+    let there: Vec<String> = images().filter_map(of).take(20).map(|platform| platform.to_string()).collect();
+    let there = if there.is_empty() { "none that is named".to_owned() } else { there.join(", ") };
+    Err(Cause::Kind(match platform {
+        Some(wanted) if fitting.is_empty() => format!("it has no image for {wanted}; there are: {there}"),
+        _ => format!("it has several images: name the platform of one; there are: {there}"),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(platform: &str, digest: &[u8]) -> Descriptor {
+        let platform: Platform = platform.parse().unwrap();
+        let mut entry = Descriptor::of(crate::media::OCI_MANIFEST, digest);
+        let mut fields = serde_json::json!({"os": platform.os, "architecture": platform.architecture});
+        if let Some(variant) = platform.variant {
+            fields["variant"] = variant.into();
+        }
+        entry.other.insert("platform".into(), fields);
+        entry
+    }
+
+    #[test]
+    fn platforms_are_chosen_and_told() {
+        let mut statement = entry("unknown/unknown", b"s");
+        statement.annotations.insert("vnd.docker.reference.type".into(), "attestation-manifest".into());
+        let all = [entry("linux/amd64", b"a"), entry("linux/arm64/v8", b"b"), entry("linux/arm64/v9", b"c"), statement];
+        let of = |text: &str| chosen(&all, Some(&text.parse().unwrap())).map_err(|cause| cause.to_string());
+        assert_eq!(of("linux/amd64").unwrap(), &all[0]);
+        assert_eq!(of("linux/arm64/v9").unwrap(), &all[2]);
+        assert!(of("linux/arm64").unwrap_err().contains("several"));
+        assert!(of("linux/s390x").unwrap_err().contains("there are: linux/amd64, linux/arm64/v8, linux/arm64/v9"));
+        assert!(chosen(&all, None).unwrap_err().to_string().contains("name the platform"));
+        assert_eq!(chosen(&all[..1], None).unwrap(), &all[0]);
+        assert!(chosen(&[], None).is_err());
+        for wrong in ["linux", "linux/", "/amd64", "linux/arm64/", "a/b/c/d"] {
+            assert!(wrong.parse::<Platform>().is_err(), "{wrong}");
+        }
+    }
+}
