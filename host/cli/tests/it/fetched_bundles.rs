@@ -338,3 +338,32 @@ fn the_manifest_says_how_modules_are_delivered() {
     let done = bed.plumbline(&args).expect(2);
     assert!(done.err.contains("`nightly` is the bundle `smoke` under another name"), "{}", done.err);
 }
+
+#[test]
+fn an_aggregator_that_fetches_is_seen_to_live_and_ends_when_it_is_told() {
+    // Takes connections, and never answers.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = silent.local_addr().unwrap().to_string();
+    let pod = Pod::new(&json!({}));
+    let digest = format!("sha256:{}", "1".repeat(64));
+    let bundle = json!({"Plugin": "smoke", "Reference": format!("oci://{host}/team/smoke@{digest}"), "Digest": digest});
+    configured(&pod, &json!({"Bundles": [bundle], "Registry": {"Insecure": [host]}}));
+    let running = start(&pod, None, &[]);
+    let status = || {
+        let pod = pod.double.get("pods", "checks", "sonobuoy").unwrap();
+        let text = pod["metadata"]["annotations"]["sonobuoy.hept.io/status"].as_str()?;
+        serde_json::from_str::<Value>(text).ok()
+    };
+    let (mut asked, _) = silent.accept().unwrap();
+    let mut word = [0; 3];
+    std::io::Read::read_exact(&mut asked, &mut word).unwrap();
+    assert_eq!(&word, b"GET", "the configuration names it as one without encryption");
+    wait_for("a sign of life", || status().is_some());
+    let seen = status().unwrap();
+    assert_eq!((&seen["status"], &seen["plugins"]), (&json!("running"), &Value::Null));
+    assert!(seen["heartbeat"].is_string());
+    running.signal("TERM");
+    let log = running.wait().err;
+    assert!(log.contains("told to end while its bundles were fetched"), "{log}");
+    assert_eq!(status().unwrap()["status"], "failed");
+}
