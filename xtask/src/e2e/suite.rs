@@ -7,6 +7,7 @@ use super::interrupt::Interrupt;
 use super::lab::Lab;
 use super::options::{Options, Round};
 use crate::built;
+use crate::debian_tools;
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
@@ -65,6 +66,7 @@ impl Suite {
             .env("PLUMBLINE_E2E_KUBECONFIG", kubeconfig)
             .env("PLUMBLINE_E2E_IMAGE", &self.image)
             .env("PLUMBLINE_E2E_BINARY", &self.binary)
+            .envs(debian_tools::ensure())
             .stdin(Stdio::null());
         if let Some(lab) = lab {
             command.env("PLUMBLINE_E2E_NODE_COMMAND", lab.node_command());

@@ -17,6 +17,7 @@ mod outage;
 mod place;
 mod plugin;
 mod proxy;
+mod registry;
 mod reporter;
 mod run;
 mod settings;

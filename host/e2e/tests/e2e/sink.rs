@@ -50,7 +50,7 @@ impl Sink {
 }
 
 /// The address of this machine on the way to the API server. Nothing is sent for it.
-fn own_address(bed: &Bed) -> Option<IpAddr> {
+pub(crate) fn own_address(bed: &Bed) -> Option<IpAddr> {
     let kubeconfig = kube::config::Kubeconfig::read_from(&bed.settings().kubeconfig).ok()?;
     let server = kubeconfig.clusters.first()?.cluster.as_ref()?.server.clone()?;
     let authority = server.trim_start_matches("https://").trim_end_matches('/').to_owned();

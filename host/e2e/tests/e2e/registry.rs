@@ -1,0 +1,126 @@
+//! Modules that are too large to be carried into the cluster: the aggregator pulls them itself.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ListParams;
+use serde_json::{Value, json};
+
+use crate::bed::Bed;
+use crate::plugin::Plugin;
+use crate::settings::loudly;
+use crate::sink::own_address;
+
+/// More than is carried without need (4 MiB), in bytes that do not compress.
+const PADDING: usize = 6 << 20;
+
+/// A registry of its own, ended with the test.
+struct Registry {
+    child: Child,
+    host: String,
+}
+
+impl Registry {
+    /// Where pods of the bed's cluster can reach it. `None`: there is none, which is told.
+    fn start(bed: &Bed) -> Option<Self> {
+        let Some(program) = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY").filter(|named| !named.is_empty()) else {
+            loudly(
+                "SKIPPED registry: PLUMBLINE_DOCKER_REGISTRY names no registry; `cargo xtask e2e` gets one from Debian's packages",
+            );
+            return None;
+        };
+        let Some(ip) = own_address(bed).filter(|ip| !ip.is_loopback()) else {
+            loudly(
+                "SKIPPED registry: pods cannot reach this machine at the address from which it talks to the API server",
+            );
+            return None;
+        };
+        // Free a moment ago: the server does not tell which port it took.
+        let host = TcpListener::bind((ip, 0)).unwrap().local_addr().unwrap().to_string();
+        let config = json!({
+            "version": "0.1", "log": {"level": "error"}, "http": {"addr": host, "secret": "of a test"},
+            "storage": {"filesystem": {"rootdirectory": bed.path("storage")}},
+        });
+        let file = bed.path("registry.yml");
+        fs::write(&file, config.to_string()).unwrap();
+        let mut command = Command::new(program);
+        command.arg("serve").arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut registry = Self { child: command.spawn().unwrap(), host };
+        for _ in 0..1200 {
+            if TcpStream::connect(&registry.host).is_ok() {
+                return Some(registry);
+            }
+            assert!(registry.child.try_wait().unwrap().is_none(), "the registry ended");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("the registry does not listen");
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A module with a section behind it that nobody reads: valid, and large.
+fn large_module() -> Vec<u8> {
+    let raw = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/modules/raw.wasm");
+    let mut module =
+        fs::read(&raw).unwrap_or_else(|error| panic!("{}: {error}: `cargo xtask modules` makes it", raw.display()));
+    let name = b"padding";
+    let mut content = vec![name.len() as u8];
+    content.extend_from_slice(name);
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..PADDING / 8 {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        content.extend_from_slice(&state.to_le_bytes());
+    }
+    // The id of custom sections, then the length as LEB128.
+    module.push(0);
+    let mut length = content.len();
+    while length >= 0x80 {
+        module.push((length & 0x7f) as u8 | 0x80);
+        length >>= 7;
+    }
+    module.push(length as u8);
+    module.extend_from_slice(&content);
+    module
+}
+
+#[test]
+fn a_large_module_is_pulled_by_the_aggregator_and_not_carried() {
+    let Some(bed) = Bed::new("registry") else { return };
+    let Some(registry) = Registry::start(&bed) else { return };
+    let text = Plugin::job("large").format("raw").definition(bed.image());
+    let mut definition: Value = serde_json::from_str(&text).unwrap();
+    definition["sonobuoy-config"]["result-format"] = "large".into();
+    fs::create_dir(bed.path("large")).unwrap();
+    fs::write(bed.path("large/plugin.yaml"), definition.to_string()).unwrap();
+    fs::write(bed.path("large/large.wasm"), large_module()).unwrap();
+    let reference = format!("oci://{}/team/large:1", registry.host);
+    let insecure = ["--insecure-registry", &registry.host];
+    bed.plumbline(&[&["plugin", "push", "large", &reference], &insecure[..]].concat()).expect(0);
+
+    bed.run(&[], &[&["-p", &reference, "--wait", "--retrieve", "--output", "out"], &insecure[..]].concat()).expect(0);
+
+    let maps = bed.ask(bed.api::<ConfigMap>().list(&ListParams::default()));
+    let carried: Vec<&ConfigMap> = maps.items.iter().filter(|map| map.binary_data.is_some()).collect();
+    assert!(carried.is_empty(), "nothing of the module is in a ConfigMap: {carried:?}");
+    let said = bed.command("logs", &[]).expect(0).out;
+    assert!(said.contains("the bundle is here"), "{said}");
+    let archive = fs::read_dir(bed.path("out")).unwrap().next().unwrap().unwrap().path();
+    let trees = bed.plumbline(&["results", archive.to_str().unwrap(), "-o", "json"]).expect(0).json();
+    assert_eq!(trees[0]["name"], "large", "{trees}");
+    // A format that was not found would be read as `raw` too, with a warning.
+    assert!(!trees.to_string().contains("is not known"), "{trees}");
+    assert!(!trees[0]["items"].as_array().unwrap().is_empty(), "{trees}");
+}
