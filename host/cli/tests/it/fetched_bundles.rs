@@ -1,6 +1,7 @@
 //! Bundles that the aggregator fetches itself: from a real registry (Debian's `docker-registry`), and out of its image.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
@@ -59,13 +60,20 @@ impl Registry {
         });
         // JSON is YAML.
         fs::write(path("config.yml"), config.to_string()).unwrap();
-        let mut command = Command::new(program);
-        command.arg("serve").arg(path("config.yml")).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = command.spawn().unwrap();
-        wait_for("the registry", || TcpStream::connect(&host).is_ok());
+        let child = serve(&program, &path("config.yml"), &host);
         let registry = Self { child, host, dir };
         registry.mount_secret();
         Some(registry)
+    }
+
+    fn stop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn start_again(&mut self) {
+        let program = std::env::var_os("PLUMBLINE_DOCKER_REGISTRY").unwrap();
+        self.child = serve(&program, &self.dir.path().join("config.yml"), &self.host);
     }
 
     /// Credentials as the kubelet mounts a Secret: files in a hidden directory, and links to them.
@@ -102,6 +110,15 @@ impl Registry {
         let pushed = Runtime::new().unwrap().block_on(pushed).unwrap();
         (to.with_digest(pushed.manifest).to_string(), pushed)
     }
+}
+
+/// Starts it, and waits until it listens.
+fn serve(program: &OsStr, config: &Path, host: &str) -> Child {
+    let mut command = Command::new(program);
+    command.arg("serve").arg(config).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().unwrap();
+    wait_for("the registry", || TcpStream::connect(host).is_ok());
+    child
 }
 
 fn stock(name: &str) -> PathBuf {
@@ -337,6 +354,21 @@ fn the_manifest_says_how_modules_are_delivered() {
     let args = ["gen", "-p", &renamed, "--bundle-delivery", "baked", "--kubernetes-version", "v1.30.2"];
     let done = bed.plumbline(&args).expect(2);
     assert!(done.err.contains("`nightly` is the bundle `smoke` under another name"), "{}", done.err);
+}
+
+#[test]
+fn a_registry_that_is_out_of_reach_at_first_is_tried_again() {
+    let Some(mut registry) = Registry::start() else { return };
+    let pod = Pod::new(&json!({}));
+    let (tar, digest) = bundle(&pod.bed, "smoke");
+    let (reference, _) = registry.push("smoke", &tar);
+    let bundles = json!([{"Plugin": "smoke", "Reference": reference, "Digest": digest}]);
+    configured(&pod, &json!({"Bundles": bundles, "Registry": {"CA": registry.ca()}}));
+    registry.stop();
+    let running = start(&pod, Some(&registry.secret()), &[]);
+    wait_for("an attempt", || running.err().contains("tried again in"));
+    registry.start_again();
+    wait_for("the bundle", || running.err().contains("the bundle is here"));
 }
 
 #[test]

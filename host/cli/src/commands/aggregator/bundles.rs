@@ -10,7 +10,7 @@ use std::time::Duration;
 use plumbline_aggregator::Source;
 use plumbline_bundle::{Bundle, BundleError, Cache, Digest};
 use plumbline_core::config::Config;
-use plumbline_registry::{Client, Kind, Reference, Settings};
+use plumbline_registry::{Cause, Client, Kind, Pulled, Reference, RegistryError, Settings};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 
@@ -23,6 +23,10 @@ const TOGETHER: usize = 4;
 
 /// How long all of it may take: 10 min. A run whose bundles cannot be had fails while somebody still looks.
 const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Pauses between attempts to reach a registry: a pod's network, and the names in it, may come up later than the pod. Together 15 s.
+const PAUSES: [Duration; 4] =
+    [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
 
 /// The authorities of the configuration, as a file.
 const AUTHORITIES: &str = "registry-ca.pem";
@@ -222,9 +226,7 @@ impl Puller {
         let _place = self.places.acquire().await;
         tracing::info!(plugin = one.plugin, %reference, "the bundle is fetched");
         let trouble = &self.trouble;
-        let pulled = plumbline_registry::pull(&self.client, reference)
-            .await
-            .map_err(|error| trouble.not_pulled(one, reference, &error))?;
+        let pulled = self.reached(reference).await.map_err(|error| trouble.not_pulled(one, reference, &error))?;
         if pulled.kind == Kind::Module {
             return Err(trouble.no_bundle(one, reference));
         }
@@ -241,6 +243,22 @@ impl Puller {
         trouble.must_be(one, &bundle)?;
         tracing::info!(plugin = one.plugin, digest = %one.digest, "the bundle is here");
         Ok(bundle.dir)
+    }
+}
+
+impl Puller {
+    /// Pulls; a registry that is out of reach is tried again for a while.
+    async fn reached(&self, reference: &Reference) -> Result<Pulled, RegistryError> {
+        for pause in PAUSES {
+            match plumbline_registry::pull(&self.client, reference).await {
+                Err(RegistryError { what, cause }) if matches!(*cause, Cause::Connection(_)) => {
+                    tracing::warn!(%reference, "failed to {what}: {cause}; tried again in {} s", pause.as_secs());
+                    tokio::time::sleep(pause).await;
+                }
+                ended => return ended,
+            }
+        }
+        plumbline_registry::pull(&self.client, reference).await
     }
 }
 
