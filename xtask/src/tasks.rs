@@ -81,8 +81,12 @@ fn passed_through(command: &mut Command) -> Result<ExitCode, Error> {
 fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     let mut cargo = process::cargo_locked(workspace.root(), "build");
     process::run_talkative(cargo.args(["--release", "-p", "plumbline-bench", "-p", "plumbline"]))?;
-    let program = workspace.target().join("release/plumbline-bench");
-    passed_through(Command::new(program).args(args).current_dir(workspace.root()))
+    let mut bench = Command::new(workspace.target().join("release/plumbline-bench"));
+    // Only one part builds modules in other languages; for the others nothing has to be fetched.
+    if args.iter().any(|arg| arg == "languages") {
+        bench.envs(python_tools::ensure()).envs(npm_tools::ensure());
+    }
+    passed_through(bench.args(args).current_dir(workspace.root()))
 }
 
 /// Needs no set-up: nothing of it is made of modules.
