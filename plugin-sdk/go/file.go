@@ -53,10 +53,14 @@ func (f *File) Read(into []byte) (int, error) {
 		}
 	}
 	if len(f.buffer) == 0 {
+		f.buffer = nil
 		return 0, f.err
 	}
 	taken := copy(into, f.buffer)
-	f.buffer = f.buffer[taken:]
+	if f.buffer = f.buffer[taken:]; len(f.buffer) == 0 {
+		// An empty slice would keep the whole piece in memory as long as the file, and files are kept until the call is over.
+		f.buffer = nil
+	}
 	return taken, nil
 }
 

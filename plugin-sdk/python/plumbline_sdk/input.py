@@ -11,6 +11,8 @@ from . import host
 
 # What is asked for at a time: the most that the host gives.
 CHUNK = 1 << 20
+# The buffer of the smallest file. One that grew since the call began is read in more pieces, and that is all.
+SMALLEST_BUFFER = 512
 # Characters that a line may have, unless the caller says otherwise: a bound on what a hostile file can make a module keep.
 LINE_LIMIT = 1 << 20
 # Bytes that a file may have to be read as one text or JSON document: a parsed document takes several times as many.
@@ -56,7 +58,8 @@ class InputFile(io.BufferedReader):
         """The last part of the path."""
         self.size: int = file.size()
         """Bytes, when the call began."""
-        super().__init__(_Raw(file, self.path), CHUNK)
+        # A buffer of its own for each file, from the beginning: ten thousand small files must not cost ten thousand large ones.
+        super().__init__(_Raw(file, self.path), min(CHUNK, max(self.size + 1, SMALLEST_BUFFER)))
 
     def lines(self, limit: int = LINE_LIMIT) -> Iterator[str]:
         """The lines, without their ends. What is not UTF-8 becomes U+FFFD, and a byte order mark is left out. A line of more than

@@ -1,4 +1,5 @@
 import json
+import tracemalloc
 import unittest
 import xml.etree.ElementTree as ElementTree
 
@@ -60,6 +61,16 @@ class PostProcessor(unittest.TestCase):
 
         case = Case().file("results/global/a", "<a><b/><c/></a>").chunk(2)
         self.assertEqual(run(xml, case).outline(), "b: -\nc: -\na: -\n")
+
+    def test_many_small_files_do_not_cost_as_many_large_buffers(self):
+        case = Case()
+        for number in range(2_000):
+            case = case.file(f"results/global/{number:05}", b"x" * 1_500)
+        tracemalloc.start()
+        run(lambda plugin, files, out: None, case)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        self.assertLess(peak, 64 << 20)
 
     def test_json_that_is_none_says_where(self):
         def whole(plugin, files, out):
