@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chain;
+mod closest;
 pub mod compact;
 pub mod config;
 pub mod definition;
@@ -26,6 +27,7 @@ pub mod verdict;
 pub mod walk;
 
 pub use chain::chain;
+pub use closest::closest;
 pub use config::Config;
 pub use definition::Definition;
 pub use driver::Driver;

@@ -11,7 +11,8 @@ use serde_json::Value;
 use super::finding::Checked;
 use super::modules::Answer;
 use super::run::Host;
-use crate::project::{closest, read_bounded};
+use crate::project::read_bounded;
+use plumbline_core::closest;
 
 /// Checks the definition in `file`; `answers` are the modules of its bundle.
 pub(super) fn check(file: &Path, bundle: Option<&Path>, answers: &[Answer], host: &Host<'_>, checked: &mut Checked) {

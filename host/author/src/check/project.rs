@@ -8,7 +8,8 @@ use plumbline_sandbox::Roles;
 use super::finding::Checked;
 use super::modules::Answer;
 use super::sources::newest;
-use crate::project::{AuthorError, Language, MANIFEST_FILE, Project, closest};
+use crate::project::{AuthorError, Language, MANIFEST_FILE, Project};
+use plumbline_core::closest;
 
 /// Checks the project in `directory`; the module that it will have, if it is not built yet.
 pub(super) fn check(directory: &Path, built: &[Answer], checked: &mut Checked) -> Option<Answer> {

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::names::{Names, check_name};
 use crate::embedded::{Embedded, sdk, template, template_languages, wit};
-use crate::project::{AuthorError, Language, closest};
+use crate::project::{AuthorError, Language};
+use plumbline_core::closest;
 
 /// The end of a file's name that is dropped: what would be a project of its own in the sources.
 const DISGUISE: &str = ".in";

@@ -6,7 +6,8 @@ use plumbline_core::definition::{LimitsRequest, is_module_name};
 use serde_json::{Map, Value};
 use serde_saphyr::options::DuplicateKeyPolicy;
 
-use super::{AuthorError, Language, closest};
+use super::{AuthorError, Language};
+use plumbline_core::closest;
 
 /// The file's name.
 pub const MANIFEST_FILE: &str = "module.yaml";

@@ -1,13 +1,11 @@
 //! A project: a directory with `module.yaml`, the sources of a module, and its plugin.
 
-mod closest;
 mod error;
 mod language;
 mod manifest;
 mod open;
 mod read;
 
-pub use closest::closest;
 pub use error::{AuthorError, ErrorKind};
 pub use language::Language;
 pub use manifest::{MANIFEST_FILE, Manifest};

@@ -1,5 +1,6 @@
 //! A name that nobody knows: what there is, and what may have been meant.
 
+use plumbline_core::closest;
 use plumbline_stock::Place;
 
 use super::installed;
@@ -8,9 +9,6 @@ use crate::error::CliError;
 
 /// Names of one kind that an error lists.
 const MAX_LISTED: usize = 20;
-
-/// The longest name for which a similar one is looked for.
-const MAX_SIMILAR: usize = 60;
 
 /// The error for a reference that names nothing.
 pub(super) fn unknown(reference: &str, place: Place) -> CliError {
@@ -24,7 +22,7 @@ pub(super) fn unknown(reference: &str, place: Place) -> CliError {
     let all: Vec<&str> = stock.map(|stock| stock.name).chain(here.iter().chain(&theirs).map(String::as_str)).collect();
 
     let mut hint = String::new();
-    if let Some(closest) = closest(reference, &all) {
+    if let Some(closest) = closest(reference, all.iter().copied()) {
         hint.push_str(&format!("did you mean `{closest}`?\n"));
     }
     hint.push_str(&format!("stock plugins: {}", stock_names(place)));
@@ -45,54 +43,5 @@ fn listed(names: &[String]) -> String {
     match names.len().saturating_sub(MAX_LISTED) {
         0 => shown.join(", "),
         more => format!("{} and {more} more (`plumbline plugin list`)", shown.join(", ")),
-    }
-}
-
-/// The name that was most likely meant.
-fn closest<'a>(typed: &str, names: &[&'a str]) -> Option<&'a str> {
-    if typed.len() > MAX_SIMILAR {
-        return None;
-    }
-    let near = names.iter().map(|name| (distance(typed, name), *name));
-    near.filter(|&(distance, name)| distance <= (name.len() / 3).max(1)).min().map(|(_, name)| name)
-}
-
-/// How many characters have to be inserted, deleted or replaced to come from `a` to `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        let mut next = vec![left];
-        for (y, &above) in b.iter().zip(row.iter().skip(1)) {
-            left = (diagonal + usize::from(x != *y)).min(above + 1).min(left + 1);
-            diagonal = above;
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(usize::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_closest_name_is_the_one_that_was_meant() {
-        let names = ["host-facts", "systemd-logs", "tap"];
-        for (typed, meant) in [
-            ("host-fact", Some("host-facts")),
-            ("hostfacts", Some("host-facts")),
-            ("systemd-log", Some("systemd-logs")),
-            ("tapp", Some("tap")),
-            ("nobody", None),
-            ("", None),
-        ] {
-            assert_eq!(closest(typed, &names), meant, "{typed}");
-        }
-        assert_eq!(closest(&"x".repeat(100_000), &names), None);
-        assert_eq!((distance("kitten", "sitting"), distance("", "abc"), distance("abc", "")), (3, 3, 3));
     }
 }

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
+use crate::closest;
+
 /// Warnings kept of one definition. What is wrong in a hundred places is seen from these.
 pub const MAX_WARNINGS: usize = 100;
-
-/// The longest key for which a similar one is looked for. Known keys are shorter.
-const MAX_SIMILAR: usize = 40;
 
 /// Something odd in a definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,61 +101,9 @@ pub(super) fn cut(path: &str) -> String {
     }
 }
 
-/// The known key that `key` was most likely meant to be.
-fn closest(key: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    if key.len() > MAX_SIMILAR {
-        return None;
-    }
-    let key = key.to_ascii_lowercase().replace('_', "-");
-    known
-        .map(|known| (distance(&key, &known.to_ascii_lowercase()), known))
-        .filter(|&(distance, known)| distance <= (known.len() / 3).max(1))
-        .min()
-        .map(|(_, known)| known)
-}
-
-/// How many characters have to be inserted, deleted, replaced or swapped with their neighbour to come from `a` to `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut two_before: Vec<usize> = Vec::new();
-    let mut before: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, y) in b.iter().enumerate() {
-            let at = |row: &[usize], j: usize| row.get(j).copied().unwrap_or(usize::MAX - 1);
-            let mut best = (at(&before, j) + usize::from(x != y)).min(at(&before, j + 1) + 1).min(at(&row, j) + 1);
-            let swapped = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
-            if swapped {
-                best = best.min(at(&two_before, j - 1) + 1);
-            }
-            row.push(best);
-        }
-        two_before = std::mem::replace(&mut before, row);
-    }
-    before.last().copied().unwrap_or(usize::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_closest_key_is_the_one_that_was_meant() {
-        let known: &[&str] = &["driver", "plugin-name", "result-format", "result-files", "source-url", "order"];
-        for (typed, meant) in [
-            ("diver", Some("driver")),
-            ("plugin_name", Some("plugin-name")),
-            ("PluginName", Some("plugin-name")),
-            ("result-fromat", Some("result-format")),
-            ("oder", Some("order")),
-            ("resultformat", Some("result-format")),
-            ("colour", None),
-            ("", None),
-        ] {
-            assert_eq!(closest(typed, known.iter().copied()), meant, "{typed}");
-        }
-        assert_eq!(closest(&"x".repeat(100_000), known.iter().copied()), None);
-    }
 
     #[test]
     fn warnings_are_bounded() {

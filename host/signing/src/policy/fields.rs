@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::closest::closest;
 use crate::statement::shown;
+use plumbline_core::closest;
 
 /// Where something is wrong, and what.
 pub(super) type Wrong = String;

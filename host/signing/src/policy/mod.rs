@@ -1,6 +1,5 @@
 //! Whose signatures count for what.
 
-mod closest;
 mod fields;
 mod model;
 mod read;
