@@ -26,6 +26,7 @@ mod paths;
 mod process;
 mod python_tools;
 mod report;
+mod skip;
 mod steps;
 mod tasks;
 mod wasm_std;

@@ -1,7 +1,6 @@
 //! What builds modules in JavaScript and TypeScript, from the npm registry: a compiler of components, a bundler, a type checker. All that they
 //! need is locked (`xtask/npm/package-lock.json`), and installed together, once.
 
-use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +13,7 @@ use crate::lock::Lock;
 use crate::paths;
 use crate::process;
 use crate::report::say;
+use crate::skip;
 
 /// What is installed. The lock names no registry's host: npm takes it from its own configuration.
 const PACKAGE: &str = include_str!("../npm/package.json");
@@ -26,8 +26,7 @@ const PROGRAMS: [(&str, &str); 3] =
 /// The variables that tell the tests where the programs are: of those that are named already, in our cache, or installed there now. What
 /// cannot be had is left out, with the reason told: the tests then say that they are skipped.
 pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
-    let named = |variable| env::var_os(variable).filter(|named| !named.is_empty());
-    let known: Vec<_> = PROGRAMS.iter().filter_map(|(_, variable)| Some((*variable, named(variable)?))).collect();
+    let known: Vec<_> = PROGRAMS.iter().filter_map(|(_, variable)| Some((*variable, skip::named(variable)?))).collect();
     if known.len() == PROGRAMS.len() {
         return known;
     }
@@ -36,13 +35,11 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
             let program = |name: &str| programs.join(name).into_os_string();
             PROGRAMS
                 .iter()
-                .map(|(name, variable)| (*variable, named(variable).unwrap_or_else(|| program(name))))
+                .map(|(name, variable)| (*variable, skip::named(variable).unwrap_or_else(|| program(name))))
                 .collect()
         }
         Err(error) => {
-            let reason = error.to_string();
-            let reason = reason.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned();
-            say(format_args!("no tools for JavaScript, so modules in JavaScript and TypeScript are skipped: {reason}"));
+            skip::tell("tools for JavaScript", "modules in JavaScript and TypeScript", &error);
             known
         }
     }

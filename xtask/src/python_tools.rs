@@ -1,6 +1,5 @@
 //! Programs of others that tests are held against, from the Python package index, each in an environment of its own.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +9,7 @@ use crate::lock::Lock;
 use crate::paths;
 use crate::process;
 use crate::report::say;
+use crate::skip;
 
 /// A program that tests need.
 struct Tool {
@@ -74,18 +74,7 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
 
 impl Tool {
     fn ensure(&self) -> Option<OsString> {
-        if let Some(named) = env::var_os(self.variable).filter(|named| !named.is_empty()) {
-            return Some(named);
-        }
-        match self.in_cache() {
-            Ok(program) => Some(program.into_os_string()),
-            Err(error) => {
-                let reason = error.to_string();
-                let reason = reason.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim().to_owned();
-                say(format_args!("no {}, so {} are skipped: {reason}", self.what, self.tests));
-                None
-            }
-        }
+        skip::program(self.variable, self.what, self.tests, || self.in_cache())
     }
 
     fn in_cache(&self) -> Result<PathBuf, Error> {
