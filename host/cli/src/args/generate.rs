@@ -6,7 +6,7 @@ use clap::{Subcommand, ValueEnum};
 use plumbline_core::Driver;
 
 use super::time::Time;
-use super::{ClusterArgs, ClusterRunArgs, RegistryArgs};
+use super::{ClusterArgs, ClusterRunArgs, JudgeArgs, RegistryArgs, SuiteArgs};
 
 /// Print what a run in a cluster is made of.
 #[derive(Debug, clap::Args)]
@@ -44,6 +44,10 @@ pub(crate) struct GenManifestArgs {
     pub(crate) run: ClusterRunArgs,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
+    #[command(flatten)]
+    pub(crate) suite: SuiteArgs,
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
 }
 
 /// `plumbline gen config`

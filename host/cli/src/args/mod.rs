@@ -3,11 +3,16 @@
 mod aggregator;
 mod cluster;
 mod cluster_run;
+mod conformance;
 mod delete;
+mod e2e;
 mod generate;
 mod get;
+mod images;
+mod judge;
 mod logs;
 mod minutes;
+mod modes;
 mod plugin;
 mod policy;
 mod query;
@@ -17,6 +22,8 @@ mod results;
 mod retrieve;
 mod run;
 mod status;
+mod submission;
+mod suite;
 mod test_plugin;
 mod time;
 mod worker;
@@ -26,12 +33,17 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use cluster_run::{BundleDelivery, ClusterRunArgs, RbacChoice};
+pub(crate) use conformance::{ConformanceArgs, ConformanceCommand};
 pub(crate) use delete::{DeleteArgs, RbacArg};
+pub(crate) use e2e::E2eArgs;
 pub(crate) use generate::{
     GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, SchemaOf,
 };
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
+pub(crate) use images::{ImagesArgs, ImagesCommand};
+pub(crate) use judge::JudgeArgs;
 pub(crate) use logs::LogsArgs;
+pub(crate) use modes::ModesArgs;
 pub(crate) use plugin::{
     BakeArgs, BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs,
     LockArgs, NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs,
@@ -45,6 +57,8 @@ pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
 pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
 pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
 pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
+pub(crate) use submission::{SubmissionArgs, SubmissionCommand};
+pub(crate) use suite::SuiteArgs;
 pub(crate) use test_plugin::{AdapterResult, Ending, ResultFormat, TestPluginArgs};
 pub(crate) use time::Time;
 pub(crate) use worker::{
@@ -151,6 +165,16 @@ pub(crate) enum Command {
     Logs(LogsArgs),
     /// Collect what a cluster says of itself: resources, host data, pod logs, versions, health
     Query(QueryArgs),
+    /// Run the Kubernetes conformance suite, from the first look at the cluster to the verdict
+    Conformance(Box<ConformanceArgs>),
+    /// Put together and check what is submitted of a conformance run
+    Submission(SubmissionArgs),
+    /// List the tests of the suite, and what a focus selects of them
+    E2e(E2eArgs),
+    /// Print the modes of the suite
+    Modes(ModesArgs),
+    /// List, move and check the images that a run needs
+    Images(ImagesArgs),
     /// Work on plugins: for their authors
     Plugin(PluginArgs),
     /// Print the version

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::LimitsArg;
+use super::{JudgeArgs, LimitsArg};
 
 /// Show what is in an archive, or compute it anew.
 #[derive(Debug, clap::Args)]
@@ -35,6 +35,8 @@ pub(crate) struct ResultsArgs {
     pub(crate) definition: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
 }
 
 /// What is shown of a plugin.

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use plumbline_kubernetes::preflight::Check;
 
 use super::time::Time;
-use super::{ClusterArgs, ClusterRunArgs, LimitsArg, PolicyArg, RegistryArgs};
+use super::{ClusterArgs, ClusterRunArgs, JudgeArgs, LimitsArg, PolicyArg, RegistryArgs, SuiteArgs};
 
 /// Run plugins, wait for their results, and say how it went.
 #[derive(Debug, clap::Args)]
@@ -72,6 +72,10 @@ pub(crate) struct RunArgs {
     pub(crate) dns_pod_labels: Vec<String>,
     #[command(flatten)]
     pub(crate) cluster_run: ClusterRunArgs,
+    #[command(flatten)]
+    pub(crate) suite: SuiteArgs,
+    #[command(flatten)]
+    pub(crate) judge: JudgeArgs,
 }
 
 /// What is shown while waiting.

@@ -2,7 +2,9 @@
 
 pub(crate) mod aggregator;
 pub(crate) mod completion;
+pub(crate) mod conformance;
 pub(crate) mod delete;
+pub(crate) mod e2e;
 pub(crate) mod facts;
 mod finish;
 pub(crate) mod gen_config;
@@ -13,8 +15,10 @@ pub(crate) mod gen_plugin;
 pub(crate) mod gen_schema;
 pub(crate) mod generate;
 pub(crate) mod get;
+pub(crate) mod images;
 pub(crate) mod in_root;
 pub(crate) mod logs;
+pub(crate) mod modes;
 pub(crate) mod node_logs;
 pub(crate) mod piece;
 pub(crate) mod plugin;
@@ -27,6 +31,7 @@ pub(crate) mod retrieve;
 pub(crate) mod run;
 pub(crate) mod splat;
 pub(crate) mod status;
+pub(crate) mod submission;
 pub(crate) mod test_plugin;
 pub(crate) mod version;
 pub(crate) mod wait;

@@ -1,0 +1,11 @@
+//! `plumbline submission`
+
+use std::process::ExitCode;
+
+use crate::args::{SubmissionArgs, Global};
+use crate::error::CliError;
+
+/// Does what the subcommand says.
+pub(crate) fn submission(args: &SubmissionArgs, _global: &Global) -> Result<ExitCode, CliError> {
+    match args.command {}
+}

@@ -1,0 +1,2 @@
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+//! Tests of the crate from outside.
