@@ -1,5 +1,4 @@
 //! The judge that the authors' guide shows, with its tests.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
