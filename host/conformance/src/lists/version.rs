@@ -11,9 +11,11 @@ pub(super) struct Version {
 
 /// The bytes that a version may have: what is longer is none, and no file's name either.
 const MAX_LENGTH: usize = 64;
+/// How the project's own pre-releases begin; anything else behind a hyphen is a vendor's.
+const PRE_RELEASES: [&str; 3] = ["alpha", "beta", "rc"];
 
 impl Version {
-    /// Reads `v1.30.2`, also without its `v` or with a pre-release; what vendors add behind `+` is left out.
+    /// Reads `v1.30.2`, also without its `v`, or a pre-release of the project; what vendors add behind `+` or `-` is left out.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_LENGTH {
             return None;
@@ -31,6 +33,7 @@ impl Version {
         if !pre.is_none_or(plain) {
             return None;
         }
+        let pre = pre.filter(|pre| PRE_RELEASES.iter().any(|known| pre.starts_with(known)));
         Some(Self { numbers, pre_release: pre.map(str::to_owned) })
     }
 
@@ -121,6 +124,7 @@ mod tests {
         assert_eq!(name("v1.30.2"), Some("v1.30.2".to_owned()));
         assert_eq!(name("1.30.2+k3s1"), Some("v1.30.2".to_owned()));
         assert_eq!(name("v1.31.0-rc.1"), Some("v1.31.0-rc.1".to_owned()));
+        assert_eq!(name("v1.15.10-eks-bac369"), Some("v1.15.10".to_owned()));
         assert_eq!(name("v1.30"), Some("v1.30.0".to_owned()));
         for bad in ["", "v", "v1", "1.2.3.4", "v1.x.2", "../v1.2.3", "v1.2.3-../..", "v1.2.3-", "ignore"] {
             assert_eq!(name(bad), None, "{bad}");
