@@ -53,16 +53,12 @@ impl Version {
         self.minor() == other.minor()
     }
 
-    /// How far apart two versions are: first the minor, then the patch.
+    /// How far apart two versions are: first the minor; the patch only where that is the same.
     fn distance(&self, other: &Self) -> (u64, u64, u64, bool) {
         let [major, minor, patch] = self.numbers;
         let [other_major, other_minor, other_patch] = other.numbers;
-        (
-            major.abs_diff(other_major),
-            minor.abs_diff(other_minor),
-            patch.abs_diff(other_patch),
-            self.pre_release != other.pre_release,
-        )
+        let patches = if self.same_minor(other) { patch.abs_diff(other_patch) } else { 0 };
+        (major.abs_diff(other_major), minor.abs_diff(other_minor), patches, self.pre_release != other.pre_release)
     }
 }
 
@@ -141,6 +137,7 @@ mod tests {
         assert_eq!(closest("v1.31.4"), Some("v1.31.0"));
         assert_eq!(closest("v1.32.0"), None);
         assert_eq!(closest_version("v1.32.0", known, true), Some("v1.31.0"));
+        assert_eq!(closest_version("v1.28.1", ["v1.30.1", "v1.30.2"], true), Some("v1.30.2"));
         assert_eq!(closest("nonsense"), None);
         assert_eq!(latest(known), Some("v1.31.0"));
     }

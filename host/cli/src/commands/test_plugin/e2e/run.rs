@@ -22,8 +22,6 @@ use crate::ui::say;
 const TERMINATED: u8 = 143;
 /// The code of a Go program that panics.
 const CRASHED: u8 = 2;
-/// The code of the image when a test failed. The results are there all the same.
-const FAILED: u8 = 1;
 
 /// Plays the suite; its exit code.
 pub(crate) fn suite(args: &FakeE2eArgs) -> Result<ExitCode, CliError> {
@@ -51,7 +49,7 @@ pub(crate) fn suite(args: &FakeE2eArgs) -> Result<ExitCode, CliError> {
     save(&cases, &settings, &dir)?;
     let counts = counts(&cases);
     say(&format!("test-plugin: done, {} of {} tests failed", counts.failed, counts.selected()));
-    Ok(if counts.failed > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+    Ok(if counts.failed > 0 { ExitCode::from(args.exit) } else { ExitCode::SUCCESS })
 }
 
 /// Goes through the tests; an exit code if that ends here.
