@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn the_longest_beginning_counts() {
-        let mirrors = ["registry.k8s.io=127.0.0.1:5000", "registry.k8s.io/sig-storage=lan/storage", "docker.io=lan/hub/"];
+        let mirrors =
+            ["registry.k8s.io=127.0.0.1:5000", "registry.k8s.io/sig-storage=lan/storage", "docker.io=lan/hub/"];
         assert_eq!(at(&mirrors, "registry.k8s.io/pause:3.9"), "127.0.0.1:5000/pause:3.9");
         assert_eq!(at(&mirrors, "registry.k8s.io/sig-storage/x:1"), "lan/storage/x:1");
         assert_eq!(at(&mirrors, "registry.k8s.io/sig-storage-x:1"), "127.0.0.1:5000/sig-storage-x:1");

@@ -37,17 +37,18 @@ pub fn is_suite(definition: &Definition) -> bool {
     definition.name.as_str() == "e2e" || last.split([':', '@']).next() == Some("conformance")
 }
 
-/// The definition with every image of its pod below `prefix`; one that runs the suite is also told where the suite's images are, unless it
-/// says so itself.
+/// The definition with every image of its pod below `prefix`; with `tell`, one that runs the suite is also told where the suite's images are,
+/// unless it says so itself.
 ///
 /// # Errors
 ///
 /// The definition is none with what was changed, which does not happen with one that was read.
-pub fn redirect(definition: &Definition, prefix: &Prefix) -> Result<Definition, DefinitionError> {
+pub fn redirect(definition: &Definition, prefix: &Prefix, tell: bool) -> Result<Definition, DefinitionError> {
     let mut json = definition.to_json();
     each_image(&mut json, &mut |image| *image = rewrite(image, prefix));
     let told = definition.spec.env().iter().any(|var| matches!(var.name.as_str(), LIST_VARIABLE | REPO_VARIABLE));
-    if is_suite(definition)
+    if tell
+        && is_suite(definition)
         && !told
         && let Value::Object(top) = &mut json
     {
@@ -125,27 +126,35 @@ podSpec:
         let definition = definition("e2e");
         let images = images_of(&definition, Some("v1.30.2"));
         assert_eq!(images, ["registry.k8s.io/conformance:v1.30.2", "busybox", "quay.io/x/b:1", "ghcr.io/d/e:2"]);
-        let moved = redirect(&definition, &"lan:5000".parse().unwrap()).unwrap();
-        let expected =
-            ["lan:5000/conformance:$SONOBUOY_K8S_VERSION", "lan:5000/library/busybox", "lan:5000/x/b:1", "lan:5000/d/e:2"];
+        let moved = redirect(&definition, &"lan:5000".parse().unwrap(), true).unwrap();
+        let expected = [
+            "lan:5000/conformance:$SONOBUOY_K8S_VERSION",
+            "lan:5000/library/busybox",
+            "lan:5000/x/b:1",
+            "lan:5000/d/e:2",
+        ];
         assert_eq!(images_of(&moved, None), expected);
         assert!(moved.config_map[SUITE_FILE].contains("gcRegistry: lan:5000\n"));
         assert_eq!(moved.spec.env().last().unwrap().name, LIST_VARIABLE);
         // Twice is once.
-        assert_eq!(redirect(&moved, &"lan:5000".parse().unwrap()).unwrap(), moved);
+        assert_eq!(redirect(&moved, &"lan:5000".parse().unwrap(), true).unwrap(), moved);
     }
 
     #[test]
     fn only_the_suite_is_told_and_only_once() {
         let prefix: Prefix = "lan:5000".parse().unwrap();
-        let text = PLUGIN.replace("NAME", "probe").replace("registry.k8s.io/conformance:$SONOBUOY_K8S_VERSION", "a.b/probe:1");
+        let text =
+            PLUGIN.replace("NAME", "probe").replace("registry.k8s.io/conformance:$SONOBUOY_K8S_VERSION", "a.b/probe:1");
         let other = Definition::parse(&text).unwrap().definition;
-        assert!(redirect(&other, &prefix).unwrap().config_map.is_empty());
+        assert!(redirect(&other, &prefix, true).unwrap().config_map.is_empty());
         for variable in [LIST_VARIABLE, REPO_VARIABLE] {
             let env = format!("spec: {{env: [{{name: {variable}, value: x}}], name");
-            let own = Definition::parse(&PLUGIN.replace("NAME", "e2e-retry-1").replace("spec: {name", &env)).unwrap().definition;
-            assert!(is_suite(&own) && redirect(&own, &prefix).unwrap().config_map.is_empty(), "{variable}");
+            let own = Definition::parse(&PLUGIN.replace("NAME", "e2e-retry-1").replace("spec: {name", &env))
+                .unwrap()
+                .definition;
+            assert!(is_suite(&own) && redirect(&own, &prefix, true).unwrap().config_map.is_empty(), "{variable}");
         }
         assert!(is_suite(&definition("anything")));
+        assert!(redirect(&definition("e2e"), &prefix, false).unwrap().config_map.is_empty());
     }
 }

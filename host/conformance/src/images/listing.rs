@@ -172,7 +172,8 @@ mod tests {
 
     #[tokio::test]
     async fn it_sees_nothing_of_this_machine() {
-        let seen = told("env | grep -v '^\\(PWD\\|_\\|SHLVL\\|OLDPWD\\)=' | cut -d= -f1; ls -A; echo \"$1\"").await.unwrap();
+        let seen =
+            told("env | grep -v '^\\(PWD\\|_\\|SHLVL\\|OLDPWD\\)=' | cut -d= -f1; ls -A; echo \"$1\"").await.unwrap();
         assert_eq!(seen, "PATH\n--list-images\n");
         let dir = tempfile::tempdir().unwrap();
         let program = script(dir.path(), "cat \"$KUBE_TEST_REPO_LIST\"");

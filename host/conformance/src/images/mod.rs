@@ -1,6 +1,7 @@
 //! The images of a run: which there are, under which names they are behind a registry of one's own, how they get there, and the programs in
 //! the suite's own image that say what it needs.
 
+mod compare;
 mod definition;
 mod listing;
 mod prefix;
@@ -9,6 +10,7 @@ mod repo_config;
 mod set;
 mod transfer;
 
+pub use compare::{State, compare};
 pub use definition::{SUITE_FILE, images_of, is_suite, redirect};
 pub use listing::{Listing, ListingError, listing};
 pub use prefix::{Prefix, PrefixError, rewrite};

@@ -135,9 +135,17 @@ mod tests {
         let mut set = ImageSet::default();
         set.add("busybox", "plugin a").unwrap();
         set.add("docker.io/library/busybox:latest", "plugin b").unwrap();
-        set.add_list("\n# of the suite\nregistry.k8s.io/pause:3.9 \ninvalid.registry.k8s.io/invalid/alpine:3.1\n", "suite").unwrap();
-        let images: Vec<_> = set.images().into_iter().map(|one| format!("{}: {}", one.image, one.used_by.join(", "))).collect();
-        assert_eq!(images, ["docker.io/library/busybox:latest: plugin a, plugin b", "registry.k8s.io/pause:3.9: suite"]);
+        set.add_list(
+            "\n# of the suite\nregistry.k8s.io/pause:3.9 \ninvalid.registry.k8s.io/invalid/alpine:3.1\n",
+            "suite",
+        )
+        .unwrap();
+        let images: Vec<_> =
+            set.images().into_iter().map(|one| format!("{}: {}", one.image, one.used_by.join(", "))).collect();
+        assert_eq!(
+            images,
+            ["docker.io/library/busybox:latest: plugin a, plugin b", "registry.k8s.io/pause:3.9: suite"]
+        );
         let left: Vec<_> = set.left_out().map(|one| one.image.as_str()).collect();
         assert_eq!(left, ["invalid.registry.k8s.io/invalid/alpine:3.1"]);
     }

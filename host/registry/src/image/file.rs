@@ -165,7 +165,10 @@ fn look(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<Sa
         }
         let Some(rest) = wanted.strip_prefix(name.as_slice()) else { continue };
         let target = || {
-            long_link.clone().or_else(|| String::from_utf8(entry.link_name_bytes()?.into_owned()).ok()).unwrap_or_default()
+            long_link
+                .clone()
+                .or_else(|| String::from_utf8(entry.link_name_bytes()?.into_owned()).ok())
+                .unwrap_or_default()
         };
         let dir = name.split_last().map_or(&[][..], |(_, dir)| dir);
         if rest.is_empty() {

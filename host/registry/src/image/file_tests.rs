@@ -73,7 +73,8 @@ async fn of(layers: &[&[(&str, Is)]], path: &str) -> Result<String, String> {
 
 #[tokio::test]
 async fn the_highest_layer_counts() {
-    let found = of(&[&[("bin/a", Is::File("low"))], &[("./bin/", Is::Dir), ("./bin/a", Is::File("high"))], &[]], "bin/a");
+    let found =
+        of(&[&[("bin/a", Is::File("low"))], &[("./bin/", Is::Dir), ("./bin/a", Is::File("high"))], &[]], "bin/a");
     assert_eq!(found.await.unwrap(), "high");
     assert_eq!(of(&[&[("bin/a", Is::File("one")), ("bin/a", Is::File("two"))]], "/bin/a").await.unwrap(), "two");
 }
