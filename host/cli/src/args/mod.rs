@@ -38,10 +38,13 @@ pub(crate) use conformance::{ConformanceArgs, ConformanceCommand};
 pub(crate) use delete::{DeleteArgs, RbacArg};
 pub(crate) use e2e::{E2eArgs, E2eMode};
 pub(crate) use generate::{
-    GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, SchemaOf,
+    GenArgs, GenCommand, GenConfigArgs, GenImageConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, SchemaOf,
 };
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
-pub(crate) use images::{ImagesArgs, ImagesCommand};
+pub(crate) use images::{
+    ImageSetArgs, ImagesArgs, ImagesCheckArgs, ImagesCommand, ImagesCopyArgs, ImagesListArgs, ImagesLoadArgs,
+    ImagesPullArgs, ImagesPushArgs, ImagesSaveArgs,
+};
 pub(crate) use judge::JudgeArgs;
 pub(crate) use logs::LogsArgs;
 pub(crate) use modes::ModesArgs;

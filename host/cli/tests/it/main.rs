@@ -4,6 +4,7 @@
 
 mod addresses;
 mod aggregator_role;
+mod air_gap;
 mod bake;
 mod bed;
 mod broken_off;
@@ -19,6 +20,8 @@ mod filter;
 mod generate;
 mod golden_cases;
 mod guide;
+mod image_maker;
+mod images;
 mod in_cluster;
 mod node_logs;
 mod outcome;
