@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use super::RegistryArgs;
+
 /// Where the incumbent's project keeps lists of tests, by version.
 const ONLINE: &str = "https://raw.githubusercontent.com/vmware-tanzu/sonobuoy/main/cmd/sonobuoy/app/e2e/testLists";
 
@@ -38,6 +40,8 @@ pub(crate) struct E2eArgs {
     /// Where `--input online` looks
     #[arg(long, hide = true, value_name = "ADDRESS", default_value = ONLINE)]
     pub(crate) url: String,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
 }
 
 /// What is printed of tests.

@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use crate::addresses::{answer, server};
 use crate::bed::{Bed, Done};
+use crate::image_maker::{Maker, Words};
+use crate::registries::{Registry, command};
 
 const ARCHIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
 const CLUSTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/cluster");
@@ -63,10 +65,10 @@ fn tags_and_counts_are_as_scripts_know_them() {
 #[test]
 fn a_focus_that_selects_nothing_says_what_is_near() {
     let bed = Bed::new();
-    insta::assert_snapshot!(list(&bed, &["-f", "Pods should be submited and removed"]).expect(2).err, @"");
-    insta::assert_snapshot!(list(&bed, &["-f", "qwertz"]).expect(2).err, @"");
-    insta::assert_snapshot!(list(&bed, &["-f", "DNS", "-s", "D"]).expect(2).err, @"");
-    insta::assert_snapshot!(list(&bed, &["-f", "a(?!b)"]).expect(2).err, @"");
+    insta::assert_snapshot!(list(&bed, &["-f", "Pods should be submited and removed"]).expect(2).err);
+    insta::assert_snapshot!(list(&bed, &["-f", "qwertz"]).expect(2).err);
+    insta::assert_snapshot!(list(&bed, &["-f", "DNS", "-s", "D"]).expect(2).err);
+    insta::assert_snapshot!(list(&bed, &["-f", "a(?!b)"]).expect(2).err);
     let anchored = list(&bed, &["-f", r"^\[sig-node\]"]).expect(0);
     assert!(
         anchored.err.contains("the suite itself would select 0") && lines(&anchored).len() > 100,
@@ -126,4 +128,31 @@ fn addresses_are_fetched_by_version_or_whole() {
     assert!(unsaid.err.contains("--version auto"), "{}", unsaid.err);
     let down = list(&bed, &["-i", "http://127.0.0.1:1", "--version", "v1.30.0"]).expect(2);
     assert!(down.err.contains("Connection refused") && down.err.contains("offline"), "{}", down.err);
+}
+
+#[test]
+fn the_suite_itself_names_its_tests() {
+    let bed = Bed::new();
+    let Some(registry) = Registry::start(&bed, "storage") else { return };
+    let maker = Maker::new(&bed.path("world"));
+    let program = "#!/bin/sh\n[ \"$1\" = --list-tests ] || exit 2\n\
+                   printf 'The names:\\n    test/e2e/a.go:41: [sig-a] one: two\\n    b.go:7: [sig-b] three\\n\\n'\n";
+    let suite = |program| maker.index(Words::Oci, &[("usr/local/bin/e2e.test", program)]);
+    maker.name(&suite(program), "registry.k8s.io/conformance:v1.36.0");
+    maker.name(&suite("#!/bin/sh\necho broken >&2; exit 3\n"), "registry.k8s.io/conformance:v1.36.1");
+    let run = |args: &[&str]| {
+        let mut command = command(&bed, args);
+        command.env("PLUMBLINE_INSECURE_REGISTRIES", &registry.host).env("NO_PROXY", "127.0.0.1");
+        command.env("PLUMBLINE_REGISTRY_MIRRORS", format!("registry.k8s.io={}", registry.host));
+        Done::of(command)
+    };
+    run(&["images", "load", "world", "--to", &registry.host]).expect(0);
+    let listed = run(&["e2e", "--input", "image", "--version", "v1.36.0"]).expect(0);
+    assert_eq!(listed.out, "[sig-a] one: two\n[sig-b] three\n");
+    assert!(listed.err.contains("its program is run on this machine"), "{}", listed.err);
+    let image = format!("image:{}/conformance:v1.36.0", registry.host);
+    assert_eq!(run(&["e2e", "-i", &image, "-f", "sig-b"]).expect(0).out, "[sig-b] three\n");
+    let broken = run(&["e2e", "--input", "image", "--version", "v1.36.1"]).expect(4);
+    assert!(broken.err.contains("broken") && broken.err.contains("--input -"), "{}", broken.err);
+    assert!(run(&["e2e", "--input", "image"]).expect(2).err.contains("--version"));
 }

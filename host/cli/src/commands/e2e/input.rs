@@ -10,7 +10,7 @@ use plumbline_conformance::lists::{
 };
 use plumbline_kubernetes::{Cluster, ConnectOptions};
 
-use super::archive;
+use super::{archive, image};
 use crate::args::E2eArgs;
 use crate::commands::remote::runtime;
 use crate::error::CliError;
@@ -35,6 +35,7 @@ pub(super) fn read(args: &E2eArgs) -> Result<TestList, CliError> {
             read.map_err(|error| CliError::usage("standard input cannot be read").because(&error))?;
             parse(&bytes, "", "standard input").map_err(|error| failed("standard input", &error))?
         }
+        input if image::is_image(input) => image::read(args, version)?,
         input if address::is_address(input) => match input.ends_with(".gz") || input.ends_with(".txt") {
             true => parse(&fetch(input).map_err(|error| failed(input, &error))?, "", input)
                 .map_err(|error| failed(input, &error))?,

@@ -30,14 +30,14 @@ pub(crate) fn images(args: &ImagesArgs, global: &Global) -> Result<ExitCode, Cli
 }
 
 /// One runtime for all that a command asks of registries: connections belong to the runtime that they were made in.
-fn wait<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+pub(super) fn wait<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| CliError::system("registries cannot be asked").because(&error))?;
     runtime.block_on(work)
 }
 
 /// A directory of the user, `plumbline` below it: `$VARIABLE`, or `fallback` below the home directory (XDG Base Directory Specification).
-fn own(variable: &str, fallback: &str) -> Result<PathBuf, CliError> {
+pub(super) fn own(variable: &str, fallback: &str) -> Result<PathBuf, CliError> {
     let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(fallback)));
     base.map(|base| base.join("plumbline")).ok_or_else(|| {
