@@ -30,7 +30,7 @@ pub use near::near;
 pub use program::from_program;
 pub use regex::{GoRegex, GoRegexError, MAX_PATTERN, MAX_PROGRAM};
 pub use rerun::{alternatives, quote, rerun_focus};
-pub use resolve::{MAX_DELTAS, resolve};
+pub use resolve::{MAX_DELTAS, Read, resolve};
 pub use selection::Selection;
 pub use tags::tags;
 pub use text::{MAX_LINE, MAX_PACKED, MAX_TESTS, MAX_TEXT, parse};

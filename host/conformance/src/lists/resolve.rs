@@ -10,15 +10,14 @@ use super::version::Version;
 /// Lists that are read for one: deltas of deltas are followed so far.
 pub const MAX_DELTAS: usize = 16;
 
+/// What gives the bytes of the list of a version; `None` if there is none.
+pub type Read<'a> = dyn FnMut(&str) -> Result<Option<Vec<u8>>, ListError> + 'a;
+
 /// The list of `version` out of a place that keeps lists by version. `read` gives the bytes of the list of a version, `None` if there is none; `place` is for messages.
 ///
 /// # Errors
 /// When `version` is none, `read` fails or has no such list, what it gives is no list, or deltas lead in a circle or too far.
-pub fn resolve(
-    version: &str,
-    place: &str,
-    read: &mut dyn FnMut(&str) -> Result<Option<Vec<u8>>, ListError>,
-) -> Result<TestList, ListError> {
+pub fn resolve(version: &str, place: &str, read: &mut Read<'_>) -> Result<TestList, ListError> {
     let asked = Version::parse(version).ok_or_else(|| ListError::Version(version.to_owned()))?.name();
     let mut chain = vec![asked.clone()];
     let mut deltas = Vec::new();

@@ -21,6 +21,8 @@ fn what_go_takes_matches_as_it_does_there() {
         (r"^\S$", &["\u{b}", "\u{a0}"], &[" "]),
         (r"é\b", &["éa"], &["é", "é "]),
         (r"^é\B", &["é", "é "], &["éa"]),
+        (r"\B|\pL", &["0Σ1"], &[]),
+        (r"x\B", &["xx"], &["xé"]),
         // A brace that begins no repetition stands for itself.
         ("a{", &["a{"], &["a"]),
         ("a{,2}", &["a{,2}"], &["aa"]),

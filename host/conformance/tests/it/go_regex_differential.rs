@@ -11,7 +11,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
 /// Expressions that are made.
-const EXPRESSIONS: usize = 4_000;
+const EXPRESSIONS: usize = 5_000;
 
 /// Answers each line `{"p": expression, "t": texts}` with `null` if it refuses the expression, else with what matches.
 const PROGRAM: &str = r#"package main

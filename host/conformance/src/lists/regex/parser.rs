@@ -11,6 +11,10 @@ use super::repeat::{Braces, MAX_COUNT, braces};
 /// Groups and repetitions inside one another. Go takes 1,000; nobody writes that many, and each costs stack when the expression is compiled.
 const MAX_NESTING: usize = 100;
 
+/// No boundary of a word of ASCII, between two characters. By itself `(?-u:\B)` also holds between the bytes of one, and a search that stumbles over such a place misses what begins before it; one of Unicode's two
+/// assertions always holds between characters, and neither inside of one.
+const NO_BOUNDARY: &str = r"(?:(?:\b|\B)(?-u:\B))";
+
 /// What a repetition can stand behind.
 struct Atom {
     text: String,
@@ -120,7 +124,7 @@ impl Parser<'_> {
         let Some(c) = char::from_u32(value) else { return self.group.push(NONE.to_owned()) };
         let mut buffer = [0; 4];
         let text = regex::escape(c.encode_utf8(&mut buffer));
-        self.group.push(if self.flags.fold && !(c.is_ascii() && !c.is_ascii_alphabetic()) {
+        self.group.push(if self.flags.fold && (!c.is_ascii() || c.is_ascii_alphabetic()) {
             format!("(?i:{text})")
         } else {
             text
@@ -218,7 +222,7 @@ impl Parser<'_> {
             'A' => Some(r"\A"),
             'z' => Some(r"\z"),
             'b' => Some(r"(?-u:\b)"),
-            'B' => Some(r"(?-u:\B)"),
+            'B' => Some(NO_BOUNDARY),
             _ => None,
         };
         if let Some(assertion) = assertion {
