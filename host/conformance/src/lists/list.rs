@@ -6,7 +6,7 @@ use super::version::Version;
 pub const SUITE: &str = "Kubernetes e2e suite";
 
 /// What stands before the names of tests in reports and lists.
-const MARK: &str = "[It] ";
+const MARK: &str = "[It]";
 
 /// What the suite does around its tests: reports and lists name it beside them, and no focus selects or skips it.
 const NODES: [&str; 8] = [
@@ -65,7 +65,8 @@ impl TestList {
 #[must_use]
 pub fn plain_name(name: &str) -> &str {
     let name = name.trim();
-    name.strip_prefix(MARK).map_or(name, str::trim_start)
+    let marked = name.strip_prefix(MARK).filter(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+    marked.map_or(name, str::trim_start)
 }
 
 /// Whether this is something that the suite does around its tests, and not one of them.
@@ -85,6 +86,13 @@ mod tests {
             TestList::new("v1.30.2", [" [It] b [It] c ", "a", "", "[It] a", "  ", "[SynchronizedBeforeSuite]"], "x");
         assert_eq!(list.tests, ["[SynchronizedBeforeSuite]", "a", "b [It] c"]);
         assert_eq!(list.specs().collect::<Vec<_>>(), ["a", "b [It] c"]);
+    }
+
+    #[test]
+    fn a_mark_alone_is_no_name() {
+        for (name, plain) in [("[It]", ""), ("[It]x", "[It]x"), ("  [It]  x ", "x"), ("x [It] y", "x [It] y")] {
+            assert_eq!(plain_name(name), plain, "{name}");
+        }
     }
 
     #[test]

@@ -24,6 +24,6 @@ mod tests {
     fn tags_are_what_stands_in_brackets() {
         let counts = tags(["[sig-a] x [Slow] [Driver: a b]", "[sig-a] y [[Slow]", "] z [open"].into_iter());
         let counts: Vec<(&str, usize)> = counts.iter().map(|(tag, count)| (tag.as_str(), *count)).collect();
-        assert_eq!(counts, [("[Driver: a b]", 1), ("[[Slow]", 1), ("[Slow]", 1), ("[sig-a]", 2)]);
+        assert_eq!(counts, [("[Driver: a b]", 1), ("[Slow]", 1), ("[[Slow]", 1), ("[sig-a]", 2)]);
     }
 }
