@@ -139,6 +139,7 @@ fn the_page_does_what_it_says() {
         manifest.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix("image: ")).collect();
     assert!(images.len() > 1, "{manifest}");
     for image in images {
+        let image = image.trim_matches(['\'', '"']);
         let name = image.strip_prefix(&format!("{}/mirror/", inside.host)).unwrap_or_else(|| panic!("{image}"));
         assert!(names().iter().any(|known| known.ends_with(&format!("/{name}"))), "{image}");
     }

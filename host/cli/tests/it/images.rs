@@ -112,6 +112,12 @@ fn images_are_copied_whole_and_byte_for_byte() {
     let before = before.expect(1);
     assert!(before.out.contains(&format!("missing: `{to}/conformance:v1.30.2`")), "{}", before.out);
 
+    let planned = run(&["images", "copy", "--to", &to, "--dry-run"]).expect(0);
+    assert!(planned.out.contains(&format!("`registry.k8s.io/pause:3.9` to `{to}/pause:3.9`")), "{}", planned.out);
+    assert!(run(&["images", "save", "-o", "nothing", "--dry-run"]).expect(0).out.contains("pause:3.9"));
+    assert!(!bed.path("nothing").exists());
+    // In their own registries all of them are.
+    assert!(run(&["images", "check"]).expect(0).out.contains("5 there, 0 missing"));
     let copied = run(&["images", "copy", "--to", &to, "-o", "json"]).expect(0);
     let report = json(&copied);
     assert_eq!((&report["copied"], &report["failed"]), (&json!(5), &json!(0)));
@@ -219,6 +225,8 @@ fn pull_and_push_go_over_the_users_own_layout() {
     let maker = world(&bed);
     let Some(here) = registry_of_the_world(&bed, &maker) else { return };
     let there = Registry::start(&bed, "there").unwrap();
+    let gone = plumbline(&bed, &here.host, &[], &["images", "check", "registry.k8s.io/nobody:1"]).expect(1);
+    assert!(gone.out.contains("missing: `registry.k8s.io/nobody:1`"), "{}", gone.out);
     let empty = there.plumbline(&bed, &["images", "push", "--custom-registry", &there.host]).expect(2);
     assert!(empty.err.contains("images pull"), "{}", empty.err);
     plumbline(&bed, &here.host, &[], &[&["images", "pull"], &VERSION[..]].concat()).expect(0);

@@ -29,13 +29,16 @@ pub(super) fn copy(args: &ImagesCopyArgs) -> Result<ExitCode, CliError> {
             jobs.push(Job { image: wanted.image, from, to });
         }
         one_source_each(&jobs)?;
+        if args.dry_run {
+            return report::planned(&jobs, args.output.format);
+        }
         report::run(&client, jobs, args.platform.as_ref(), args.output.format).await.print(None)
     })
 }
 
 /// Copies the images of a layout into a registry.
 pub(super) fn load(args: &ImagesLoadArgs) -> Result<ExitCode, CliError> {
-    into(&args.from, &args.to, &args.registry, args.output.format)
+    into(&args.from, &args.to, &args.registry, (args.output.format, args.dry_run))
 }
 
 /// Copies what `pull` has brought.
@@ -45,10 +48,10 @@ pub(super) fn push(args: &ImagesPushArgs) -> Result<ExitCode, CliError> {
         return Err(CliError::usage(format!("there are no images in `{}`", dir.display()))
             .hint("`plumbline images pull` brings them there"));
     }
-    into(&dir, &args.to, &args.registry, args.output.format)
+    into(&dir, &args.to, &args.registry, (args.output.format, args.dry_run))
 }
 
-fn into(from: &Path, to: &Prefix, registry: &RegistryArgs, format: DataFormat) -> Result<ExitCode, CliError> {
+fn into(from: &Path, to: &Prefix, registry: &RegistryArgs, how: (DataFormat, bool)) -> Result<ExitCode, CliError> {
     remote::use_registries(registry);
     let opened = open(from)?;
     let mut jobs = Vec::new();
@@ -57,6 +60,10 @@ fn into(from: &Path, to: &Prefix, registry: &RegistryArgs, format: DataFormat) -
         jobs.push(Job { image: name, from: source, to });
     }
     one_source_each(&jobs)?;
+    let (format, dry_run) = how;
+    if dry_run {
+        return report::planned(&jobs, format);
+    }
     wait(async {
         let client = remote::client()?;
         report::run(&client, jobs, None, format).await.print(None)
