@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plumbline_registry::{Cause, Client, Digest, Manifest, Place, RawManifest, Reference, RegistryError};
 
-use super::transfer::From;
+use super::transfer::Source;
 
 /// How long a registry is asked before a run begins: what it would tell is of use, and no more.
 const TAG_PATIENCE: Duration = Duration::from_secs(15);
@@ -57,7 +57,7 @@ pub async fn tag(client: &Client, image: &str) -> Tag {
 }
 
 /// Looks at `target`, and compares with what is at `from`.
-pub async fn compare(client: &Client, from: Option<&From>, target: &Reference) -> State {
+pub async fn compare(client: &Client, from: Option<&Source>, target: &Reference) -> State {
     let there = match client.manifest(target).await {
         Ok(there) => there,
         Err(error) if error.is_not_found() => return State::Missing,
@@ -65,8 +65,8 @@ pub async fn compare(client: &Client, from: Option<&From>, target: &Reference) -
     };
     let wanted = match from {
         None => return State::There(there.digest, None),
-        Some(From::Registry(reference)) => client.manifest(reference).await,
-        Some(From::Layout(layout, descriptor)) => Place::Layout(layout.clone()).manifest(descriptor).await,
+        Some(Source::Registry(reference)) => client.manifest(reference).await,
+        Some(Source::Layout(layout, descriptor)) => Place::Layout(layout.clone()).manifest(descriptor).await,
     };
     match wanted {
         Err(error) => State::There(there.digest, Some(error)),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::process::ExitCode;
 
-use plumbline_conformance::images::{From, State, compare, rewrite};
+use plumbline_conformance::images::{Source, State, compare, rewrite};
 use plumbline_registry::{Client, Digest};
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ pub(super) fn check(args: &ImagesCheckArgs) -> Result<ExitCode, CliError> {
                 // Without a prefix, they are looked for where they are: there is nothing else to compare with.
                 let from = |image: &str| match args.offline || args.prefix.is_none() {
                     true => Ok(None),
-                    false => moves::image(image).map(|reference| Some(From::Registry(reference))),
+                    false => moves::image(image).map(|reference| Some(Source::Registry(reference))),
                 };
                 let images = gathered.set.images().into_iter();
                 images.map(|one| Ok((one.image.clone(), from(&one.image)?))).collect::<Result<Vec<_>, CliError>>()?
@@ -68,7 +68,7 @@ pub(super) fn check(args: &ImagesCheckArgs) -> Result<ExitCode, CliError> {
 }
 
 enum Wanted {
-    Known(Vec<(String, Option<From>)>),
+    Known(Vec<(String, Option<Source>)>),
     Gathered(Box<gather::Gathered>),
 }
 
@@ -76,7 +76,7 @@ enum Wanted {
 async fn look(
     client: &Client,
     args: &ImagesCheckArgs,
-    images: Vec<(String, Option<From>)>,
+    images: Vec<(String, Option<Source>)>,
 ) -> Result<Vec<Checked>, CliError> {
     let mut silent: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
@@ -84,7 +84,7 @@ async fn look(
         let target = args.prefix.as_ref().map_or_else(|| image.clone(), |prefix| rewrite(&image, prefix));
         let reference = moves::image(&target)?;
         let host = match &from {
-            Some(From::Registry(reference)) => Some(client.mirrored(reference).registry().to_owned()),
+            Some(Source::Registry(reference)) => Some(client.mirrored(reference).registry().to_owned()),
             _ => None,
         };
         let from = from.filter(|_| host.as_ref().is_none_or(|host| !silent.contains(host)));

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use plumbline_conformance::images::{Event, Job, Moved, Outcome, To, transfer};
+use plumbline_conformance::images::{Event, Job, Moved, Outcome, Target, transfer};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Client, Platform, RegistryError};
 use serde_json::{Value, json};
@@ -42,8 +42,8 @@ pub(super) async fn run(client: &Client, jobs: Vec<Job>, platform: Option<&Platf
 /// Prints what would be copied.
 pub(super) fn planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, CliError> {
     let target = |job: &Job| match &job.to {
-        To::Registry(reference) => reference.bare(),
-        To::Layout(_, name) => name.clone(),
+        Target::Registry(reference) => reference.bare(),
+        Target::Layout(_, name) => name.clone(),
     };
     let mut out = anstream::stdout().lock();
     let printed = match format {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use plumbline_conformance::images::{From, Job, To};
+use plumbline_conformance::images::{Job, Source, Target};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Client, Layout, Platform, write_archive};
 
@@ -68,7 +68,11 @@ fn planned(args: &ImageSetArgs, format: DataFormat) -> Result<ExitCode, CliError
         }
         let same = |image: &str| {
             let reference = moves::image(image)?;
-            Ok(Job { image: image.to_owned(), from: From::Registry(reference.clone()), to: To::Registry(reference) })
+            Ok(Job {
+                image: image.to_owned(),
+                from: Source::Registry(reference.clone()),
+                to: Target::Registry(reference),
+            })
         };
         let jobs = gathered.set.images().iter().map(|one| same(&one.image)).collect::<Result<Vec<_>, CliError>>()?;
         report::planned(&jobs, format)
@@ -98,8 +102,8 @@ fn fill(
         }
         let mut jobs = Vec::new();
         for wanted in gathered.set.images() {
-            let from = From::Registry(moves::image(&wanted.image)?);
-            let to = To::Layout(layout.clone(), wanted.image.clone());
+            let from = Source::Registry(moves::image(&wanted.image)?);
+            let to = Target::Layout(layout.clone(), wanted.image.clone());
             jobs.push(Job { image: wanted.image, from, to });
         }
         Ok(report::run(&client, jobs, platform, format).await)
