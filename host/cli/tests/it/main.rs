@@ -36,5 +36,7 @@ mod small;
 mod status;
 mod status_at_scale;
 mod status_in_cluster;
+mod suite;
+mod suite_in_cluster;
 mod test_plugin;
 mod usage;
