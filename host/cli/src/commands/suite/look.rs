@@ -3,6 +3,7 @@
 use plumbline_conformance::lists::{Checked, SelectionError, check_list, check_selection};
 use plumbline_conformance::suite::{self, Chosen, chosen};
 use plumbline_core::Definition;
+use plumbline_core::config::Permissions;
 use plumbline_kubernetes::manifest::ManifestOptions;
 
 use super::{image, lists};
@@ -16,6 +17,12 @@ pub(crate) async fn look(args: &SuiteArgs, options: &ManifestOptions, registries
     let Some(definition) = plugins.into_iter().find(|definition| definition.name.as_str() == suite::PLUGIN) else {
         return Ok(());
     };
+    if options.rbac && matches!(options.config.aggregator_permissions, Permissions::NamespaceAdmin | Permissions::ClusterRead) {
+        say(&format!(
+            "warning: with the permissions `{}` most tests of `{}` fail: they create and delete whatever Kubernetes has",
+            options.config.aggregator_permissions, definition.name
+        ));
+    }
     tests(args, definition, &options.config.plumbline.kubernetes_version).await?;
     let pulled = definition.spec.raw().get("imagePullPolicy").and_then(|policy| policy.as_str()) != Some("Never");
     match definition.spec.image() {
@@ -60,7 +67,7 @@ async fn tests(args: &SuiteArgs, definition: &Definition, version: &str) -> Resu
         }
         Err(error) => {
             let near = match &error {
-                SelectionError::Nothing { near, .. } if !near.is_empty() => format!("near it: {}\n", near.join("\n")),
+                SelectionError::Nothing { near, .. } if !near.is_empty() => format!("near it:\n{}\n", near.join("\n")),
                 _ => String::new(),
             };
             Err(CliError::usage("no test would run")
