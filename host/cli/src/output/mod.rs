@@ -15,4 +15,4 @@ pub(crate) use health::Health;
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
 pub(crate) use report::report;
-pub(crate) use text::{one_line, size};
+pub(crate) use text::{name, one_line, size};
