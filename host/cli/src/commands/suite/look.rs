@@ -17,7 +17,9 @@ pub(crate) async fn look(args: &SuiteArgs, options: &ManifestOptions, registries
     let Some(definition) = plugins.into_iter().find(|definition| definition.name.as_str() == suite::PLUGIN) else {
         return Ok(());
     };
-    if options.rbac && matches!(options.config.aggregator_permissions, Permissions::NamespaceAdmin | Permissions::ClusterRead) {
+    if options.rbac
+        && matches!(options.config.aggregator_permissions, Permissions::NamespaceAdmin | Permissions::ClusterRead)
+    {
         say(&format!(
             "warning: with the permissions `{}` most tests of `{}` fail: they create and delete whatever Kubernetes has",
             options.config.aggregator_permissions, definition.name

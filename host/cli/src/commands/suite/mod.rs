@@ -1,7 +1,6 @@
 //! The plugin e2e in a run: what options make of it, and what is looked at before anything is created.
 
 mod choice;
-mod fetch;
 mod image;
 mod latest;
 mod lists;
