@@ -73,7 +73,12 @@ fn chain(judges: &[PlannedJudge], judged: Judged<'_>) -> io::Result<PluginVerdic
 }
 
 /// Calls one judge; `Some` is why it could not finish.
-fn one(judge: &PlannedJudge, judged: Judged<'_>, rulings: &Arc<Rulings>, said: &mut Said) -> io::Result<Option<String>> {
+fn one(
+    judge: &PlannedJudge,
+    judged: Judged<'_>,
+    rulings: &Arc<Rulings>,
+    said: &mut Said,
+) -> io::Result<Option<String>> {
     let module = match judge.module.wait() {
         Ok(module) => module,
         Err(error) => return Ok(Some(error.to_string())),

@@ -43,8 +43,11 @@ pub(super) fn evidence(
     names.dedup();
     let mut files = Vec::new();
     for name in names {
-        let content =
-            data.get(&name).cloned().ok_or_else(|| format!("its data `{name}` is no key of `config-map`"))?.into_bytes();
+        let content = data
+            .get(&name)
+            .cloned()
+            .ok_or_else(|| format!("its data `{name}` is no key of `config-map`"))?
+            .into_bytes();
         files.push(InputFile {
             path: format!("data/{name}"),
             size: content.len() as u64,

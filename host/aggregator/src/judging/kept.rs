@@ -163,7 +163,13 @@ mod tests {
         let mut items = KeptItems::open(&path).unwrap();
         let mut seen = Vec::new();
         while let Some(kept) = items.next().unwrap() {
-            let kind = if kept.node { "node" } else if kept.leaf { "leaf" } else { "inner" };
+            let kind = if kept.node {
+                "node"
+            } else if kept.leaf {
+                "leaf"
+            } else {
+                "inner"
+            };
             let status = kept.item.status.unwrap();
             seen.push(format!("[{}] {} {} {kind} {status}", kept.set, kept.item.depth, kept.item.name));
         }
@@ -173,9 +179,7 @@ mod tests {
     #[test]
     fn nodes_become_result_sets_and_what_stands_beside_them_none() {
         let leaf = |name: &str| json!({"name": name, "status": "passed"});
-        let node = |name: &str, items: serde_json::Value| {
-            json!({"name": name, "status": "failed", "meta": {"type": "node"}, "items": items})
-        };
+        let node = |name: &str, items: serde_json::Value| json!({"name": name, "status": "failed", "meta": {"type": "node"}, "items": items});
         let seen = kept(json!({"name": "p", "status": "failed", "items": [
             node("n1", json!([{"name": "f", "status": "failed", "items": [leaf("a"), leaf("b")]}, leaf("c")])),
             node("n2", json!([])),
@@ -198,8 +202,12 @@ mod tests {
 
     #[test]
     fn the_items_of_a_job_are_global_and_no_items_are_none() {
-        let seen = kept(json!({"name": "p", "items": [{"name": "junit.xml", "items": [{"name": "a"}]}, {"name": "b"}]}));
-        assert_eq!(seen, ["[global] 0 junit.xml inner unknown", "[global] 1 a leaf unknown", "[global] 0 b leaf unknown"]);
+        let seen =
+            kept(json!({"name": "p", "items": [{"name": "junit.xml", "items": [{"name": "a"}]}, {"name": "b"}]}));
+        assert_eq!(
+            seen,
+            ["[global] 0 junit.xml inner unknown", "[global] 1 a leaf unknown", "[global] 0 b leaf unknown"]
+        );
         assert_eq!(kept(json!({"name": "p"})), [""; 0]);
     }
 }

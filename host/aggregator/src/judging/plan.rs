@@ -28,11 +28,7 @@ pub struct PlannedJudge {
 ///
 /// # Errors
 /// When a judge is not known or cannot be used, does not take its options, or is given data or patterns that cannot be.
-pub fn plan_judges(
-    modules: &Modules,
-    policy: &LimitPolicy,
-    source: &Source,
-) -> Result<Vec<PlannedJudge>, PlanError> {
+pub fn plan_judges(modules: &Modules, policy: &LimitPolicy, source: &Source) -> Result<Vec<PlannedJudge>, PlanError> {
     let chain = source.definition.plumbline.verdict.iter().enumerate();
     chain.map(|(at, entry)| plan_judge(modules, policy, source, at, entry)).collect()
 }

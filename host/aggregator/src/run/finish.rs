@@ -109,7 +109,9 @@ async fn write_documents(tree: &Path, documents: Vec<(String, Value)>) -> Result
         }
         Ok(())
     });
-    written.await.map_err(|error| RunError::Io { what: "write the documents of the run".into(), source: error.into() })?
+    written
+        .await
+        .map_err(|error| RunError::Io { what: "write the documents of the run".into(), source: error.into() })?
 }
 
 /// What `definition.json` repeats of the configuration of the run.

@@ -47,12 +47,7 @@ pub(super) async fn judge(
 }
 
 /// `done`: the ledger has the verdict, so what a life before this one wrote is whole.
-fn judged(
-    plugin: &PlannedPlugin,
-    tree: &Path,
-    scratch: &Path,
-    done: bool,
-) -> Result<Option<PluginVerdict>, RunError> {
+fn judged(plugin: &PlannedPlugin, tree: &Path, scratch: &Path, done: bool) -> Result<Option<PluginVerdict>, RunError> {
     let path = tree.join(layout::verdict_file(plugin.name()));
     if done && let Some(verdict) = written(&path) {
         return Ok(Some(verdict));

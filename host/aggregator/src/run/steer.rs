@@ -185,13 +185,8 @@ impl Run {
                 if !planned.judges.is_empty() {
                     subject.keep_items = Some(items_file(&scratch, planned.name()));
                 }
-                let outcome = post_process(
-                    &subject,
-                    &dir,
-                    &planned.post_processor.module,
-                    &scratch,
-                    &dir.join(TREE_FILE),
-                );
+                let outcome =
+                    post_process(&subject, &dir, &planned.post_processor.module, &scratch, &dir.join(TREE_FILE));
                 outcome.map_err(|error: PostProcessError| RunError::from(error))
             });
             let outcome = work
