@@ -36,7 +36,7 @@ pub(crate) struct Change {
     pub(crate) reason: Option<String>,
 }
 
-/// What changed. Keys are only ever added (docs/submission.md).
+/// What changed. Keys are only ever added (docs/results.md).
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Difference {
