@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod compat;
+mod difference;
 mod error;
 mod limits;
 mod logging;

@@ -28,6 +28,7 @@ mod remote;
 pub(crate) mod report;
 mod report_format;
 pub(crate) mod results;
+mod results_diff;
 pub(crate) mod retrieve;
 pub(crate) mod run;
 pub(crate) mod splat;
