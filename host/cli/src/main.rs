@@ -4,6 +4,7 @@
 mod args;
 mod commands;
 mod compat;
+mod difference;
 mod error;
 mod limits;
 mod logging;
@@ -17,6 +18,7 @@ mod trees;
 mod ui;
 
 use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use compat::Name;
@@ -24,8 +26,9 @@ use compat::Name;
 use args::{Color, Command, GetCommand, WorkerCommand};
 
 fn main() -> ExitCode {
-    let name = Name::of(env::args_os().next().as_deref());
-    let cli = match name.parse(env::args_os()) {
+    let args = compat::arguments(env::args_os());
+    let name = Name::of(args.first().map(OsString::as_os_str));
+    let cli = match name.parse(args) {
         Ok(cli) => cli,
         Err(error) => {
             // Help goes to stdout with code 0, complaints to stderr; when nobody reads either, the code still tells.
@@ -53,7 +56,7 @@ fn main() -> ExitCode {
         Command::Gen(args) => commands::generate::generate(&args, &cli.global),
         Command::Logs(args) => commands::logs::logs(&args, &cli.global),
         Command::Query(args) => commands::query::query(&args, &cli.global),
-        Command::Conformance(args) => commands::conformance::conformance(&args, &cli.global),
+        Command::Conformance(args) => commands::conformance::conformance(*args, &cli.global),
         Command::Submission(args) => commands::submission::submission(&args, &cli.global),
         Command::E2e(args) => commands::e2e::e2e(&args, &cli.global),
         Command::Modes(args) => commands::modes::modes(&args),

@@ -1,13 +1,8 @@
 //! Whether a registry has an image, and the same one.
 
-use std::time::Duration;
-
 use plumbline_registry::{Cause, Client, Digest, Manifest, Place, RawManifest, Reference, RegistryError};
 
 use super::transfer::Source;
-
-/// How long a registry is asked before a run begins: what it would tell is of use, and no more.
-const TAG_PATIENCE: Duration = Duration::from_secs(15);
 
 /// What was found.
 #[derive(Debug)]
@@ -27,33 +22,6 @@ pub enum State {
     },
     /// The registry did not say.
     Unknown(RegistryError),
-}
-
-/// Whether an image can be had before something begins that needs it.
-#[derive(Debug)]
-pub enum Tag {
-    /// It is there.
-    There(Digest),
-    /// It is not there: the tag, or all of that name.
-    Missing(RegistryError),
-    /// That cannot be found out here; a cluster may see more. Why, for people.
-    Unknown(String),
-}
-
-/// Looks whether an image is there. `image` is named as in a definition.
-pub async fn tag(client: &Client, image: &str) -> Tag {
-    let reference = match Reference::of_image(image) {
-        Ok(reference) => reference,
-        Err(error) => return Tag::Unknown(error.to_string()),
-    };
-    match tokio::time::timeout(TAG_PATIENCE, client.manifest(&reference)).await {
-        Ok(Ok(found)) => Tag::There(found.digest),
-        Ok(Err(error)) if error.is_not_found() => Tag::Missing(error),
-        Ok(Err(error)) => Tag::Unknown(format!("failed to {}: {}", error.what, error.cause)),
-        Err(_) => {
-            Tag::Unknown(format!("`{}` did not answer within {} s", reference.registry(), TAG_PATIENCE.as_secs()))
-        }
-    }
 }
 
 /// Looks at `target`, and compares with what is at `from`.

@@ -10,7 +10,7 @@ mod repo_config;
 mod set;
 mod transfer;
 
-pub use compare::{State, Tag, compare, tag};
+pub use compare::{State, compare};
 pub use definition::{SUITE_FILE, images_of, is_suite, redirect};
 pub use listing::{Listing, ListingError, listing};
 pub use prefix::{Prefix, PrefixError, rewrite};
