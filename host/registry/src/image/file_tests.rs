@@ -156,7 +156,8 @@ fn no_damage_to_a_layer_is_more_than_an_error() {
     let mut tar = Vec::new();
     flate2::read::GzDecoder::new(layer(&entries).as_slice()).read_to_end(&mut tar).unwrap();
     let file = NamedTempFile::new().unwrap();
-    for at in 0..tar.len().min(4096) {
+    // Not at every place: each is a file that is written.
+    for at in (0..tar.len().min(4096)).step_by(11) {
         for change in [0x01, 0x80, 0xff] {
             let mut damaged = tar.clone();
             damaged[at] ^= change;
