@@ -10,12 +10,16 @@ use plumbline_kubernetes::ClusterError;
 
 /// Exit codes that are no verdict over results (docs/exit-codes.md).
 pub(crate) const USAGE: u8 = 2;
+/// Complete, and something failed.
+pub(crate) const FAILED: u8 = 1;
+/// Something is missing that a verdict needs.
+pub(crate) const INCOMPLETE: u8 = 3;
 pub(crate) const SYSTEM: u8 = 4;
 /// What a shell shows for a program that a closed pipe has ended: 128 and the number of SIGPIPE.
 pub(crate) const PIPE_CLOSED: u8 = 141;
 
 /// An error for a person, with the exit code that it stands for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct CliError {
     code: u8,
     what: String,
@@ -34,6 +38,11 @@ impl CliError {
     /// The system failed.
     pub(crate) fn system(what: impl Into<String>) -> Self {
         Self { code: SYSTEM, what: what.into(), causes: Vec::new(), hint: None, silent: false }
+    }
+
+    /// What was looked at has failed, so what was asked for is not done.
+    pub(crate) fn failed(what: impl Into<String>) -> Self {
+        Self { code: FAILED, ..Self::usage(what) }
     }
 
     /// What was asked for cannot be printed. Whoever reads it may have gone, as `head` does when it has enough: that is no error to tell.
@@ -70,6 +79,21 @@ impl CliError {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// What to do, after what is said of that already.
+    pub(crate) fn hint_more(mut self, hint: &str) -> Self {
+        self.hint = Some(match self.hint {
+            Some(earlier) => format!("{earlier}\n{hint}"),
+            None => hint.to_owned(),
+        });
+        self
+    }
+
+    /// What failed and why, in one line.
+    pub(crate) fn what(&self) -> String {
+        let causes: Vec<String> = self.causes.iter().map(|cause| cause.trim_end().replace('\n', "; ")).collect();
+        if causes.is_empty() { self.what.clone() } else { format!("{}: {}", self.what, causes.join(": ")) }
     }
 
     /// Tells it on stderr; the exit code.

@@ -35,7 +35,12 @@ pub(crate) fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<plumbline_sandbox
 
 /// `$XDG_CACHE_HOME/plumbline/modules`, or `~/.cache/plumbline/modules`; without a home nothing is cached.
 fn cache_dir() -> Option<PathBuf> {
+    Some(cache_root()?.join("modules"))
+}
+
+/// The user's cache directory of this program, if there is a home.
+pub(crate) fn cache_root() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
-    Some(cache.join("plumbline/modules"))
+    Some(cache.join("plumbline"))
 }

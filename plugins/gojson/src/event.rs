@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// Seconds from which on a number is no duration but a mistake: 30,000 years.
+const MAX_SECONDS: f64 = 1e12;
 
 /// What matters of an event. Empty where it is absent or null.
 #[derive(Debug, Default, PartialEq)]
@@ -17,6 +20,8 @@ pub(crate) struct Event<'a> {
     pub(crate) import_path: Cow<'a, str>,
     /// Whose build failed, so that the package did.
     pub(crate) failed_build: Cow<'a, str>,
+    /// How long it took, in seconds; nothing where it is no number, or less than nothing.
+    pub(crate) elapsed: Option<f64>,
 }
 
 impl<'a> Event<'a> {
@@ -47,6 +52,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Event<'a> {
                         "output" => &mut event.output,
                         "importpath" => &mut event.import_path,
                         "failedbuild" => &mut event.failed_build,
+                        "elapsed" => {
+                            event.elapsed = map.next_value::<Seconds>()?.0;
+                            continue;
+                        }
                         _ => {
                             map.next_value::<IgnoredAny>()?;
                             continue;
@@ -60,6 +69,57 @@ impl<'de: 'a, 'a> Deserialize<'de> for Event<'a> {
             }
         }
         deserializer.deserialize_map(Object)
+    }
+}
+
+/// A number of seconds. Whatever else stands there is passed over: for the sake of a duration no result is lost.
+struct Seconds(Option<f64>);
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Number;
+        impl<'de> Visitor<'de> for Number {
+            type Value = Seconds;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of seconds")
+            }
+
+            fn visit_f64<E>(self, seconds: f64) -> Result<Seconds, E> {
+                Ok(Seconds((0.0..MAX_SECONDS).contains(&seconds).then_some(seconds.abs())))
+            }
+
+            fn visit_u64<E: Error>(self, seconds: u64) -> Result<Seconds, E> {
+                self.visit_f64(seconds as f64)
+            }
+
+            fn visit_i64<E: Error>(self, seconds: i64) -> Result<Seconds, E> {
+                self.visit_f64(seconds as f64)
+            }
+
+            fn visit_bool<E>(self, _: bool) -> Result<Seconds, E> {
+                Ok(Seconds(None))
+            }
+
+            fn visit_unit<E>(self) -> Result<Seconds, E> {
+                Ok(Seconds(None))
+            }
+
+            fn visit_str<E>(self, _: &str) -> Result<Seconds, E> {
+                Ok(Seconds(None))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Seconds, A::Error> {
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Seconds(None))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Seconds, A::Error> {
+                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+                Ok(Seconds(None))
+            }
+        }
+        deserializer.deserialize_any(Number)
     }
 }
 
@@ -104,7 +164,18 @@ mod tests {
     fn keys_are_read_without_regard_to_case_and_the_last_counts() {
         let event =
             Event::read(br#"{"ACTION":"run","action":"pass","Time":"x","tEsT":"T","Elapsed":0.1,"Package":null}"#);
-        assert_eq!(event.unwrap(), Event { action: "pass".into(), test: "T".into(), ..Event::default() });
+        assert_eq!(event.unwrap(), Event { action: "pass".into(), test: "T".into(), elapsed: Some(0.1), ..Event::default() });
+    }
+
+    #[test]
+    fn what_is_no_duration_is_passed_over() {
+        for (json, want) in
+            [("1.5", Some(1.5)), ("0", Some(0.0)), ("-1", None), ("-0.0", Some(0.0)), ("1e300", None), ("\"1\"", None), ("null", None), ("true", None), ("[1,[2]]", None), ("{\"a\":1}", None)]
+        {
+            let event = format!("{{\"Action\":\"pass\",\"Elapsed\":{json},\"Test\":\"T\"}}");
+            let event = Event::read(event.as_bytes()).unwrap();
+            assert_eq!((event.elapsed, &*event.test), (want, "T"), "{json}");
+        }
     }
 
     #[test]

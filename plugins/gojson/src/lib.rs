@@ -9,6 +9,7 @@
 //!   other word, or none, is `unknown`. Subtests stand beside their parents (`TestA`, `TestA/sub`), in the order in which they ended.
 //! * The events `run`, `pause`, `cont`, `bench` and `output` end nothing, nor do `attr` and `artifacts` of newer Go versions.
 //! * A test that failed has two details: `failure` (what it printed) and `package`. Tests that did not fail have none.
+//! * The meta key `duration` of what ran says how many seconds it took, as decimal text, if the event tells it.
 //! * A package that failed although none of its tests did (it does not compile, `TestMain` ended the process, a test ran into the
 //!   timeout) becomes a `failed` item with the package's name, and what it and its unfinished tests printed as `failure`.
 //!
@@ -17,7 +18,7 @@
 //!
 //! # Where this differs from Sonobuoy
 //!
-//! Sonobuoy emits no details, makes nothing of a package's own failure (so a package that does not compile passes), and
+//! Sonobuoy emits no details and no durations, makes nothing of a package's own failure (so a package that does not compile passes), and
 //! a file that breaks off after a passed test passes with it. Here such a file can never pass.
 //!
 //! # Files that are not as they should be

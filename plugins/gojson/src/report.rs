@@ -77,6 +77,10 @@ impl<'a> Report<'a> {
             _ => Status::Unknown,
         };
         let mut item = Item::new(1, &*event.test).status(status);
+        // What did not run took no time.
+        if let Some(elapsed) = event.elapsed.filter(|_| action != "skip") {
+            item = item.meta("duration", elapsed.to_string());
+        }
         if action == "fail" {
             self.outputs.set_failed(&event.package);
             if let Some(text) = text.as_deref().map(str::trim_end).filter(|text| !text.is_empty()) {
@@ -112,6 +116,9 @@ impl<'a> Report<'a> {
             failure.push('\n');
         }
         let mut item = Item::new(1, &*event.package).status(Status::Failed);
+        if let Some(elapsed) = event.elapsed {
+            item = item.meta("duration", elapsed.to_string());
+        }
         if !failure.trim_end().is_empty() {
             item = item.text("failure", failure.trim_end());
         }

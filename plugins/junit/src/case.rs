@@ -107,6 +107,7 @@ pub(crate) struct Case {
     failed: bool,
     texts: Vec<(String, String)>,
     properties: Option<Value>,
+    duration: Option<String>,
     open: Option<OpenPart>,
     kept: usize,
     /// Texts that came when the item was full.
@@ -118,7 +119,7 @@ impl Case {
     pub(crate) fn new(heading: Heading) -> Self {
         let name = if heading.name.is_empty() { heading.class } else { heading.name };
         let kept = heading.kept.iter().map(|(_, text)| text.len()).sum();
-        Self { name, texts: heading.kept, kept, ..Self::default() }
+        Self { name, texts: heading.kept, kept, duration: heading.duration, ..Self::default() }
     }
 
     /// A test case for what stands outside of any.
@@ -208,6 +209,10 @@ impl Case {
 
     fn into_item_with(self, status: Status) -> Item {
         let mut item = Item::new(0, self.name).status(status);
+        // What did not run took no time, whatever is written: thousands of zeros would only hide what did.
+        if let Some(duration) = self.duration.filter(|_| !self.skipped) {
+            item = item.meta("duration", duration);
+        }
         for (key, text) in self.texts {
             item = item.text(key, text);
         }

@@ -1,6 +1,7 @@
 //! What stands in the tag of a suite or test case.
 
 use crate::options::Options;
+use crate::seconds::seconds;
 use crate::tag::{Tag, same};
 use crate::text::value;
 
@@ -16,25 +17,41 @@ pub(crate) struct Heading {
     pub(crate) class: String,
     /// What the options ask for.
     pub(crate) kept: Vec<(String, String)>,
+    /// `time` of a test case: seconds, as decimal text.
+    pub(crate) duration: Option<String>,
 }
 
 impl Heading {
-    /// Reads the tag. What cannot be read as attributes is passed over.
-    pub(crate) fn read(tag: &Tag<'_>, options: &Options) -> Self {
+    /// Reads the tag of a suite. What cannot be read as attributes is passed over.
+    pub(crate) fn of_suite(tag: &Tag<'_>, options: &Options) -> Self {
+        Self::read(tag, options, false)
+    }
+
+    /// Reads the tag of a test case, in the same way.
+    pub(crate) fn of_case(tag: &Tag<'_>, options: &Options) -> Self {
+        Self::read(tag, options, true)
+    }
+
+    fn read(tag: &Tag<'_>, options: &Options, timed: bool) -> Self {
         let mut heading = Self::default();
+        let mut needs_time = timed;
         let mut room = MAX_HEADING;
         let mut class = None;
         for (key, raw) in tag.attributes() {
             match key {
                 key if same(key, b"name") => {
                     heading.name = value(&raw, MAX_HEADING).into_owned();
-                    // The usual case: nothing else is asked for, so nothing else is read.
-                    if options.keeps_nothing() && !heading.name.is_empty() {
-                        return heading;
-                    }
+                }
+                key if timed && same(key, b"time") => {
+                    heading.duration = seconds(&raw);
+                    needs_time = false;
                 }
                 b"classname" => class = Some(raw.clone()),
                 _ => {}
+            }
+            // The usual case: nothing else is asked for, so nothing else is read.
+            if !needs_time && options.keeps_nothing() && !heading.name.is_empty() {
+                return heading;
             }
             if options.keeps(key) && !same(key, b"name") {
                 let key = String::from_utf8_lossy(key).into_owned();

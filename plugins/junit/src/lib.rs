@@ -15,8 +15,10 @@
 //!   `system-out`, `system-err`, Surefire's `rerunFailure`, `rerunError`, `flakyFailure`, `flakyError`, and PHPUnit's `warning`; several
 //!   elements of one name are joined by a line end. For all but the output the attribute `message` comes first, then a space, then the
 //!   text.
+//! * The meta key `duration` of a test case that ran says how many seconds it took, as decimal text, if its `time` is a number that is not
+//!   negative.
 //! * A `failure` or `error` that stands in a suite outside of any test case becomes an item below the suite, so that it is not lost.
-//! * Everything else (times, class names, properties, output of a suite) is left out, unless the option `keep` names it.
+//! * Everything else (times of suites, class names, properties, output of a suite) is left out, unless the option `keep` names it.
 //!
 //! # Files that are not as they should be
 //!
@@ -56,6 +58,7 @@ mod post_processor;
 mod properties;
 mod report;
 mod scan;
+mod seconds;
 mod tag;
 mod text;
 mod tree;

@@ -112,14 +112,14 @@ impl<'a> Report<'a> {
     fn begin(&mut self, kind: Kind, tag: &Tag<'_>) {
         match kind {
             Kind::Suite => {
-                let heading = Heading::read(tag, self.options);
+                let heading = Heading::of_suite(tag, self.options);
                 let mut item = Item::new(0, heading.name);
                 for (key, text) in heading.kept {
                     item = item.text(key, text);
                 }
                 self.tree.open_suite(item);
             }
-            Kind::Case => self.case = Some(Case::new(Heading::read(tag, self.options))),
+            Kind::Case => self.case = Some(Case::new(Heading::of_case(tag, self.options))),
             Kind::Part(part) => {
                 if let Some(case) = &mut self.case {
                     case.open_part(part, tag.attribute(b"message").as_deref());

@@ -32,7 +32,7 @@ pub(crate) enum ImagesCommand {
     Pull(ImagesPullArgs),
     /// Copy the images that `pull` has brought into a registry
     Push(ImagesPushArgs),
-    /// Say which images are missing behind a registry, or are others there
+    /// Say which images are missing in a registry, or are others there
     // The incumbent looks with `inspect` whether images are there.
     #[command(alias = "inspect")]
     Check(ImagesCheckArgs),
@@ -102,6 +102,9 @@ pub(crate) struct ImagesCopyArgs {
     pub(crate) platform: Option<Platform>,
     #[command(flatten)]
     pub(crate) output: ImagesOutput,
+    /// Say what would be copied, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// `plumbline images save`
@@ -118,6 +121,9 @@ pub(crate) struct ImagesSaveArgs {
     /// How it is printed what was done
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
+    /// Say what would be copied, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// `plumbline images load`
@@ -133,6 +139,9 @@ pub(crate) struct ImagesLoadArgs {
     pub(crate) output: ImagesOutput,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
+    /// Say what would be copied, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// `plumbline images pull`
@@ -145,6 +154,9 @@ pub(crate) struct ImagesPullArgs {
     pub(crate) platform: Option<Platform>,
     #[command(flatten)]
     pub(crate) output: ImagesOutput,
+    /// Say what would be copied, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// `plumbline images push`
@@ -157,6 +169,9 @@ pub(crate) struct ImagesPushArgs {
     pub(crate) output: ImagesOutput,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
+    /// Say what would be copied, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// `plumbline images check`
@@ -164,14 +179,14 @@ pub(crate) struct ImagesPushArgs {
 pub(crate) struct ImagesCheckArgs {
     #[command(flatten)]
     pub(crate) set: ImageSetArgs,
-    /// Where they should be: what `--registry` of `run` names
+    /// Where they should be: what `--registry` of `run` names. Without it, each in its own registry
     #[arg(long = "registry", value_name = "PREFIX")]
-    pub(crate) prefix: Prefix,
+    pub(crate) prefix: Option<Prefix>,
     /// Look for the images of this OCI layout, and compare with them: a directory, or an archive
     #[arg(long, value_name = "FILE.tar|DIR", conflicts_with_all = ["images", "plugins", "kubernetes_version", "suite_list"])]
     pub(crate) from: Option<PathBuf>,
     /// Ask no other registry: tell only which are missing
-    #[arg(long, conflicts_with = "from")]
+    #[arg(long, conflicts_with = "from", requires = "prefix")]
     pub(crate) offline: bool,
     #[command(flatten)]
     pub(crate) output: ImagesOutput,

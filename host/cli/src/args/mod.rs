@@ -34,7 +34,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use cluster_run::{BundleDelivery, ClusterRunArgs, RbacChoice};
-pub(crate) use conformance::{ConformanceArgs, ConformanceCommand};
+pub(crate) use conformance::{ConformanceArgs, ConformanceCommand, ConformanceRunArgs};
 pub(crate) use delete::{DeleteArgs, RbacArg};
 pub(crate) use e2e::{E2eArgs, E2eMode};
 pub(crate) use generate::{
@@ -57,11 +57,13 @@ pub(crate) use policy::PolicyArg;
 pub(crate) use query::QueryArgs;
 pub(crate) use registry::RegistryArgs;
 pub(crate) use report::ReportArgs;
-pub(crate) use results::{Mode, ResultsArgs, ResultsFormat};
+pub(crate) use results::{DiffArgs, DiffFormat, Mode, ResultsArgs, ResultsCommand, ResultsFormat};
 pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
 pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
 pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
-pub(crate) use submission::{SubmissionArgs, SubmissionCommand};
+pub(crate) use submission::{
+    RequiredArgs, RequiredFrom, SubmissionArgs, SubmissionAssembleArgs, SubmissionCheckArgs, SubmissionCommand,
+};
 pub(crate) use suite::SuiteArgs;
 pub(crate) use test_plugin::{AdapterResult, Ending, ResultFormat, TestPluginArgs, TestPluginCommand};
 pub(crate) use test_plugin_e2e::{Crash, FakeE2eArgs};

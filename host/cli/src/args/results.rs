@@ -1,17 +1,21 @@
 //! `plumbline results`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
+use clap::{Subcommand, ValueEnum};
 
 use super::{JudgeArgs, LimitsArg};
 
 /// Show what is in an archive, or compute it anew.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct ResultsArgs {
-    /// An archive (`.tar.gz`), or a directory with the content of one
-    #[arg(value_name = "ARCHIVE|DIR")]
-    pub(crate) archive: PathBuf,
+    #[command(subcommand)]
+    pub(crate) command: Option<ResultsCommand>,
+    /// An archive (`.tar.gz`), or a directory with the content of one; one that is called as a subcommand is `./diff`
+    // There is always one, unless a subcommand is given.
+    #[arg(value_name = "ARCHIVE|DIR", required = true)]
+    pub(crate) archive: Option<PathBuf>,
     /// Only this plugin; `sonobuoy` stands for the cluster's health
     #[arg(short, long)]
     pub(crate) plugin: Option<String>,
@@ -39,6 +43,49 @@ pub(crate) struct ResultsArgs {
     pub(crate) judge: JudgeArgs,
 }
 
+impl ResultsArgs {
+    /// The archive.
+    pub(crate) fn archive(&self) -> &Path {
+        self.archive.as_deref().unwrap_or(Path::new(""))
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ResultsCommand {
+    /// Compare two runs: new failures, what was fixed, what still fails, what did not run, what became slow
+    Diff(DiffArgs),
+}
+
+/// Compare two runs.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DiffArgs {
+    /// The earlier archive, or a directory with the content of one
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: PathBuf,
+    /// The later one
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: PathBuf,
+    /// Only this plugin; without it, all that both archives have
+    #[arg(short, long)]
+    pub(crate) plugin: Option<String>,
+    /// How the differences are printed
+    #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
+    pub(crate) format: DiffFormat,
+    #[command(flatten)]
+    pub(crate) limits: LimitsArg,
+}
+
+/// How differences are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// Lists for a person
+    Text,
+    /// JSON: one object, with everything
+    Json,
+    /// Markdown, for a job summary or a comment
+    Markdown,
+}
+
 /// What is shown of a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
@@ -50,6 +97,24 @@ pub(crate) enum Mode {
     Dump,
     /// The result tree, with line breaks and tabs in texts shown as such
     Readable,
+    /// The same as `-o junit`
+    Junit,
+    /// The same as `-o markdown`
+    Markdown,
+    /// The same as `-o html`
+    Html,
+}
+
+impl Mode {
+    /// The data format that this mode is another word for.
+    pub(crate) fn format(self) -> Option<ResultsFormat> {
+        match self {
+            Self::Junit => Some(ResultsFormat::Junit),
+            Self::Markdown => Some(ResultsFormat::Markdown),
+            Self::Html => Some(ResultsFormat::Html),
+            Self::Report | Self::Detailed | Self::Dump | Self::Readable => None,
+        }
+    }
 }
 
 /// Data formats.
@@ -63,4 +128,6 @@ pub(crate) enum ResultsFormat {
     Junit,
     /// Markdown, for a job summary or a comment
     Markdown,
+    /// One page of HTML that needs nothing else: failures first, slowest tests, classes of the verdict
+    Html,
 }

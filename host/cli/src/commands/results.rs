@@ -3,32 +3,41 @@
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
 
-use plumbline_archive::layout::META_CLUSTER_HEALTH;
+use plumbline_archive::layout::{META_CLUSTER_HEALTH, PLUGINS_DIR, VERDICT_FILE};
+use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Item, Verdict, rollup};
 
-use crate::args::{ExitCodes, Global, Mode, ResultsArgs, ResultsFormat};
+use super::results_diff;
+use crate::args::{ExitCodes, Global, Mode, ResultsArgs, ResultsCommand, ResultsFormat};
 use crate::error::{CliError, verdict_code};
 use crate::limits::Limits;
 use crate::logging;
-use crate::output::{self, Health, print_json, print_yaml};
+use crate::output::{self, Health, Page, PageFacts, print_json, print_yaml};
 use crate::trees::{Reprocess, Trees};
+use crate::ui::say;
 
 /// The name under which the cluster's health is asked for, as scripts know it.
 const HEALTH: &str = "sonobuoy";
 /// Bytes of `meta/clusterhealth.json`: 100,000 pods with a message each.
 const MAX_HEALTH: u64 = 64 << 20;
+/// Bytes of what judges said of one plugin: twice what the texts in it may have.
+const MAX_VERDICT: u64 = 256 << 20;
 
 /// Shows what is in an archive.
 pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
+    if let Some(ResultsCommand::Diff(diff)) = &args.command {
+        return results_diff::diff(diff, global);
+    }
     let reprocess =
         Reprocess { always: args.reprocess, definition: args.definition.clone(), limits: Limits::load(&args.limits)? };
-    let mut trees = Trees::open(&args.archive, reprocess)?;
+    let mut trees = Trees::open(args.archive(), reprocess)?;
     let plugins = selected(&trees, args)?;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut seen = Seen::default();
-    match args.format {
+    match args.format.or_else(|| args.mode.format()) {
+        Some(ResultsFormat::Html) => page(&mut trees, &plugins, args, &mut seen, &mut out)?,
         Some(format) => data(&mut trees, &plugins, format, args, &mut seen, &mut out)?,
         None => modes(&mut trees, &plugins, args, &mut seen, &mut out)?,
     }
@@ -48,9 +57,9 @@ fn selected(trees: &Trees, args: &ResultsArgs) -> Result<Vec<String>, CliError> 
         Some(plugin) => {
             let known =
                 if all.is_empty() { "it has none".to_owned() } else { format!("it has `{}`", all.join("`, `")) };
-            Err(CliError::usage(format!("archive `{}` has no plugin `{plugin}`", args.archive.display())).hint(known))
+            Err(CliError::usage(format!("archive `{}` has no plugin `{plugin}`", args.archive().display())).hint(known))
         }
-        None if all.is_empty() => Err(CliError::usage(format!("archive `{}` has no plugins", args.archive.display()))),
+        None if all.is_empty() => Err(CliError::usage(format!("archive `{}` has no plugins", args.archive().display()))),
         None => Ok(all),
     }
 }
@@ -100,6 +109,8 @@ fn modes(
                 let text = String::from_utf8_lossy(&text).replace("\\n", "\n").replace("\\t", "\t");
                 printed(out.write_all(text.as_bytes()))?;
             }
+            // Other words for data formats: those are printed elsewhere.
+            Mode::Junit | Mode::Markdown | Mode::Html => {}
         }
         root.dismantle();
     }
@@ -164,8 +175,53 @@ fn data(
             print_yaml(root, out)
         }),
         ResultsFormat::Junit => output::junit(&roots, out),
-        ResultsFormat::Markdown => output::markdown(&roots, out),
+        ResultsFormat::Markdown | ResultsFormat::Html => output::markdown(&roots, out),
     })
+}
+
+/// One page, plugin by plugin: no more than one tree is held.
+fn page(
+    trees: &mut Trees,
+    plugins: &[String],
+    args: &ResultsArgs,
+    seen: &mut Seen,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
+    let no_room = |error: io::Error| CliError::system("the page cannot be prepared in a temporary file").because(&error);
+    let mut page = Page::new().map_err(no_room)?;
+    for plugin in plugins {
+        let root = trees.item(plugin)?;
+        let item = at_node(&root, args)?;
+        seen.add(item);
+        let verdict = verdict_of(trees, plugin);
+        page.plugin(item, verdict.as_ref()).map_err(no_room)?;
+        root.dismantle();
+    }
+    let info = trees.archive().info();
+    let facts = PageFacts {
+        archive: args.archive().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        run: info.run.clone(),
+        tool: match (&info.plumbline_version, &info.version) {
+            (Some(version), _) => Some(format!("Plumbline {version}")),
+            (None, version) => version.as_ref().map(|version| format!("Sonobuoy {version}")),
+        },
+    };
+    printed(page.finish(&facts, out))
+}
+
+/// What judges said of `plugin`, where the archive tells. One that cannot be read is told on standard error: the page is about more.
+fn verdict_of(trees: &mut Trees, plugin: &str) -> Option<PluginVerdict> {
+    let member = format!("{PLUGINS_DIR}/{plugin}/{VERDICT_FILE}");
+    let archive = trees.archive();
+    archive.size(&member)?;
+    let read = archive.read(&member, MAX_VERDICT).map_err(|error| error.to_string());
+    match read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string())) {
+        Ok(verdict) => Some(verdict),
+        Err(error) => {
+            say(&format!("warning: what judges said of plugin `{plugin}` is left out: `{member}` cannot be read: {error}"));
+            None
+        }
+    }
 }
 
 /// The cluster's health, where the archive has it: by its name, or after all plugins.
@@ -179,13 +235,13 @@ fn health(trees: &mut Trees, args: &ResultsArgs, more: bool, out: &mut impl Writ
         return match asked {
             true => Err(CliError::usage(format!(
                 "archive `{}` does not tell the health of a cluster",
-                args.archive.display()
+                args.archive().display()
             ))),
             false => Ok(()),
         };
     }
     let unreadable = |error: &dyn std::error::Error| {
-        CliError::usage(format!("`{META_CLUSTER_HEALTH}` in `{}` cannot be read", args.archive.display()))
+        CliError::usage(format!("`{META_CLUSTER_HEALTH}` in `{}` cannot be read", args.archive().display()))
             .because(error)
     };
     let bytes = archive.read(META_CLUSTER_HEALTH, MAX_HEALTH).map_err(|error| unreadable(&error))?;
@@ -199,7 +255,7 @@ fn health(trees: &mut Trees, args: &ResultsArgs, more: bool, out: &mut impl Writ
     let health: Health = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
     printed(match args.mode {
         Mode::Dump | Mode::Readable => print_yaml(&health, out),
-        Mode::Report | Mode::Detailed => health.report(out),
+        _ => health.report(out),
     })
 }
 

@@ -1,10 +1,13 @@
 //! Trees as JUnit XML, for CI systems that show it.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use plumbline_core::{Item, Status};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde_json::Value;
+
+use super::duration::seconds_of;
 
 /// Prints one `testsuite` per tree: every leaf is a test case, its place in the tree its class name.
 pub(crate) fn junit(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
@@ -62,6 +65,9 @@ fn case(item: &Item, place: String) -> TestCase {
     let mut case = TestCase::new(&item.name, status);
     if !place.is_empty() {
         case.set_classname(place);
+    }
+    if let Some(time) = seconds_of(item).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+        case.set_time(time);
     }
     if let Some(text) = detail(item, "system-out") {
         case.set_system_out(text);

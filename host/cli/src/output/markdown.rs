@@ -6,10 +6,17 @@ use std::io::{self, Write};
 use plumbline_core::{Item, Status};
 use serde_json::Value;
 
+use super::duration::{seconds_of, short_seconds};
 use super::text::one_line;
 
 /// Failed leaves that are listed; of more it is said how many there are.
 const MAX_LISTED: usize = 50;
+
+/// The slowest leaves of a plugin that are listed.
+const MAX_SLOWEST: usize = 5;
+
+/// Seconds from which on a leaf is slow enough to be listed.
+const SLOW: f64 = 1.0;
 
 /// Prints a table of plugins and, below it, what failed in each.
 pub(crate) fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
@@ -36,11 +43,32 @@ pub(crate) fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "\n### {}: {count} failed\n", escape(&root.name))?;
         for leaf in bad().take(MAX_LISTED) {
             let reason = reason(leaf).map(|text| format!(": {}", escape(&text))).unwrap_or_default();
-            writeln!(out, "- **{}**{reason}", escape(&leaf.name))?;
+            let took = seconds_of(leaf).map(|seconds| format!(" ({})", short_seconds(seconds))).unwrap_or_default();
+            writeln!(out, "- **{}**{took}{reason}", escape(&leaf.name))?;
         }
         if count > MAX_LISTED {
             writeln!(out, "- and {} more", count - MAX_LISTED)?;
         }
+    }
+    for root in roots {
+        slowest(root, out)?;
+    }
+    Ok(())
+}
+
+/// What took longest in a plugin whose items say how long they took, if it is worth a look.
+fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
+    let mut slow: Vec<(f64, &Item)> =
+        root.leaves().filter_map(|leaf| Some((seconds_of(leaf)?, leaf))).filter(|(seconds, _)| *seconds >= SLOW).collect();
+    if slow.is_empty() {
+        return Ok(());
+    }
+    slow.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    writeln!(out, "\n### {}: slowest\n", escape(&root.name))?;
+    writeln!(out, "| took | status | |\n|---:|---|---|")?;
+    for (seconds, leaf) in slow.into_iter().take(MAX_SLOWEST) {
+        let (status, name) = (escape(leaf.status.as_str()), escape(&leaf.name));
+        writeln!(out, "| {} | {status} | {name} |", short_seconds(seconds))?;
     }
     Ok(())
 }
@@ -56,7 +84,7 @@ pub(super) fn reason(leaf: &Item) -> Option<String> {
 }
 
 /// One line that Markdown and HTML show as it is.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut out = String::new();
     for c in one_line(text).chars() {
         match c {

@@ -2,7 +2,10 @@
 
 mod data;
 mod detailed;
+mod diff;
+mod duration;
 mod health;
+mod html;
 mod junit;
 mod markdown;
 pub(crate) mod outcome;
@@ -11,8 +14,11 @@ mod text;
 
 pub(crate) use data::{print_json, print_yaml};
 pub(crate) use detailed::detailed;
+pub(crate) use diff::{diff_markdown, diff_text};
+pub(crate) use duration::seconds_of;
 pub(crate) use health::Health;
+pub(crate) use html::{Page, PageFacts};
 pub(crate) use junit::junit;
 pub(crate) use markdown::markdown;
 pub(crate) use report::report;
-pub(crate) use text::{name, one_line, size};
+pub(crate) use text::{name, name as printable_name, one_line, size};

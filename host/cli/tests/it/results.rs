@@ -81,6 +81,10 @@ fn data_formats() {
     for format in ["json", "yaml", "junit", "markdown"] {
         insta::assert_snapshot!(format, show(format));
     }
+    for (mode, format) in [("junit", "junit"), ("markdown", "markdown"), ("HTML", "html")] {
+        let by_mode = bed.plumbline(&["results", &cluster(), "--mode", mode]).expect(3).out;
+        assert_eq!(by_mode, show(format), "another word for it");
+    }
     let trees: Value = serde_json::from_str(&show("json")).unwrap();
     assert_eq!(trees[1]["items"][0]["items"][1]["details"]["free"], 12);
     let node = bed.plumbline(&["results", &cluster(), "-p", "sweep", "-n", "worker-1", "-o", "json"]).expect(0).out;

@@ -2,7 +2,7 @@
 
 use plumbline_registry::{Cause, Client, Digest, Manifest, Place, RawManifest, Reference, RegistryError};
 
-use super::transfer::From;
+use super::transfer::Source;
 
 /// What was found.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub enum State {
 }
 
 /// Looks at `target`, and compares with what is at `from`.
-pub async fn compare(client: &Client, from: Option<&From>, target: &Reference) -> State {
+pub async fn compare(client: &Client, from: Option<&Source>, target: &Reference) -> State {
     let there = match client.manifest(target).await {
         Ok(there) => there,
         Err(error) if error.is_not_found() => return State::Missing,
@@ -33,8 +33,8 @@ pub async fn compare(client: &Client, from: Option<&From>, target: &Reference) -
     };
     let wanted = match from {
         None => return State::There(there.digest, None),
-        Some(From::Registry(reference)) => client.manifest(reference).await,
-        Some(From::Layout(layout, descriptor)) => Place::Layout(layout.clone()).manifest(descriptor).await,
+        Some(Source::Registry(reference)) => client.manifest(reference).await,
+        Some(Source::Layout(layout, descriptor)) => Place::Layout(layout.clone()).manifest(descriptor).await,
     };
     match wanted {
         Err(error) => State::There(there.digest, Some(error)),

@@ -152,7 +152,7 @@ async fn read(from: Option<impl AsyncRead + Unpin>, limit: u64, drain: bool) -> 
     Ok(Said { bytes, more })
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

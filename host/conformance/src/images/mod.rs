@@ -17,4 +17,4 @@ pub use prefix::{Prefix, PrefixError, rewrite};
 pub use program::{Program, ProgramError, SUITE_PROGRAM, local_platform, program};
 pub use repo_config::{defaults, repo_config};
 pub use set::{ImageSet, LeftOut, SetError, Wanted, suite_image};
-pub use transfer::{Entry, Event, From, Job, Moved, Outcome, To, transfer};
+pub use transfer::{Event, Job, Moved, Outcome, Source, Target, Underway, transfer};

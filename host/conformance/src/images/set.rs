@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use plumbline_registry::{Reference, ReferenceError};
 use serde::Serialize;
 
+use crate::suite::STOCK_IMAGE;
+
 /// Images of one set: the suite has some 40, and definitions a handful.
 const MAX_IMAGES: usize = 10_000;
-/// Where the image of the suite is, without its tag.
-const SUITE_IMAGE: &str = "registry.k8s.io/conformance";
 
 /// Images that the suite lists and that nobody can copy: the beginning of their names, and why.
 const NOT_COPIED: [(&str, &str); 4] = [
@@ -123,7 +123,7 @@ fn full_name(reference: &Reference) -> String {
 /// The image of the suite for a version such as `v1.30.2`.
 #[must_use]
 pub fn suite_image(version: &str) -> String {
-    format!("{SUITE_IMAGE}:{version}")
+    format!("{STOCK_IMAGE}:{version}")
 }
 
 #[cfg(test)]

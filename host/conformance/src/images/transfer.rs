@@ -19,7 +19,7 @@ const CONTAINERD_NAME: &str = "io.containerd.image.name";
 
 /// Where an image is.
 #[derive(Debug, Clone)]
-pub enum From {
+pub enum Source {
     /// In a registry.
     Registry(Reference),
     /// In a layout, as one of its entries.
@@ -28,7 +28,7 @@ pub enum From {
 
 /// Where an image goes.
 #[derive(Debug, Clone)]
-pub enum To {
+pub enum Target {
     /// Into a registry, under the tag of the reference; without one, under its digest alone.
     Registry(Reference),
     /// Into a layout, under this name.
@@ -41,9 +41,9 @@ pub struct Job {
     /// Its name, for people.
     pub image: String,
     /// Where it is.
-    pub from: From,
+    pub from: Source,
     /// Where it goes.
-    pub to: To,
+    pub to: Target,
 }
 
 /// What became of one.
@@ -78,12 +78,12 @@ pub enum Event<'a> {
     /// One is done.
     Done(&'a Moved),
     /// How far those are that are being copied, every few seconds.
-    Underway(&'a [Entry]),
+    Underway(&'a [Underway]),
 }
 
 /// An image that is being copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct Underway {
     /// Its name.
     pub image: String,
     /// Bytes that are in place.
@@ -129,12 +129,12 @@ pub async fn transfer(
                 }
             }
             _ = look.tick() => {
-                let mut entries: Vec<(usize, Entry)> = underway.iter().map(|(at, (image, progress))| {
+                let mut entries: Vec<(usize, Underway)> = underway.iter().map(|(at, (image, progress))| {
                     let (done, total) = progress.bytes();
-                    (*at, Entry { image: image.clone(), done, total })
+                    (*at, Underway { image: image.clone(), done, total })
                 }).collect();
                 entries.sort_by_key(|(at, _)| *at);
-                let entries: Vec<Entry> = entries.into_iter().map(|(_, entry)| entry).collect();
+                let entries: Vec<Underway> = entries.into_iter().map(|(_, entry)| entry).collect();
                 watch(Event::Underway(&entries));
             }
         }
@@ -159,12 +159,12 @@ struct Done {
 fn finished(job: Job, done: Result<Done, RegistryError>) -> Moved {
     let Job { image, to, .. } = job;
     let target = match &to {
-        To::Registry(reference) => reference.bare(),
-        To::Layout(_, name) => name.clone(),
+        Target::Registry(reference) => reference.bare(),
+        Target::Layout(_, name) => name.clone(),
     };
     let listed = done.and_then(|done| match &to {
-        To::Registry(_) => Ok(done),
-        To::Layout(layout, name) => list(layout, name, done),
+        Target::Registry(_) => Ok(done),
+        Target::Layout(layout, name) => list(layout, name, done),
     });
     match listed {
         Err(error) => Moved { image, target, digest: None, whole: false, outcome: Outcome::Failed(error) },
@@ -199,11 +199,11 @@ async fn one(
     progress: &Progress,
 ) -> Result<Done, RegistryError> {
     let (place, root, by_digest) = match &job.from {
-        From::Registry(reference) => {
+        Source::Registry(reference) => {
             let root = client.manifest(reference).await?;
             (Place::Registry(client.clone(), reference.clone()), root, reference.digest().is_some())
         }
-        From::Layout(layout, descriptor) => {
+        Source::Layout(layout, descriptor) => {
             let place = Place::Layout(layout.clone());
             let root = place.manifest(descriptor).await?;
             (place, root, false)
@@ -216,11 +216,11 @@ async fn one(
         None => root,
     };
     match &job.to {
-        To::Layout(layout, _) => {
+        Target::Layout(layout, _) => {
             let copied = copy_image(&place, &root, &Place::Layout(layout.clone()), progress).await?;
             Ok(Done { root: root.descriptor(), whole, copied: Some(copied) })
         }
-        To::Registry(to) => into_registry(client, &place, &root, to, whole, progress).await,
+        Target::Registry(to) => into_registry(client, &place, &root, to, whole, progress).await,
     }
 }
 

@@ -56,6 +56,22 @@ pub(crate) fn rolled_up(run: &Run, root: &str) -> Value {
     serde_json::to_value(tree(run, root)).expect("a tree is JSON")
 }
 
+/// The same without `duration`, which the trees of other tools do not have.
+pub(crate) fn without_durations(mut tree: Value) -> Value {
+    if let Some(meta) = tree.get_mut("meta").and_then(Value::as_object_mut) {
+        meta.remove("duration");
+        if meta.is_empty() {
+            tree.as_object_mut().map(|item| item.remove("meta"));
+        }
+    }
+    if let Some(items) = tree.get_mut("items").and_then(Value::as_array_mut) {
+        for item in items {
+            *item = without_durations(item.take());
+        }
+    }
+    tree
+}
+
 fn tree(run: &Run, root: &str) -> Item {
     let items: Vec<FlatItem> = serde_json::from_value(run.to_json()).expect("the harness writes the host's form");
     let items = flat::build(items).expect("pre-order");

@@ -5,6 +5,7 @@ mod bounds;
 mod broken;
 mod common;
 mod dialects;
+mod durations;
 mod encodings;
 mod golden;
 mod options;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::process::ExitCode;
 
-use plumbline_conformance::images::{From, State, compare, rewrite};
+use plumbline_conformance::images::{Source, State, compare, rewrite};
 use plumbline_registry::{Client, Digest};
 use serde_json::{Value, json};
 
@@ -38,16 +38,17 @@ pub(super) fn check(args: &ImagesCheckArgs) -> Result<ExitCode, CliError> {
         let images = match wanted {
             Wanted::Known(images) => images,
             Wanted::Gathered(mut gathered) => {
-                // From behind the registry: on the other side of an air gap there is nothing else to ask.
+                // Out of that registry: on the other side of an air gap there is nothing else to ask.
                 if let Some(suite) = gathered.ask.take()
                     && let Err(error) =
-                        gather::ask_suite(&args.set, &client, &suite, Some(&args.prefix), &mut gathered.set).await
+                        gather::ask_suite(&args.set, &client, &suite, args.prefix.as_ref(), &mut gathered.set).await
                 {
                     unasked = Some(error);
                 }
-                let from = |image: &str| match args.offline {
+                // Without a prefix, they are looked for where they are: there is nothing else to compare with.
+                let from = |image: &str| match args.offline || args.prefix.is_none() {
                     true => Ok(None),
-                    false => moves::image(image).map(|reference| Some(From::Registry(reference))),
+                    false => moves::image(image).map(|reference| Some(Source::Registry(reference))),
                 };
                 let images = gathered.set.images().into_iter();
                 images.map(|one| Ok((one.image.clone(), from(&one.image)?))).collect::<Result<Vec<_>, CliError>>()?
@@ -67,7 +68,7 @@ pub(super) fn check(args: &ImagesCheckArgs) -> Result<ExitCode, CliError> {
 }
 
 enum Wanted {
-    Known(Vec<(String, Option<From>)>),
+    Known(Vec<(String, Option<Source>)>),
     Gathered(Box<gather::Gathered>),
 }
 
@@ -75,15 +76,15 @@ enum Wanted {
 async fn look(
     client: &Client,
     args: &ImagesCheckArgs,
-    images: Vec<(String, Option<From>)>,
+    images: Vec<(String, Option<Source>)>,
 ) -> Result<Vec<Checked>, CliError> {
     let mut silent: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
     for (image, from) in images {
-        let target = rewrite(&image, &args.prefix);
+        let target = args.prefix.as_ref().map_or_else(|| image.clone(), |prefix| rewrite(&image, prefix));
         let reference = moves::image(&target)?;
         let host = match &from {
-            Some(From::Registry(reference)) => Some(client.mirrored(reference).registry().to_owned()),
+            Some(Source::Registry(reference)) => Some(client.mirrored(reference).registry().to_owned()),
             _ => None,
         };
         let from = from.filter(|_| host.as_ref().is_none_or(|host| !silent.contains(host)));
@@ -105,8 +106,8 @@ impl Checked {
         let Self { image, target, state } = self;
         match state {
             State::Same(digest) => ("same", format!("same: `{target}` is {digest}")),
-            State::There(digest, _) => ("there", format!("there, not compared: `{target}` is {digest}")),
-            State::Missing => ("missing", format!("missing: `{target}` (of `{image}`)")),
+            State::There(digest, _) => ("there", format!("there: `{target}` is {digest}")),
+            State::Missing => ("missing", format!("missing: `{target}`")),
             State::Differs { there, wanted } => {
                 ("differs", format!("differs: `{target}` is {there}, and `{image}` is {wanted}"))
             }
@@ -156,10 +157,9 @@ fn print(args: &ImagesCheckArgs, found: &[Checked]) -> Result<ExitCode, CliError
         }),
     };
     printed.map_err(|error| CliError::printing("what was found cannot be printed", &error))?;
-    if missing + differs > 0 {
+    if let Some(prefix) = args.prefix.as_ref().filter(|_| missing + differs > 0) {
         say(&format!(
-            "hint:  `plumbline images copy --to {0}`, or `images load … --to {0}`, brings them there",
-            args.prefix
+            "hint:  `plumbline images copy --to {prefix}`, or `images load … --to {prefix}`, brings them there"
         ));
     }
     Ok(match (missing + differs, unknown) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use plumbline_conformance::images::{
     ImageSet, Listing, Prefix, ProgramError, SUITE_PROGRAM, SetError, images_of, is_suite, listing, local_platform,
-    program, rewrite, suite_image,
+    program, rewrite,
 };
 use plumbline_core::config::Config;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
@@ -22,10 +22,8 @@ use crate::sources;
 use crate::sources::remote::registry_error;
 use crate::ui::say;
 
-/// The plugin that runs the suite.
-const SUITE: &str = "e2e";
 /// Plugins of a run that names none, as the incumbent has them.
-const DEFAULT_PLUGINS: [&str; 2] = [SUITE, "systemd-logs"];
+const DEFAULT_PLUGINS: [&str; 2] = ["e2e", "systemd-logs"];
 /// A list of images: 40 lines.
 const MAX_LIST: u64 = 4 << 20;
 /// How long the cluster is asked for its version.
@@ -49,16 +47,12 @@ pub(super) fn gather(args: &ImageSetArgs) -> Result<Gathered, CliError> {
         args.images.iter().try_for_each(|image| add(&mut set, image, "the command line"))?;
         return Ok(Gathered { set, version: None, ask: None });
     }
-    let (definitions, bare_suite) = plugins(args)?;
+    let definitions = plugins(args)?;
     let needs = |definition: &Definition| {
         let given = args.conformance_image.is_some() && is_suite(definition);
         !given && images_of(definition, None).iter().any(|image| image.contains(K8S_VERSION_VARIABLE))
     };
-    let version = if bare_suite && args.conformance_image.is_none() || definitions.iter().any(needs) {
-        Some(version(args)?)
-    } else {
-        None
-    };
+    let version = if definitions.iter().any(needs) { Some(version(args)?) } else { None };
     let own = args.own_image.clone().unwrap_or_else(|| Config::default().worker_image);
     add(&mut set, &own, "plumbline")?;
     let mut suite = None;
@@ -77,14 +71,6 @@ pub(super) fn gather(args: &ImageSetArgs) -> Result<Gathered, CliError> {
             add(&mut set, image, &format!("plugin {}", definition.name))?;
         }
     }
-    if bare_suite {
-        let image = match (&args.conformance_image, &version) {
-            (Some(image), _) => image.clone(),
-            (None, version) => suite_image(version.as_deref().unwrap_or_default()),
-        };
-        add(&mut set, &image, &format!("plugin {SUITE}"))?;
-        suite = Some(image);
-    }
     let ask = match (&args.suite_list, suite) {
         (Some(path), _) => {
             set.add_list(&read_list(path)?, "suite").map_err(|error| told(&error))?;
@@ -95,21 +81,12 @@ pub(super) fn gather(args: &ImageSetArgs) -> Result<Gathered, CliError> {
     Ok(Gathered { set, version, ask })
 }
 
-/// The definitions that are meant; and whether the suite is meant without one.
-fn plugins(args: &ImageSetArgs) -> Result<(Vec<Definition>, bool), CliError> {
+/// The definitions that are meant.
+fn plugins(args: &ImageSetArgs) -> Result<Vec<Definition>, CliError> {
     sources::remote::use_registries(&args.registry);
-    let default: Vec<String> = DEFAULT_PLUGINS.map(str::to_owned).to_vec();
-    let names = if args.plugins.is_empty() { &default } else { &args.plugins };
-    let mut bare_suite = false;
-    let mut definitions = Vec::new();
-    for name in names {
-        if name == SUITE && plumbline_stock::definition(SUITE).is_none() {
-            bare_suite = true;
-            continue;
-        }
-        definitions.push(sources::find(name, Place::Cluster)?.source.definition.as_ref().clone());
-    }
-    Ok((definitions, bare_suite))
+    let default = DEFAULT_PLUGINS.map(str::to_owned);
+    let names = if args.plugins.is_empty() { &default[..] } else { &args.plugins };
+    names.iter().map(|name| Ok(sources::find(name, Place::Cluster)?.source.definition.as_ref().clone())).collect()
 }
 
 /// Asks the program in the suite's image for the images of its tests. With `behind`, the suite's image is taken from there.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use plumbline_conformance::images::{From, Job, Prefix, To, rewrite};
+use plumbline_conformance::images::{Job, Prefix, Source, Target, rewrite};
 use plumbline_registry::{Cause, Layout, OpenedLayout, Reference, open_layout};
 
 use super::{gather, own_layout, report, wait};
@@ -24,18 +24,21 @@ pub(super) fn copy(args: &ImagesCopyArgs) -> Result<ExitCode, CliError> {
         }
         let mut jobs = Vec::new();
         for wanted in gathered.set.images() {
-            let from = From::Registry(image(&wanted.image)?);
-            let to = To::Registry(image(&rewrite(&wanted.image, &args.to))?);
+            let from = Source::Registry(image(&wanted.image)?);
+            let to = Target::Registry(image(&rewrite(&wanted.image, &args.to))?);
             jobs.push(Job { image: wanted.image, from, to });
         }
         one_source_each(&jobs)?;
+        if args.dry_run {
+            return report::planned(&jobs, args.output.format);
+        }
         report::run(&client, jobs, args.platform.as_ref(), args.output.format).await.print(None)
     })
 }
 
 /// Copies the images of a layout into a registry.
 pub(super) fn load(args: &ImagesLoadArgs) -> Result<ExitCode, CliError> {
-    into(&args.from, &args.to, &args.registry, args.output.format)
+    into(&args.from, &args.to, &args.registry, (args.output.format, args.dry_run))
 }
 
 /// Copies what `pull` has brought.
@@ -45,18 +48,22 @@ pub(super) fn push(args: &ImagesPushArgs) -> Result<ExitCode, CliError> {
         return Err(CliError::usage(format!("there are no images in `{}`", dir.display()))
             .hint("`plumbline images pull` brings them there"));
     }
-    into(&dir, &args.to, &args.registry, args.output.format)
+    into(&dir, &args.to, &args.registry, (args.output.format, args.dry_run))
 }
 
-fn into(from: &Path, to: &Prefix, registry: &RegistryArgs, format: DataFormat) -> Result<ExitCode, CliError> {
+fn into(from: &Path, to: &Prefix, registry: &RegistryArgs, how: (DataFormat, bool)) -> Result<ExitCode, CliError> {
     remote::use_registries(registry);
     let opened = open(from)?;
     let mut jobs = Vec::new();
     for (name, source) in entries(opened.layout(), from)? {
-        let to = To::Registry(image(&rewrite(&name, to))?);
+        let to = Target::Registry(image(&rewrite(&name, to))?);
         jobs.push(Job { image: name, from: source, to });
     }
     one_source_each(&jobs)?;
+    let (format, dry_run) = how;
+    if dry_run {
+        return report::planned(&jobs, format);
+    }
     wait(async {
         let client = remote::client()?;
         report::run(&client, jobs, None, format).await.print(None)
@@ -74,14 +81,14 @@ fn unreadable(cause: Cause, path: &Path) -> CliError {
 }
 
 /// The images of a layout by their names. What has no name of an image is told and left out.
-pub(super) fn entries(layout: &Layout, path: &Path) -> Result<Vec<(String, From)>, CliError> {
+pub(super) fn entries(layout: &Layout, path: &Path) -> Result<Vec<(String, Source)>, CliError> {
     let mut found = Vec::new();
     for entry in layout.entries().map_err(|cause| unreadable(cause, path))? {
         let name = entry.name.unwrap_or_default();
         let shown: String = name.chars().filter(|c| !c.is_control()).take(300).collect();
         // With a registry in front: a layout that somebody else has made may have tags alone.
         match name.parse::<Reference>() {
-            Ok(_) => found.push((name, From::Layout(layout.clone(), Box::new(entry.descriptor)))),
+            Ok(_) => found.push((name, Source::Layout(layout.clone(), Box::new(entry.descriptor)))),
             Err(error) => say(&format!("left out: `{shown}` ({}): {error}", entry.descriptor.digest)),
         }
     }
@@ -99,7 +106,7 @@ pub(super) fn image(text: &str) -> Result<Reference, CliError> {
 fn one_source_each(jobs: &[Job]) -> Result<(), CliError> {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for job in jobs {
-        let To::Registry(target) = &job.to else { continue };
+        let Target::Registry(target) = &job.to else { continue };
         if let Some(other) = seen.insert(target.bare(), &job.image) {
             return Err(CliError::usage(format!(
                 "`{other}` and `{}` would have the same name there: `{}`",

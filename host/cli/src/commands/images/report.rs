@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use plumbline_conformance::images::{Event, Job, Moved, Outcome, transfer};
+use plumbline_conformance::images::{Event, Job, Moved, Outcome, Target, transfer};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Client, Platform, RegistryError};
 use serde_json::{Value, json};
@@ -37,6 +37,27 @@ pub(super) async fn run(client: &Client, jobs: Vec<Job>, platform: Option<&Platf
     };
     let moved = transfer(client, jobs, platform, &mut watch).await;
     Report { moved, format }
+}
+
+/// Prints what would be copied.
+pub(super) fn planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, CliError> {
+    let target = |job: &Job| match &job.to {
+        Target::Registry(reference) => reference.bare(),
+        Target::Layout(_, name) => name.clone(),
+    };
+    let mut out = anstream::stdout().lock();
+    let printed = match format {
+        DataFormat::Json => {
+            let images: Vec<Value> =
+                jobs.iter().map(|job| json!({"image": job.image, "target": target(job)})).collect();
+            print_json(&json!({"images": images}), &mut out)
+        }
+        DataFormat::Text => {
+            jobs.iter().try_for_each(|job| writeln!(out, "would be copied: `{}` to `{}`", job.image, target(job)))
+        }
+    };
+    printed.map_err(|error| CliError::printing("what would be done cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 fn line(moved: &Moved) -> String {

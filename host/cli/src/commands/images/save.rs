@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use plumbline_conformance::images::{From, Job, To};
+use plumbline_conformance::images::{Job, Source, Target};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Client, Layout, Platform, write_archive};
 
@@ -19,6 +19,9 @@ const SCRATCH: &str = ".incomplete";
 /// Copies the images into a layout.
 pub(super) fn save(args: &ImagesSaveArgs) -> Result<ExitCode, CliError> {
     let output = &args.output;
+    if args.dry_run {
+        return planned(&args.set, args.format);
+    }
     if !output.extension().is_some_and(|end| end.eq_ignore_ascii_case("tar")) {
         return fill(&args.set, output, args.platform.as_ref(), args.format)?
             .print(Some(&output.display().to_string()));
@@ -42,6 +45,9 @@ pub(super) fn save(args: &ImagesSaveArgs) -> Result<ExitCode, CliError> {
 
 /// Copies the images into the user's own layout.
 pub(super) fn pull(args: &ImagesPullArgs) -> Result<ExitCode, CliError> {
+    if args.dry_run {
+        return planned(&args.set, args.output.format);
+    }
     let dir = own_layout()?;
     fs::create_dir_all(&dir)
         .map_err(|error| CliError::system(format!("directory `{}` cannot be made", dir.display())).because(&error))?;
@@ -51,6 +57,26 @@ pub(super) fn pull(args: &ImagesPullArgs) -> Result<ExitCode, CliError> {
 
 fn failed(cause: Cause, path: &Path) -> CliError {
     registry_error(&cause.of(format!("write layout `{}`", path.display())))
+}
+
+/// Which images would be copied; nothing is made on disk but what the suite's program is kept in.
+fn planned(args: &ImageSetArgs, format: DataFormat) -> Result<ExitCode, CliError> {
+    let mut gathered = gather::gather(args)?;
+    wait(async {
+        if let Some(suite) = gathered.ask.take() {
+            gather::ask_suite(args, &remote::client()?, &suite, None, &mut gathered.set).await?;
+        }
+        let same = |image: &str| {
+            let reference = moves::image(image)?;
+            Ok(Job {
+                image: image.to_owned(),
+                from: Source::Registry(reference.clone()),
+                to: Target::Registry(reference),
+            })
+        };
+        let jobs = gathered.set.images().iter().map(|one| same(&one.image)).collect::<Result<Vec<_>, CliError>>()?;
+        report::planned(&jobs, format)
+    })
 }
 
 fn fill(
@@ -76,8 +102,8 @@ fn fill(
         }
         let mut jobs = Vec::new();
         for wanted in gathered.set.images() {
-            let from = From::Registry(moves::image(&wanted.image)?);
-            let to = To::Layout(layout.clone(), wanted.image.clone());
+            let from = Source::Registry(moves::image(&wanted.image)?);
+            let to = Target::Layout(layout.clone(), wanted.image.clone());
             jobs.push(Job { image: wanted.image, from, to });
         }
         Ok(report::run(&client, jobs, platform, format).await)

@@ -1,11 +1,27 @@
 //! `plumbline submission`
 
+mod assemble;
+mod cases;
+mod check;
+mod folder;
+mod print;
+mod required;
+mod run_facts;
+
 use std::process::ExitCode;
 
-use crate::args::{SubmissionArgs, Global};
+use crate::args::{Global, SubmissionArgs, SubmissionCommand};
 use crate::error::CliError;
+use crate::logging;
+
+pub(crate) use assemble::assemble;
+pub(crate) use check::check;
 
 /// Does what the subcommand says.
-pub(crate) fn submission(args: &SubmissionArgs, _global: &Global) -> Result<ExitCode, CliError> {
-    match args.command {}
+pub(crate) fn submission(args: &SubmissionArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    match &args.command {
+        SubmissionCommand::Assemble(args) => assemble(args).map(|_| ExitCode::SUCCESS),
+        SubmissionCommand::Check(args) => check(args, global),
+    }
 }

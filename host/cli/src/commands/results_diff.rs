@@ -1,0 +1,76 @@
+//! `plumbline results diff`
+
+use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::args::{DiffArgs, DiffFormat, ExitCodes, Global};
+use crate::difference::{self, Tests, compare};
+use crate::error::{CliError, FAILED};
+use crate::limits::Limits;
+use crate::output::{diff_markdown, diff_text, print_json};
+use crate::trees::{Reprocess, Trees};
+use crate::ui::say;
+
+/// Compares two runs: 1 if something fails in the later one that did not in the earlier, 0 otherwise.
+pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, CliError> {
+    let open = |path: &Path| {
+        let reprocess = Reprocess { limits: Limits::load(&args.limits)?, ..Reprocess::default() };
+        Trees::open(path, reprocess)
+    };
+    let (mut before, mut after) = (open(&args.before)?, open(&args.after)?);
+    let plugins = plugins(args, &before, &after)?;
+    let (earlier, later) = (tests(&mut before, &plugins)?, tests(&mut after, &plugins)?);
+    let found = compare(&earlier, &later);
+    let mut out = BufWriter::new(io::stdout().lock());
+    let printed = match args.format {
+        DiffFormat::Text => diff_text(&found, &mut out),
+        DiffFormat::Json => print_json(&found, &mut out),
+        DiffFormat::Markdown => diff_markdown(&found, &mut out),
+    };
+    printed
+        .and_then(|()| out.flush())
+        .map_err(|error| CliError::printing("the differences cannot be printed", &error))?;
+    Ok(match global.exit_code {
+        ExitCodes::Strict if !found.new_failures.is_empty() => ExitCode::from(FAILED),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// What is compared: the plugin that was named, or all that both have.
+fn plugins(args: &DiffArgs, before: &Trees, after: &Trees) -> Result<Vec<String>, CliError> {
+    let archives = [(&args.before, before.plugins()), (&args.after, after.plugins())];
+    if let Some(plugin) = &args.plugin {
+        for (path, plugins) in &archives {
+            if !plugins.contains(plugin) {
+                return Err(CliError::usage(format!("archive `{}` has no plugin `{plugin}`", path.display()))
+                    .hint(format!("it has `{}`", plugins.join("`, `"))));
+            }
+        }
+        return Ok(vec![plugin.clone()]);
+    }
+    let [(_, first), (_, second)] = &archives;
+    let (first, second): (BTreeSet<&String>, BTreeSet<&String>) = (first.iter().collect(), second.iter().collect());
+    for (plugins, others, path) in [(&first, &second, &args.before), (&second, &first, &args.after)] {
+        for plugin in plugins.difference(others) {
+            say(&format!("warning: only archive `{}` has plugin `{plugin}`: it is not compared", path.display()));
+        }
+    }
+    let both: Vec<String> = first.intersection(&second).map(|plugin| (*plugin).clone()).collect();
+    if both.is_empty() {
+        return Err(CliError::usage("the two archives have no plugin in common: there is nothing to compare"));
+    }
+    Ok(both)
+}
+
+/// The tests of these plugins. One tree is held at a time.
+fn tests(trees: &mut Trees, plugins: &[String]) -> Result<Tests, CliError> {
+    let mut tests = Tests::new();
+    for plugin in plugins {
+        let root = trees.item(plugin)?;
+        difference::add(&mut tests, plugin, &root);
+        root.dismantle();
+    }
+    Ok(tests)
+}

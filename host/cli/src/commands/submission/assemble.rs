@@ -1,0 +1,194 @@
+//! `plumbline submission assemble`
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use plumbline_conformance::submission::{
+    self, Assembled, Cases, Facts, LOG, NotSubmittable, PRODUCT, Place, Product, README, Release, SubmissionError,
+};
+
+use super::cases::read_cases;
+use super::required::required;
+use super::run_facts::RunFacts;
+use crate::args::SubmissionAssembleArgs;
+use crate::error::CliError;
+use crate::output::size;
+use crate::ui::say;
+
+/// Bytes of a `PRODUCT.yaml` or `README.md`.
+const MAX_TEXT: u64 = 1 << 20;
+
+/// Names that a refusal lists.
+const MAX_NAMES: usize = 10;
+
+/// Writes the folder, and says where it is.
+pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<Assembled, CliError> {
+    let text = read_text(&args.product)?;
+    let product = Product::parse(&text)
+        .map_err(|error| CliError::usage(format!("`{}` cannot be used", args.product.display())).because(&error))?;
+    product_in_order(args, &product)?;
+    let scratch = tempfile::tempdir()
+        .map_err(|error| CliError::system("a directory for temporary files cannot be made").because(&error))?;
+    let facts = RunFacts::read(&args.archive, &args.plugin, scratch.path())?;
+    let (release, kubernetes) = version(args, &facts)?;
+    mode_in_order(args, &facts)?;
+    let cases = read_cases(&facts.junit, &args.limits)?;
+    results_in_order(args, &cases, release, facts.suite.as_deref())?;
+    let place = place(args, &product, release)?;
+    let readme = match &args.readme {
+        Some(path) => read_text(path)?,
+        None => submission::readme(&Facts {
+            place: &place,
+            product: &product,
+            kubernetes: &kubernetes,
+            tool: &facts.tool,
+            run: facts.run.as_deref(),
+            ran: cases.ran(),
+            skipped: cases.skipped(),
+        }),
+    };
+    let mut content = |name: &'static str, out: &mut dyn Write| match name {
+        README => out.write_all(readme.as_bytes()),
+        PRODUCT => out.write_all(text.as_bytes()),
+        LOG => copy(&facts.log, out),
+        _ => copy(&facts.junit, out),
+    };
+    let done = submission::assemble(&place, &args.output, &mut content).map_err(|error| told(&error))?;
+    print(args, &done, &place, &kubernetes, &cases)
+        .map_err(|error| CliError::printing("what was written cannot be told", &error))?;
+    Ok(done)
+}
+
+fn told(error: &SubmissionError) -> CliError {
+    let what = "the submission cannot be written";
+    match error {
+        SubmissionError::Exists(_) => {
+            CliError::usage(what).because(error).hint("remove it, or choose another directory with `--output`")
+        }
+        SubmissionError::Empty(_) => CliError::usage(what).because(error),
+        SubmissionError::Write { .. } | SubmissionError::Content { .. } => CliError::system(what).because(error),
+    }
+}
+
+fn product_in_order(args: &SubmissionAssembleArgs, product: &Product) -> Result<(), CliError> {
+    let problems = product.problems();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let what = format!("`{}` is not in order", args.product.display());
+    refuse(args, &CliError::usage(what).because(&io::Error::other(problems.join("\n"))).hint("docs/submission.md lists the fields"))
+}
+
+/// The version that the results are for.
+fn version(args: &SubmissionAssembleArgs, facts: &RunFacts) -> Result<(Release, String), CliError> {
+    let text = args.kubernetes_version.as_ref().or(facts.kubernetes.as_ref()).or(facts.suite.as_ref());
+    let Some(text) = text else {
+        return Err(CliError::usage(format!("archive `{}` does not say which version of Kubernetes was tested", args.archive.display()))
+            .hint("say it with `--kubernetes-version`"));
+    };
+    let release = text.parse().map_err(|error| CliError::usage("the version of Kubernetes cannot be used").because(&error))?;
+    Ok((release, text.clone()))
+}
+
+fn mode_in_order(args: &SubmissionAssembleArgs, facts: &RunFacts) -> Result<(), CliError> {
+    let Err(problem) = facts.settings.submittable() else { return Ok(()) };
+    let error = CliError::usage("this run cannot be submitted")
+        .because(&problem)
+        .hint("run the suite with `--mode certified-conformance`");
+    // Nothing that was not tested is ever evidence.
+    if problem == NotSubmittable::DryRun { Err(error) } else { refuse(args, &error) }
+}
+
+fn results_in_order(
+    args: &SubmissionAssembleArgs,
+    cases: &Cases,
+    release: Release,
+    suite: Option<&str>,
+) -> Result<(), CliError> {
+    if let Some(problem) = &cases.problem {
+        let error = CliError::usage("the results of the suite cannot be read to their end");
+        refuse(args, &error.because(&io::Error::other(problem.clone())))?;
+    }
+    if cases.ran() == 0 {
+        return Err(CliError::usage("no test of the suite ran: there is nothing to submit"));
+    }
+    if !cases.failed().is_empty() {
+        let n = cases.failed().len();
+        let what = format!("{n} conformance {} failed", if n == 1 { "test" } else { "tests" });
+        let error = CliError::failed(what).because(&listed(cases.failed())).hint("only a run in which all pass is certified");
+        refuse(args, &error)?;
+    }
+    match required(&args.required, release, suite)? {
+        None => say(&format!(
+            "warning: it is not known which tests {release} requires: `--required FILE` takes the `conformance.yaml` of that version"
+        )),
+        Some(required) => {
+            let missing: Vec<&String> = required.names.difference(cases.passed()).filter(|name| !cases.failed().contains(*name)).collect();
+            if !missing.is_empty() {
+                let what = format!("{} of {} required tests did not run ({})", missing.len(), required.names.len(), required.source);
+                refuse(args, &CliError::failed(what).because(&listed(missing)).hint("run the suite with `--mode certified-conformance`"))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn listed<'a>(names: impl IntoIterator<Item = &'a String>) -> io::Error {
+    let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
+    let mut text = names.iter().take(MAX_NAMES).copied().collect::<Vec<_>>().join("\n");
+    if names.len() > MAX_NAMES {
+        text.push_str(&format!("\nand {} more", names.len() - MAX_NAMES));
+    }
+    io::Error::other(text)
+}
+
+/// Refuses, unless it is wanted anyway: then the reason is a warning.
+fn refuse(args: &SubmissionAssembleArgs, error: &CliError) -> Result<(), CliError> {
+    if !args.anyway {
+        return Err(error.clone().hint_more("`--anyway` writes it all the same"));
+    }
+    say(&format!("warning: {}", error.what()));
+    Ok(())
+}
+
+fn place(args: &SubmissionAssembleArgs, product: &Product, release: Release) -> Result<Place, CliError> {
+    let folder = args.folder.clone().unwrap_or_else(|| Place::folder_of(product.get("name")));
+    Place::new(release, &folder).map_err(|error| {
+        CliError::usage("the folder of the product cannot be named").because(&error).hint("name it with `--folder`")
+    })
+}
+
+fn read_text(path: &Path) -> Result<String, CliError> {
+    let mut text = String::new();
+    File::open(path)
+        .and_then(|file| {
+            let read = file.take(MAX_TEXT + 1).read_to_string(&mut text)?;
+            if read as u64 > MAX_TEXT { Err(io::Error::other(format!("it is larger than {MAX_TEXT} bytes"))) } else { Ok(()) }
+        })
+        .map_err(|error| CliError::usage(format!("`{}` cannot be read", path.display())).because(&error))?;
+    Ok(text)
+}
+
+fn copy(path: &Path, out: &mut dyn Write) -> io::Result<()> {
+    io::copy(&mut File::open(path)?, out).map(drop)
+}
+
+fn print(
+    args: &SubmissionAssembleArgs,
+    done: &Assembled,
+    place: &Place,
+    kubernetes: &str,
+    cases: &Cases,
+) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    writeln!(out, "submission: {}", done.folder.display())?;
+    writeln!(out, "Kubernetes: {kubernetes}")?;
+    writeln!(out, "tests:      {} ran, {} skipped", cases.ran(), cases.skipped())?;
+    for (name, bytes) in &done.files {
+        writeln!(out, "  {name:14} {}", size(*bytes))?;
+    }
+    writeln!(out, "title:      {}", place.title())?;
+    let dir = if fs::symlink_metadata(&args.output).is_ok() { done.folder.display().to_string() } else { place.to_string() };
+    writeln!(out, "next:       plumbline submission check {dir}")
+}

@@ -1,0 +1,103 @@
+//! The test cases of a `junit_01.xml`, read by the stock module in its sandbox.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use plumbline_aggregator::{Source, TREE_FILE, post_process, prepare};
+use plumbline_conformance::submission::{CaseStatus, Cases, JUNIT, root_element};
+use plumbline_core::definition::Definition;
+use plumbline_core::{Item, Status};
+use serde_json::json;
+
+use crate::args::LimitsArg;
+use crate::error::CliError;
+use crate::limits::Limits;
+use crate::stock;
+use crate::tree::read_tree;
+
+/// Bytes of a file of results: 256 MiB. Those of a whole run of the suite have 2.5 MiB.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// Bytes in which the outermost element must begin.
+const HEAD: u64 = 64 << 10;
+
+/// Levels above a test case: plugin, file, suite. In deeper suites the verifier does not look.
+const DEPTH: usize = 3;
+
+/// Reads the cases of the file at `path`. What is wrong with its content stands in what is returned.
+pub(super) fn read_cases(path: &Path, limits: &LimitsArg) -> Result<Cases, CliError> {
+    let wrong = |error: &dyn std::error::Error| {
+        CliError::usage(format!("the results in `{}` cannot be read", path.display())).because(error)
+    };
+    let mut file = File::open(path).map_err(|error| wrong(&error))?;
+    let bytes = file.metadata().map_err(|error| wrong(&error))?.len();
+    if bytes > MAX_BYTES {
+        let error = io::Error::other(format!("it has {bytes} bytes: at most {MAX_BYTES} are read"));
+        return Err(wrong(&error));
+    }
+    let mut head = Vec::new();
+    file.by_ref().take(HEAD).read_to_end(&mut head).map_err(|error| wrong(&error))?;
+    let root = tree(path, limits)?;
+    let mut cases = collected(&root);
+    cases.root = root_element(&head);
+    root.dismantle();
+    Ok(cases)
+}
+
+/// The tree that the stock module makes of the file.
+fn tree(path: &Path, limits: &LimitsArg) -> Result<Item, CliError> {
+    let limits = Limits::load(limits)?;
+    let modules = stock::modules(&limits)?;
+    let broken = |error: &dyn std::error::Error| {
+        CliError::system(format!("the results in `{}` cannot be read", path.display())).because(error)
+    };
+    let definition = json!({
+        "sonobuoy-config": {"plugin-name": "e2e", "driver": "Job", "result-format": "junit", "result-files": [JUNIT]},
+        "spec": {},
+    });
+    let parsed = Definition::from_json(definition).map_err(|error| broken(&error))?;
+    let source = Source { definition: Arc::new(parsed.definition), bundle: None };
+    let plugin = prepare(&modules, &limits.modules, source).map_err(|error| broken(&error))?;
+    plugin.ready().map_err(|error| broken(&error))?;
+    let scratch = tempfile::tempdir()
+        .map_err(|error| CliError::system("a directory for temporary files cannot be made").because(&error))?;
+    let dir = scratch.path().join("plugin");
+    let results = dir.join("results/global");
+    fs::create_dir_all(&results).map_err(|error| broken(&error))?;
+    fs::copy(path, results.join(JUNIT)).map_err(|error| broken(&error))?;
+    let tree = scratch.path().join(TREE_FILE);
+    post_process(&plugin.subject(), &dir, &plugin.post_processor.module, scratch.path(), &tree)
+        .map_err(|error| broken(&error))?;
+    let file = File::open(&tree).map_err(|error| broken(&error))?;
+    read_tree(file).map_err(|error| broken(&error))
+}
+
+fn collected(root: &Item) -> Cases {
+    let mut cases = Cases::default();
+    let mut walk = root.walk();
+    while let Some(item) = walk.next() {
+        if !item.is_leaf() {
+            continue;
+        }
+        if item.status == Status::Unknown
+            && let Some(problem) = item.meta.get("error").or_else(|| item.meta.get("reason"))
+        {
+            cases.problem.get_or_insert_with(|| problem.clone());
+            continue;
+        }
+        let depth = walk.depth();
+        if depth > DEPTH {
+            cases.add_nested();
+        } else if depth == DEPTH {
+            let status = match item.status {
+                Status::Passed => CaseStatus::Passed,
+                Status::Skipped => CaseStatus::Skipped,
+                _ => CaseStatus::Failed,
+            };
+            cases.add(&item.name, status);
+        }
+    }
+    cases
+}

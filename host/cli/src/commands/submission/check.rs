@@ -1,0 +1,46 @@
+//! `plumbline submission check`
+
+use std::process::ExitCode;
+
+use plumbline_conformance::submission::{self, Contents, Summary};
+
+use super::cases::read_cases;
+use super::folder::Folder;
+use super::print;
+use super::required::required;
+use crate::args::{DataFormat, ExitCodes, Global, SubmissionCheckArgs};
+use crate::error::{CliError, FAILED, INCOMPLETE};
+use crate::output::print_json;
+
+/// Holds the folder against the rules, and prints what came of it: 0 if none is broken, 1 if one is, 3 if it is not known which tests are required.
+pub(crate) fn check(args: &SubmissionCheckArgs, global: &Global) -> Result<ExitCode, CliError> {
+    let folder = Folder::read(&args.dir)?;
+    let cases = folder.junit.as_ref().map(|path| read_cases(path, &args.limits)).transpose()?;
+    let mut contents = Contents {
+        files: &folder.files,
+        product: folder.product.as_deref(),
+        log: &folder.log,
+        cases: cases.as_ref(),
+        required: None,
+    };
+    let release = contents.release();
+    let required = match release {
+        Some(release) => required(&args.required, release, folder.log.suite.as_deref())?,
+        None => None,
+    };
+    contents.required = required.as_ref();
+    let findings = submission::check(&contents);
+    let summary = Summary::of(&findings);
+    let mut out = anstream::stdout().lock();
+    let printed = match args.format {
+        DataFormat::Text => print::text(&findings, summary, &mut out),
+        DataFormat::Json => print_json(&print::document(&args.dir, release, &findings, summary), &mut out),
+    };
+    printed.map_err(|error| CliError::printing("the findings cannot be printed", &error))?;
+    Ok(match global.exit_code {
+        ExitCodes::Compat => ExitCode::SUCCESS,
+        ExitCodes::Strict if summary.failed > 0 => ExitCode::from(FAILED),
+        ExitCodes::Strict if summary.incomplete => ExitCode::from(INCOMPLETE),
+        ExitCodes::Strict => ExitCode::SUCCESS,
+    })
+}

@@ -1,0 +1,114 @@
+//! What the archive of a run tells of it, and its files that are submitted.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use plumbline_archive::layout::SERVER_VERSION;
+use plumbline_archive::results::ResultsArchive;
+use plumbline_conformance::submission::{JUNIT, LOG, LogVersions, SuiteSettings};
+use serde_json::Value;
+
+use super::folder::head;
+use crate::error::CliError;
+
+/// Bytes of small documents in the archive.
+const MAX_DOCUMENT: u64 = 16 << 20;
+
+/// Bytes of a file that is submitted: 1 GiB. The log of a whole run has about 2 MiB.
+const MAX_FILE: u64 = 1 << 30;
+
+/// What the archive tells.
+pub(super) struct RunFacts {
+    /// What the suite was told.
+    pub(super) settings: SuiteSettings,
+    /// The version of the cluster, in full, as it says itself.
+    pub(super) kubernetes: Option<String>,
+    /// The version of the suite, in full.
+    pub(super) suite: Option<String>,
+    /// What made the archive, with its version.
+    pub(super) tool: String,
+    /// The run.
+    pub(super) run: Option<String>,
+    /// Copies of the files that are submitted.
+    pub(super) log: PathBuf,
+    pub(super) junit: PathBuf,
+}
+
+impl RunFacts {
+    /// Reads the archive at `path`; copies go to `scratch`.
+    pub(super) fn read(path: &Path, plugin: &str, scratch: &Path) -> Result<Self, CliError> {
+        let wrong = |error: &dyn std::error::Error| {
+            CliError::usage(format!("archive `{}` cannot be read", path.display())).because(error)
+        };
+        let mut archive = ResultsArchive::open(path).map_err(|error| wrong(&error))?;
+        let info = archive.info().clone();
+        if !info.plugins.iter().any(|known| known == plugin) {
+            let known = if info.plugins.is_empty() { "it has none".to_owned() } else { format!("it has `{}`; `--plugin` names the one that ran the suite", info.plugins.join("`, `")) };
+            return Err(CliError::usage(format!("archive `{}` has no plugin `{plugin}`", path.display())).hint(known));
+        }
+        let document = |archive: &mut ResultsArchive, member: &str| -> Result<Value, CliError> {
+            let bytes = archive.read(member, MAX_DOCUMENT).map_err(|error| wrong(&error))?;
+            // A document that cannot be read tells nothing.
+            Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+        };
+        let settings = match archive.definition(plugin) {
+            Some(member) => SuiteSettings::from_definition(&document(&mut archive, &member)?),
+            None => SuiteSettings::default(),
+        };
+        let server = match archive.size(SERVER_VERSION) {
+            Some(_) => document(&mut archive, SERVER_VERSION)?,
+            None => Value::Null,
+        };
+        let log = scratch.join(LOG);
+        let junit = scratch.join(JUNIT);
+        copy(&mut archive, path, plugin, &[LOG], &log)?;
+        copy(&mut archive, path, plugin, &[JUNIT, "junit*.xml"], &junit)?;
+        let versions = LogVersions::read(&head(&log).map_err(|error| wrong(&error))?);
+        let kubernetes = server["gitVersion"].as_str().map(str::to_owned);
+        let suite = versions.suite.or_else(|| settings.image_version().map(str::to_owned));
+        let tool = match (&info.plumbline_version, &info.version) {
+            (Some(version), _) => format!("Plumbline {version}"),
+            (None, Some(version)) => format!("Sonobuoy {version}"),
+            (None, None) => "a version of Sonobuoy that does not name itself".to_owned(),
+        };
+        Ok(Self { kubernetes: kubernetes.or(versions.cluster), suite, settings, tool, run: info.run, log, junit })
+    }
+}
+
+/// Copies the one result file of `plugin` that is called as the first of `names` says, or else as the next.
+fn copy(archive: &mut ResultsArchive, path: &Path, plugin: &str, names: &[&str], to: &Path) -> Result<(), CliError> {
+    let files: Vec<(String, u64)> =
+        archive.files_below(&format!("plugins/{plugin}/results")).map(|(name, bytes)| (name.to_owned(), bytes)).collect();
+    let found = names.iter().find_map(|wanted| {
+        let mut fitting = files.iter().filter(|(name, _)| fits(wanted, name.rsplit('/').next().unwrap_or(name)));
+        // Of several nobody knows which one is meant.
+        fitting.next().filter(|_| fitting.next().is_none())
+    });
+    let Some((name, bytes)) = found else {
+        let what = names.first().copied().unwrap_or_default();
+        return Err(CliError::usage(format!("archive `{}` has no file `{what}` of plugin `{plugin}`", path.display()))
+            .because(&io::Error::other(match files.len() {
+                0 => "the plugin sent nothing".to_owned(),
+                n => format!("it sent {n} {}, and not exactly one of that name", if n == 1 { "file" } else { "files" }),
+            }))
+            .hint("only what the conformance image writes can be submitted"));
+    };
+    let wrong = |error: &dyn std::error::Error| {
+        CliError::usage(format!("`{name}` cannot be taken out of archive `{}`", path.display())).because(error)
+    };
+    if *bytes > MAX_FILE {
+        return Err(wrong(&io::Error::other(format!("it has {bytes} bytes: at most {MAX_FILE} are submitted"))));
+    }
+    let mut out = File::create(to).map_err(|error| CliError::system(format!("`{}` cannot be written", to.display())).because(&error))?;
+    let mut reader = archive.file(name).map_err(|error| wrong(&error))?;
+    io::copy(&mut reader, &mut out).map(drop).map_err(|error| wrong(&error))
+}
+
+/// Whether `name` is `wanted`, in which one `*` stands for anything.
+fn fits(wanted: &str, name: &str) -> bool {
+    match wanted.split_once('*') {
+        Some((before, after)) => name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after),
+        None => name == wanted,
+    }
+}

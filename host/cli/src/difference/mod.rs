@@ -1,0 +1,7 @@
+//! Two runs beside each other: what changed.
+
+mod compare;
+mod tests_of;
+
+pub(crate) use compare::{Change, Difference, compare};
+pub(crate) use tests_of::{Tests, add};

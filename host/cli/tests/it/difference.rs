@@ -1,0 +1,83 @@
+//! `results diff`, from outside.
+
+use serde_json::Value;
+
+use crate::bed::Bed;
+
+const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
+
+/// An archive of the suite: names, what stands in their elements, seconds.
+fn archive(bed: &Bed, dir: &str, tests: &[(&str, &str, &str)]) {
+    let cases: String = tests
+        .iter()
+        .map(|(name, inside, time)| format!("<testcase name=\"{name}\" time=\"{time}\">{inside}</testcase>"))
+        .collect();
+    bed.write(&format!("{dir}/meta/info.json"), r#"{"plugins": ["e2e"]}"#);
+    bed.write(
+        &format!("{dir}/plugins/e2e/results/global/junit_01.xml"),
+        &format!("<testsuites><testsuite name='suite'>{cases}</testsuite></testsuites>"),
+    );
+}
+
+fn two(bed: &Bed) {
+    let failed = "<failure>want 1, got 2</failure>";
+    archive(
+        bed,
+        "before",
+        &[("[It] broke", "", "1"), ("[It] mended", failed, "2"), ("[It] bad", failed, "3"), ("[It] gone", "", "1"), ("[It] slow", "", "10")],
+    );
+    archive(
+        bed,
+        "after",
+        &[("broke &lt;x|y&gt;", failed, "1"), ("broke", failed, "1.5"), ("mended", "", "2"), ("bad", failed, "3"), ("gone", "<skipped/>", "0"), ("slow", "", "61")],
+    );
+}
+
+#[test]
+fn what_changed_is_told_and_new_failures_are_an_exit_code() {
+    let bed = Bed::new();
+    two(&bed);
+    let text = bed.plumbline(&["results", "diff", "before", "after"]).expect(1).out;
+    insta::assert_snapshot!("diff_text", text);
+    let markdown = bed.plumbline(&["results", "diff", "before", "after", "-o", "markdown"]).expect(1).out;
+    insta::assert_snapshot!("diff_markdown", markdown);
+    let json = bed.plumbline(&["results", "diff", "before", "after", "-o", "json"]).expect(1).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["ran-before"], &json["ran-after"]), (&5.into(), &5.into()));
+    assert_eq!(json["new-failures"][0]["name"], "broke");
+    assert_eq!(json["new-failures"][0]["reason"], "want 1, got 2");
+    assert_eq!((&json["slower"][0]["seconds-before"], &json["slower"][0]["seconds-after"]), (&10.0.into(), &61.0.into()));
+    bed.plumbline(&["results", "diff", "before", "after", "--exit-code", "compat"]).expect(0);
+    // The other way round there is one that failed only there.
+    bed.plumbline(&["results", "diff", "before", "before"]).expect(0);
+}
+
+#[test]
+fn results_of_one_archive_are_shown_as_before_whatever_it_is_called() {
+    let bed = Bed::new();
+    archive(&bed, "diff", &[("a", "", "1")]);
+    assert!(bed.plumbline(&["results", "./diff", "-p", "e2e"]).expect(0).out.contains("Passed: 1"));
+    assert!(bed.plumbline(&["results", "-p", "e2e", "./diff"]).expect(0).out.contains("Passed: 1"));
+    bed.plumbline(&["results"]).expect(2);
+    bed.plumbline(&["results", "diff", "diff"]).expect(2);
+}
+
+#[test]
+fn archives_that_cannot_be_compared_say_why() {
+    let bed = Bed::new();
+    archive(&bed, "a", &[("a", "", "1")]);
+    bed.write("b/meta/info.json", r#"{"plugins": ["other"]}"#);
+    bed.write("b/plugins/other/sonobuoy_results.yaml", "name: other\nstatus: passed\n");
+    let none = bed.plumbline(&["results", "diff", "a", "b"]).expect(2);
+    assert!(none.err.contains("no plugin in common"), "{}", none.err);
+    let named = bed.plumbline(&["results", "diff", "a", "b", "-p", "e2e"]).expect(2);
+    assert!(named.err.contains("archive `b` has no plugin `e2e`") && named.err.contains("`other`"), "{}", named.err);
+    bed.plumbline(&["results", "diff", "a", "nowhere"]).expect(2);
+}
+
+#[test]
+fn a_real_archive_beside_itself_has_no_difference() {
+    let bed = Bed::new();
+    let done = bed.plumbline(&["results", "diff", FAILURES, FAILURES, "-p", "e2e"]).expect(0);
+    assert!(done.out.contains("25 tests ran before, 25 after") && done.out.contains("still failing: 4"), "{}", done.out);
+}

@@ -1,0 +1,95 @@
+//! Results as a page.
+
+use serde_json::json;
+
+use crate::bed::Bed;
+
+const CLUSTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/cluster");
+
+/// The page without its style, which nobody compares.
+fn without_style(page: &str) -> String {
+    let (before, rest) = page.split_once("<style>").unwrap();
+    let (_, after) = rest.split_once("</style>").unwrap();
+    format!("{before}<style>…</style>{after}")
+}
+
+#[test]
+fn a_page_says_what_failed_first_and_needs_nothing_else() {
+    let bed = Bed::new();
+    let page = bed.plumbline(&["results", CLUSTER, "-o", "html"]).expect(3).out;
+    insta::assert_snapshot!(without_style(&page));
+    for foreign in ["<script", "src=", "@import", "url(", "http://", "https://", "onclick"] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+    assert!(page.contains("prefers-color-scheme: dark") && page.contains("<html lang=\"en\">"));
+}
+
+/// An archive of one plugin: its tree, and what judges said of it.
+fn archive(bed: &Bed, tree: &serde_json::Value, verdict: Option<&str>) -> String {
+    bed.write("a/meta/info.json", r#"{"plugins": ["e2e"]}"#);
+    bed.write("a/plugins/e2e/sonobuoy_results.yaml", &tree.to_string());
+    if let Some(verdict) = verdict {
+        bed.write("a/plugins/e2e/plumbline_verdict.json", verdict);
+    }
+    bed.path("a").to_str().unwrap().to_owned()
+}
+
+fn tree() -> serde_json::Value {
+    json!({"name": "e2e", "status": "failed", "items": [{"name": "junit_01.xml", "status": "failed", "meta": {"type": "file"}, "items": [
+        {"name": "suite", "status": "failed", "items": [
+            {"name": "known", "status": "failed", "meta": {"duration": "12.25"}, "details": {"failure": "as ever"}},
+            {"name": "new", "status": "failed", "meta": {"duration": "600"}},
+            {"name": "good", "status": "passed", "meta": {"duration": "0.5"}},
+            {"name": "left out", "status": "skipped"}]}]}]})
+}
+
+#[test]
+fn what_judges_said_stands_beside_the_items() {
+    let bed = Bed::new();
+    let path = |name: &str| json!(["junit_01.xml", "suite", name]);
+    let verdict = json!({"version": 1, "plugin": "e2e", "status": "failed",
+        "chain": [{"judge": "known-failures"}, {"judge": "checks", "error": "it trapped"}],
+        "classes": {"failure": {"items": 1, "counting": 1}, "known-failure": {"items": 1, "counting": 0}, "skip-not-allowed": {"items": 1, "counting": 1}},
+        "items": [
+            {"set": "global", "path": path("known"), "status": "failed", "class": "known-failure", "counts": false, "reason": "no UDP <here>", "source": "known.yaml", "judge": "known-failures"},
+            {"set": "global", "path": path("new"), "status": "failed", "class": "failure", "counts": true, "reason": "no judge knows it"},
+            {"set": "", "path": path("left out"), "status": "skipped", "class": "skip-not-allowed", "counts": true, "judge": "allowed-skips"}],
+        "checks": [{"id": "PODS-001", "name": "pods are healthy", "outcome": "failed", "want": ">= 98 %", "got": "96 %", "judge": "checks"}]});
+    let archive = archive(&bed, &tree(), Some(&verdict.to_string()));
+    let page = bed.plumbline(&["results", &archive, "-o", "html"]).out;
+    insta::assert_snapshot!(without_style(&page));
+    // What counts stands before what does not.
+    assert!(page.find("<b>new</b>").unwrap() < page.find("<b>known</b>").unwrap());
+}
+
+#[test]
+fn a_verdict_that_cannot_be_read_is_no_reason_to_show_nothing() {
+    let bed = Bed::new();
+    let archive = archive(&bed, &tree(), Some("{\"version\": \"x\""));
+    let done = bed.plumbline(&["results", &archive, "-o", "html"]);
+    assert!(done.out.contains("<b>new</b>"));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let bed = Bed::new();
+    let name = "</title><script>alert(1)</script>\u{202e}\u{1b}[2J\" onload='x' & <b>";
+    let tree = json!({"name": name, "status": name, "items": [{"name": name, "status": "failed", "meta": {"error": name, "file": name, "duration": "-1"},
+        "details": {name: name, "map": {name: [name]}}}]});
+    let archive = archive(&bed, &tree, None);
+    let page = bed.plumbline(&["results", &archive, "-o", "html"]).out;
+    assert!(!page.contains("<script") && !page.contains('\u{202e}') && !page.contains('\u{1b}'), "{page}");
+    assert_eq!(page.matches("</title>").count(), 1);
+    assert!(page.contains("&lt;script&gt;alert(1)"));
+}
+
+#[test]
+fn durations_are_in_every_format_that_has_room_for_them() {
+    let bed = Bed::new();
+    let archive = archive(&bed, &tree(), None);
+    let show = |format: &str| bed.plumbline(&["results", &archive, "-o", format]).expect(1).out;
+    assert!(show("junit").contains(r#"<testcase name="new" classname="e2e|junit_01.xml|suite" time="600.000">"#), "{}", show("junit"));
+    let markdown = show("markdown");
+    assert!(markdown.contains("- **new** (10 min 0 s)") && markdown.contains("| 12.2 s | failed | known |"), "{markdown}");
+    assert!(show("html").contains("<td class=\"n\">10 min 0 s</td>"));
+}

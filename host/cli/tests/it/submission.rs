@@ -1,0 +1,213 @@
+//! `submission assemble` and `submission check`, from outside.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::bed::Bed;
+
+const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
+
+const PRODUCT: &str = "vendor: Example\nname: My Engine\nversion: 1.30\ntype: distribution\ndescription: an engine\nwebsite_url: https://example.org\n\
+    documentation_url: https://example.org/docs\ncontact_email_address: k8s@example.org\n";
+
+/// What is required: a name with a prefix in the results, one with quotes that are escaped twice there, one that is spelt with other quotes, one of a
+/// later version.
+const REQUIRED: &str = "- {codename: '[sig] a [Conformance]', release: 'v1.9, v1.18'}\n\
+    - {codename: '[sig] b => \"it''s\" [Conformance]', release: v1.30}\n\
+    - {codename: '[sig] exec \"cat /tmp/health\" [Conformance]', release: '1.25'}\n\
+    - {codename: '[sig] later [Conformance]', release: v1.31}\n";
+
+const GOOD: &str = "<testcase name='[It] [sig] a [Conformance]' time='1.5'/>\
+    <testcase name='[It] [sig] b =&amp;gt; &amp;#34;it&amp;#39;s&amp;#34; [Conformance]'/>\
+    <testcase name=\"[It] [sig] exec 'cat /tmp/health' [Conformance]\"/>\
+    <testcase name='[It] [sig] other'><skipped/></testcase>";
+
+const CERTIFIED: &[(&str, &str)] = &[("E2E_FOCUS", r"\[Conformance\]"), ("E2E_SKIP", "")];
+
+/// An archive of the suite, with these cases and this environment.
+fn archive(bed: &Bed, cases: &str, env: &[(&str, &str)]) {
+    let env: Vec<Value> = env.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+    let definition = json!({"sonobuoy-config": {"driver": "Job", "plugin-name": "e2e", "result-format": "junit"},
+        "spec": {"name": "e2e", "image": "registry.k8s.io/conformance:v1.30.2", "env": env}});
+    bed.write("run/meta/info.json", r#"{"plugins": ["e2e"]}"#);
+    bed.write("run/meta/config.json", r#"{"Version": "v0.57.3", "UUID": "r-1"}"#);
+    bed.write("run/serverversion.json", r#"{"gitVersion": "v1.30.2-vendor.1"}"#);
+    bed.write("run/plugins/e2e/definition.json", &definition.to_string());
+    bed.write("run/plugins/e2e/results/global/e2e.log", "I0101 e2e test version: v1.30.2\nkube-apiserver version: v1.30.2-vendor.1\n");
+    bed.write(
+        "run/plugins/e2e/results/global/junit_01.xml",
+        &format!("<?xml version=\"1.0\"?>\n<testsuites><testsuite name='Kubernetes e2e suite'>{cases}</testsuite></testsuites>"),
+    );
+    bed.write("PRODUCT.yaml", PRODUCT);
+    bed.write("conformance.yaml", REQUIRED);
+}
+
+const ASSEMBLE: &[&str] =
+    &["submission", "assemble", "--archive", "run", "--product", "PRODUCT.yaml", "-o", "out", "--required", "conformance.yaml"];
+
+fn assemble(bed: &Bed, more: &[&str]) -> crate::bed::Done {
+    bed.plumbline(&[ASSEMBLE, more].concat())
+}
+
+fn check(bed: &Bed, dir: &str, more: &[&str]) -> crate::bed::Done {
+    bed.plumbline(&[&["submission", "check", dir, "--required", "conformance.yaml"], more].concat())
+}
+
+/// The rules that are broken.
+fn broken(bed: &Bed, dir: &str) -> Vec<String> {
+    let done = check(bed, dir, &["-o", "json"]);
+    let document: Value = serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}", done.err));
+    let findings = document["findings"].as_array().unwrap();
+    let broken: Vec<String> =
+        findings.iter().filter(|one| one["outcome"] == "failed").map(|one| one["rule"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(done.code, i32::from(!broken.is_empty()));
+    broken
+}
+
+#[test]
+fn from_an_archive_to_a_checked_folder_in_two_commands() {
+    let bed = Bed::new();
+    archive(&bed, GOOD, CERTIFIED);
+    let done = assemble(&bed, &[]).expect(0);
+    insta::assert_snapshot!("assembled", done.out);
+    let folder = bed.path("out/v1.30/my-engine");
+    let mut names: Vec<String> =
+        fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["PRODUCT.yaml", "README.md", "e2e.log", "junit_01.xml"]);
+    assert_eq!(fs::read_to_string(folder.join("PRODUCT.yaml")).unwrap(), PRODUCT);
+    insta::assert_snapshot!("readme", fs::read_to_string(folder.join("README.md")).unwrap());
+    let checked = check(&bed, "out", &[]).expect(0);
+    insta::assert_snapshot!("checked", checked.out);
+    // The same from every place that somebody may mean.
+    for dir in ["out/v1.30", "out/v1.30/my-engine", "out/v1.30/my-engine/."] {
+        assert_eq!(check(&bed, dir, &[]).expect(0).out, checked.out, "{dir}");
+    }
+    let again = assemble(&bed, &[]).expect(2);
+    assert!(again.err.contains("there is something at") && again.err.contains("hint:"), "{}", again.err);
+    assert!(assemble(&bed, &["--folder", "../x"]).expect(2).err.contains("`--folder`"));
+    assemble(&bed, &["--folder", "second"]).expect(0);
+    assert_eq!(broken(&bed, "out"), ["one-product"]);
+    assert_eq!(broken(&bed, "out/v1.30/second"), [""; 0]);
+}
+
+#[test]
+fn what_failed_or_is_missing_is_refused_and_found() {
+    let bed = Bed::new();
+    let failed = format!("{GOOD}<testcase name='[It] [sig] d [Conformance]'><error>x</error></testcase>");
+    archive(&bed, &failed, CERTIFIED);
+    let done = assemble(&bed, &[]).expect(1);
+    insta::assert_snapshot!("refused", done.err);
+    assert!(!bed.path("out").exists());
+    assert!(assemble(&bed, &["--anyway"]).expect(0).err.contains("warning: 1 conformance test failed"));
+    assert_eq!(broken(&bed, "out"), ["no-failed-tests"]);
+
+    let bed = Bed::new();
+    archive(&bed, &GOOD.replace("[sig] a ", "[sig] z "), CERTIFIED);
+    let done = assemble(&bed, &[]).expect(1);
+    assert!(done.err.contains("1 of 3 required tests did not run") && done.err.contains("[sig] a [Conformance]"), "{}", done.err);
+    assemble(&bed, &["--anyway"]).expect(0);
+    assert_eq!(broken(&bed, "out"), ["required-tests"]);
+    let text = check(&bed, "out", &[]).expect(1).out;
+    assert!(text.contains("- [sig] a [Conformance]"), "{text}");
+    // In a suite within a suite nobody looks, and a list of a suite is no report.
+    let junit = bed.path("out/v1.30/my-engine/junit_01.xml");
+    fs::write(&junit, format!("<testsuites><testsuite name='a'><testsuite name='b'>{GOOD}</testsuite></testsuite></testsuites>")).unwrap();
+    assert_eq!(broken(&bed, "out"), ["results-readable", "required-tests"]);
+    fs::write(&junit, format!("<testsuite name='a'>{GOOD}</testsuite>")).unwrap();
+    assert_eq!(broken(&bed, "out"), ["results-readable"]);
+    fs::write(&junit, "<testsuites><testsuite name='a'><testcase name='x'>").unwrap();
+    assert!(broken(&bed, "out").contains(&"results-readable".to_owned()));
+    fs::write(&junit, "no report at all").unwrap();
+    assert!(broken(&bed, "out").contains(&"results-readable".to_owned()));
+}
+
+#[test]
+fn only_runs_of_the_whole_suite_are_submitted() {
+    let bed = Bed::new();
+    archive(&bed, GOOD, &[("E2E_FOCUS", r"\[Conformance\]"), ("E2E_SKIP", r"\[Disruptive\]")]);
+    let done = assemble(&bed, &[]).expect(2);
+    assert!(done.err.contains(r"left out the tests that `\[Disruptive\]` selects"), "{}", done.err);
+    assemble(&bed, &["--anyway"]).expect(0);
+
+    let bed = Bed::new();
+    archive(&bed, GOOD, &[("E2E_DRYRUN", "true")]);
+    assert!(assemble(&bed, &["--anyway"]).expect(2).err.contains("nothing was tested"));
+    assert!(!bed.path("out").exists());
+
+    // A real archive, of a run of tests that had failed before.
+    bed.write("list.yaml", "- {codename: 'x [Conformance]', release: v1.9}\n");
+    let args = ["submission", "assemble", "--archive", FAILURES, "--product", "PRODUCT.yaml", "-o", "real", "--required", "list.yaml"];
+    let done = bed.plumbline(&args).expect(2);
+    assert!(done.err.contains("it ran the tests that `"), "{}", done.err);
+    let done = bed.plumbline(&[&args[..], &["--anyway"]].concat()).expect(0);
+    assert!(done.err.contains("4 conformance tests failed"), "{}", done.err);
+    assert!(bed.path("real/v1.21/my-engine/junit_01.xml").is_file());
+    assert!(fs::read_to_string(bed.path("real/v1.21/my-engine/README.md")).unwrap().contains("| results by | Sonobuoy v0.53.2 |"));
+}
+
+#[test]
+fn archives_and_products_that_cannot_be_used_say_why() {
+    let bed = Bed::new();
+    archive(&bed, GOOD, CERTIFIED);
+    assert!(assemble(&bed, &["-p", "other"]).expect(2).err.contains("it has `e2e`"));
+    bed.write("PRODUCT.yaml", "name: My Engine\ntype: thing\nwebsite_url: nowhere\n");
+    let done = assemble(&bed, &[]).expect(2);
+    for part in ["`vendor` is missing or empty", "`type` is `thing`", "`website_url` is no address", "--anyway"] {
+        assert!(done.err.contains(part), "{part}: {}", done.err);
+    }
+    bed.write("PRODUCT.yaml", "- no map\n");
+    assemble(&bed, &["--anyway"]).expect(2);
+    bed.write("PRODUCT.yaml", PRODUCT);
+    fs::remove_file(bed.path("run/plugins/e2e/results/global/e2e.log")).unwrap();
+    let done = assemble(&bed, &["--anyway"]).expect(2);
+    assert!(done.err.contains("has no file `e2e.log`"), "{}", done.err);
+    assert!(!bed.path("out").exists(), "nothing is left");
+    check(&bed, "nowhere", &[]).expect(2);
+}
+
+#[test]
+fn without_a_list_of_required_tests_nobody_knows() {
+    let bed = Bed::new();
+    archive(&bed, GOOD, CERTIFIED);
+    bed.write("run/serverversion.json", r#"{"gitVersion": "v1.31.0"}"#);
+    let args = ["submission", "assemble", "--archive", "run", "--product", "PRODUCT.yaml", "-o", "out"];
+    let done = bed.plumbline(&args).expect(0);
+    assert!(done.err.contains("it is not known which tests v1.31 requires"), "{}", done.err);
+    fs::write(bed.path("out/v1.31/my-engine/e2e.log"), "no version").unwrap();
+    let done = bed.plumbline(&["submission", "check", "out"]).expect(3);
+    assert!(done.out.contains("not checked  required-tests"), "{}", done.out);
+    bed.plumbline(&["submission", "check", "out", "--exit-code", "compat"]).expect(0);
+    let image = bed.plumbline(&["submission", "check", "out", "--required", "image"]).expect(2);
+    assert!(image.err.contains("which image has the suite of v1.31"), "{}", image.err);
+    let nobody = bed.plumbline(&["submission", "check", "out", "--required", "image:127.0.0.1:1/conformance:v1.31.0"]).expect(4);
+    assert!(nobody.err.contains("cannot be had from image"), "{}", nobody.err);
+    bed.write("list.yaml", "a: b");
+    let list = bed.plumbline(&["submission", "check", "out", "--required", "list.yaml"]).expect(2);
+    assert!(list.err.contains("`list.yaml` cannot be used"), "{}", list.err);
+}
+
+/// Real results of whole runs: one without a failure, one with one.
+#[test]
+fn real_results_of_the_whole_suite() {
+    let Some(data) = std::env::var_os("PLUMBLINE_CONFORMANCE_DATA").map(PathBuf::from) else {
+        eprintln!("SKIPPED: PLUMBLINE_CONFORMANCE_DATA names no directory with `v1.30-complete-junit_01.xml` and `v1.30-one-failed-junit_01.xml`");
+        return;
+    };
+    let bed = Bed::new();
+    archive(&bed, "", CERTIFIED);
+    let run = |name: &str| -> crate::bed::Done {
+        let junit = bed.path("run/plugins/e2e/results/global/junit_01.xml");
+        fs::remove_file(&junit).unwrap();
+        fs::write(&junit, fs::read(Path::new(&data).join(name)).unwrap()).unwrap();
+        bed.plumbline(&["submission", "assemble", "--archive", "run", "--product", "PRODUCT.yaml", "-o", "out"])
+    };
+    let failed = run("v1.30-one-failed-junit_01.xml").expect(1);
+    assert!(failed.err.contains("1 conformance test failed"), "{}", failed.err);
+    let done = run("v1.30-complete-junit_01.xml").expect(0);
+    assert!(done.out.contains("406 ran, 6795 skipped"), "{}", done.out);
+    let checked = bed.plumbline(&["submission", "check", "out"]).expect(0);
+    assert!(checked.out.contains("all 402 required tests passed"), "{}", checked.out);
+}

@@ -1,0 +1,125 @@
+//! The folder of a submission: whole, or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::place::{FILES, Place};
+
+/// A submission that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assembled {
+    /// The folder with the four files.
+    pub folder: PathBuf,
+    /// The files, with their sizes, in the order of [`FILES`].
+    pub files: Vec<(&'static str, u64)>,
+}
+
+/// Why a submission was not written. Nothing of it is left then.
+#[derive(Debug, Error)]
+pub enum SubmissionError {
+    /// There is one.
+    #[error("there is something at `{0}` already")]
+    Exists(PathBuf),
+    /// The place cannot be written to.
+    #[error("`{path}` cannot be written: {source}")]
+    Write {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// What is to stand in a file cannot be had.
+    #[error("the content of `{file}` cannot be had: {source}")]
+    Content {
+        /// Which of the files.
+        file: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file would be empty, which no submission may have.
+    #[error("there would be nothing in `{0}`")]
+    Empty(&'static str),
+}
+
+/// Writes the four files into `dir/vX.Y/product`: beside it first, and renamed when all are there. `content` writes what is to stand in the file of that name,
+/// in the order of [`FILES`].
+///
+/// # Errors
+/// [`SubmissionError`]
+pub fn assemble(
+    place: &Place,
+    dir: &Path,
+    content: &mut dyn FnMut(&'static str, &mut dyn Write) -> io::Result<()>,
+) -> Result<Assembled, SubmissionError> {
+    let release = dir.join(place.release().to_string());
+    let folder = release.join(place.product());
+    if folder.symlink_metadata().is_ok() {
+        return Err(SubmissionError::Exists(folder));
+    }
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| SubmissionError::Write { path, source }
+    };
+    fs::create_dir_all(&release).map_err(failed(&release))?;
+    // Beside it, so that renaming does not copy; removed when this ends early.
+    let staged = tempfile::Builder::new().prefix(".submission-").tempdir_in(dir).map_err(failed(dir))?;
+    // Others may read a submission: directories for temporary files are for their owner alone.
+    let inside = staged.path().join(place.product());
+    fs::create_dir(&inside).map_err(failed(&inside))?;
+    let mut files = Vec::new();
+    for name in FILES {
+        let path = inside.join(name);
+        let mut file = BufWriter::new(File::create_new(&path).map_err(failed(&path))?);
+        content(name, &mut file).map_err(|source| SubmissionError::Content { file: name, source })?;
+        let file = file.into_inner().map_err(|error| SubmissionError::Write { path: path.clone(), source: error.into_error() })?;
+        file.sync_all().map_err(failed(&path))?;
+        let bytes = file.metadata().map_err(failed(&path))?.len();
+        if bytes == 0 {
+            return Err(SubmissionError::Empty(name));
+        }
+        files.push((name, bytes));
+    }
+    fs::rename(&inside, &folder).map_err(failed(&folder))?;
+    Ok(Assembled { folder, files })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> Place {
+        Place::new("v1.30".parse().unwrap(), "engine").unwrap()
+    }
+
+    #[test]
+    fn four_files_and_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let done = assemble(&place(), dir.path(), &mut |name, out| out.write_all(name.as_bytes())).unwrap();
+        assert_eq!(done.folder, dir.path().join("v1.30/engine"));
+        for (name, bytes) in &done.files {
+            assert_eq!(fs::read_to_string(done.folder.join(name)).unwrap(), *name);
+            assert_eq!(*bytes, name.len() as u64);
+        }
+        assert_eq!(fs::read_dir(&done.folder).unwrap().count(), 4);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+        let again = assemble(&place(), dir.path(), &mut |_, _| Ok(())).unwrap_err();
+        assert!(matches!(again, SubmissionError::Exists(_)), "{again}");
+    }
+
+    #[test]
+    fn what_breaks_off_leaves_no_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let broken = assemble(&place(), dir.path(), &mut |name, out| match name {
+            "e2e.log" => Err(io::Error::other("gone")),
+            _ => out.write_all(b"x"),
+        });
+        assert!(broken.unwrap_err().to_string().contains("`e2e.log` cannot be had: gone"));
+        let empty = assemble(&place(), dir.path(), &mut |_, _| Ok(())).unwrap_err();
+        assert!(matches!(empty, SubmissionError::Empty("README.md")));
+        assert_eq!(fs::read_dir(dir.path().join("v1.30")).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,206 @@
+//! Submissions against the rules.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::{env, fs};
+
+use plumbline_conformance::submission::{
+    CaseStatus, Cases, Contents, FILES, Finding, FoundFile, LogVersions, Outcome, Place, Release, Required, Summary, assemble, check,
+};
+use proptest::prelude::*;
+
+const PRODUCT: &str = "vendor: Example\nname: Engine\nversion: '2'\ntype: distribution\ndescription: an engine\nwebsite_url: https://example.org\n\
+    documentation_url: https://example.org/docs\ncontact_email_address: k8s@example.org\n";
+
+const FOLDER: &str = "v1.30/engine";
+
+struct Submission {
+    files: Vec<FoundFile>,
+    product: String,
+    log: LogVersions,
+    cases: Cases,
+    required: Option<Required>,
+}
+
+impl Submission {
+    /// One without a fault, for two required tests.
+    fn good() -> Self {
+        let names = ["a [Conformance]", "b \"x\" [Conformance]"];
+        let mut cases = Cases::default();
+        cases.root = Some("testsuites".to_owned());
+        cases.add("[It] a [Conformance]", CaseStatus::Passed);
+        cases.add("[It] b &#34;x&#34; [Conformance]", CaseStatus::Passed);
+        cases.add("[It] c", CaseStatus::Skipped);
+        Self {
+            files: FILES.iter().map(|name| FoundFile { path: format!("{FOLDER}/{name}"), bytes: 9 }).collect(),
+            product: PRODUCT.to_owned(),
+            log: LogVersions::read("e2e test version: v1.30.2"),
+            cases,
+            required: Some(required(names)),
+        }
+    }
+
+    fn check(&self) -> Vec<Finding> {
+        check(&Contents {
+            files: &self.files,
+            product: Some(&self.product),
+            log: &self.log,
+            cases: Some(&self.cases),
+            required: self.required.as_ref(),
+        })
+    }
+
+    /// The rules that are broken.
+    fn broken(&self) -> Vec<&'static str> {
+        self.check().iter().filter(|finding| finding.outcome == Outcome::Failed).map(|finding| finding.rule).collect()
+    }
+}
+
+fn release() -> Release {
+    "v1.30".parse().unwrap()
+}
+
+fn required(names: impl IntoIterator<Item = &'static str>) -> Required {
+    Required { release: release(), names: names.into_iter().map(str::to_owned).collect(), source: "a test".to_owned() }
+}
+
+#[test]
+fn a_good_submission_breaks_no_rule_and_tells_what_was_not_checked() {
+    let findings = Submission::good().check();
+    let lines: Vec<String> = findings
+        .iter()
+        .map(|finding| format!("{:20} {:11} {}", finding.rule, finding.outcome, finding.what))
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"));
+    let summary = Summary::of(&findings);
+    assert_eq!((summary.failed, summary.incomplete), (0, false));
+    // Rules have names of their own, and what is not in order says what to do.
+    let names: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
+    assert_eq!(names.len(), findings.len());
+    assert!(findings.iter().all(|finding| finding.outcome == Outcome::Passed || finding.hint.is_some()));
+    assert!(findings.iter().any(|finding| finding.hint.as_deref() == Some("call the pull request `Conformance results for v1.30/engine`")));
+}
+
+#[test]
+fn files_and_folders() {
+    let mut missing = Submission::good();
+    missing.files.remove(2);
+    assert_eq!(missing.broken(), ["required-files"]);
+    let mut empty = Submission::good();
+    empty.files[0].bytes = 0;
+    assert_eq!(empty.broken(), ["required-files"]);
+    let mut other = Submission::good();
+    other.files.push(FoundFile { path: format!("{FOLDER}/.DS_Store"), bytes: 1 });
+    assert_eq!(other.broken(), ["no-other-files"]);
+    let mut second = Submission::good();
+    second.files.push(FoundFile { path: "v1.30/other/README.md".to_owned(), bytes: 1 });
+    assert_eq!(second.broken(), ["one-product"]);
+    for folder in ["engine", "1.30/engine", "v1.3/engine", "v1.30", "v1.30/a/b"] {
+        let mut wrong = Submission::good();
+        wrong.files = FILES.iter().map(|name| FoundFile { path: format!("{folder}/{name}"), bytes: 9 }).collect();
+        assert!(wrong.broken().contains(&"folder-structure"), "{folder}");
+    }
+    let nothing = Submission { files: Vec::new(), ..Submission::good() };
+    assert_eq!(nothing.broken(), ["required-files", "folder-structure", "one-product", "supported-release"]);
+}
+
+#[test]
+fn the_product() {
+    for (from, to, rules) in [
+        ("vendor: Example", "vendor: ''", &["product-fields"][..]),
+        ("type: distribution", "type: Distribution", &["product-type"]),
+        ("k8s@example.org", "nobody", &["product-addresses"]),
+        ("website_url: https://", "website_url: ", &["product-addresses"]),
+        ("vendor: Example", "vendor: [", &["required-files", "product-fields", "product-addresses", "product-type"]),
+    ] {
+        let submission = Submission { product: PRODUCT.replace(from, to), ..Submission::good() };
+        assert_eq!(submission.broken(), rules, "{to}");
+    }
+}
+
+#[test]
+fn tests() {
+    let mut missing = Submission::good();
+    missing.required = Some(required(["a [Conformance]", "z [Conformance]", "y [Conformance]"]));
+    assert_eq!(missing.broken(), ["required-tests"]);
+    let findings = missing.check();
+    let finding = findings.iter().find(|finding| finding.rule == "required-tests").unwrap();
+    assert_eq!(finding.names, ["y [Conformance]", "z [Conformance]"]);
+
+    let mut failed = Submission::good();
+    failed.cases.add("[It] d [Conformance]", CaseStatus::Failed);
+    assert_eq!(failed.broken(), ["no-failed-tests"], "also one that is not required");
+    let mut flaky = Submission::good();
+    flaky.cases.add("a [Conformance]", CaseStatus::Failed);
+    assert_eq!(flaky.broken(), ["no-failed-tests"]);
+    let findings = flaky.check();
+    let finding = findings.iter().find(|finding| finding.rule == "no-failed-tests").unwrap();
+    assert!(finding.hint.as_ref().unwrap().contains("1 of them passed at another try"));
+    let mut elsewhere = Submission::good();
+    elsewhere.cases.add("not of the suite", CaseStatus::Failed);
+    assert_eq!(elsewhere.broken(), [""; 0], "only conformance tests count");
+
+    let mut unknown = Submission::good();
+    unknown.required = None;
+    assert_eq!(unknown.broken(), [""; 0]);
+    assert!(Summary::of(&unknown.check()).incomplete);
+}
+
+#[test]
+fn results_that_the_verifier_cannot_read() {
+    let mut other = Submission::good();
+    other.cases.root = Some("testsuite".to_owned());
+    assert_eq!(other.broken(), ["results-readable"]);
+    let mut broken = Submission::good();
+    broken.cases.problem = Some("the file breaks off".to_owned());
+    assert_eq!(broken.broken(), ["results-readable"]);
+    let mut nested = Submission::good();
+    nested.cases.add_nested();
+    assert_eq!(nested.broken(), ["results-readable"]);
+    let mut log = Submission::good();
+    log.log = LogVersions::read("kube-apiserver version: v1.29.9");
+    assert_eq!(log.broken(), ["log-version"]);
+}
+
+#[test]
+fn the_lists_that_come_along_are_those_of_the_suite() {
+    let Some(data) = env::var_os("PLUMBLINE_CONFORMANCE_DATA").map(PathBuf::from) else {
+        eprintln!("SKIPPED: PLUMBLINE_CONFORMANCE_DATA names no directory with `v1.30.yaml` and `v1.36.yaml` (conformance.yaml of Kubernetes)");
+        return;
+    };
+    for version in Required::known() {
+        let release: Release = version.parse().unwrap();
+        let text = fs::read_to_string(data.join(format!("{version}.yaml"))).unwrap();
+        assert_eq!(Required::from_yaml(&text, release, "x").unwrap().names, Required::embedded(release).unwrap().names);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    /// What was assembled passes, whatever tests are called.
+    #[test]
+    fn assembled_is_in_order(names in prop::collection::btree_set("[ -~äß]{1,30}", 1..20), prefixed in any::<bool>()) {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place::new(release(), "engine").unwrap();
+        let done = assemble(&place, dir.path(), &mut |name, out| match name {
+            "PRODUCT.yaml" => out.write_all(PRODUCT.as_bytes()),
+            _ => out.write_all(b"content"),
+        }).unwrap();
+        let files: Vec<FoundFile> = fs::read_dir(&done.folder).unwrap().map(|entry| {
+            let entry = entry.unwrap();
+            FoundFile { path: format!("{place}/{}", entry.file_name().to_str().unwrap()), bytes: entry.metadata().unwrap().len() }
+        }).collect();
+        let product = fs::read_to_string(done.folder.join("PRODUCT.yaml")).unwrap();
+        let mut cases = Cases::default();
+        // Names as the suite's list has them are clean.
+        let names: BTreeSet<String> = names.iter().map(|name| plumbline_conformance::submission::cleaned(&format!("{name} [Conformance]")).into_owned()).collect();
+        for name in &names {
+            let name = name.replace('\'', "&#39;").replace('"', "&#34;");
+            cases.add(&if prefixed { format!("[It] {name}") } else { name }, CaseStatus::Passed);
+        }
+        let names = if prefixed { names } else { names.iter().map(|name| name.strip_prefix("[It] ").unwrap_or(name).to_owned()).collect() };
+        let submission = Submission { files, product, cases, required: Some(Required { release: release(), names, source: String::new() }), ..Submission::good() };
+        prop_assert_eq!(submission.broken(), Vec::<&str>::new());
+    }
+}
