@@ -59,7 +59,9 @@ fn selected(trees: &Trees, args: &ResultsArgs) -> Result<Vec<String>, CliError> 
                 if all.is_empty() { "it has none".to_owned() } else { format!("it has `{}`", all.join("`, `")) };
             Err(CliError::usage(format!("archive `{}` has no plugin `{plugin}`", args.archive().display())).hint(known))
         }
-        None if all.is_empty() => Err(CliError::usage(format!("archive `{}` has no plugins", args.archive().display()))),
+        None if all.is_empty() => {
+            Err(CliError::usage(format!("archive `{}` has no plugins", args.archive().display())))
+        }
         None => Ok(all),
     }
 }
@@ -187,13 +189,15 @@ fn page(
     seen: &mut Seen,
     out: &mut impl Write,
 ) -> Result<(), CliError> {
-    let no_room = |error: io::Error| CliError::system("the page cannot be prepared in a temporary file").because(&error);
+    let no_room =
+        |error: io::Error| CliError::system("the page cannot be prepared in a temporary file").because(&error);
     let mut page = Page::new().map_err(no_room)?;
     for plugin in plugins {
+        // In the archive it stands before the tree: reading goes forward.
+        let verdict = verdict_of(trees, plugin);
         let root = trees.item(plugin)?;
         let item = at_node(&root, args)?;
         seen.add(item);
-        let verdict = verdict_of(trees, plugin);
         page.plugin(item, verdict.as_ref()).map_err(no_room)?;
         root.dismantle();
     }
@@ -218,7 +222,9 @@ fn verdict_of(trees: &mut Trees, plugin: &str) -> Option<PluginVerdict> {
     match read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string())) {
         Ok(verdict) => Some(verdict),
         Err(error) => {
-            say(&format!("warning: what judges said of plugin `{plugin}` is left out: `{member}` cannot be read: {error}"));
+            say(&format!(
+                "warning: what judges said of plugin `{plugin}` is left out: `{member}` cannot be read: {error}"
+            ));
             None
         }
     }

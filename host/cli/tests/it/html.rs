@@ -88,8 +88,15 @@ fn durations_are_in_every_format_that_has_room_for_them() {
     let bed = Bed::new();
     let archive = archive(&bed, &tree(), None);
     let show = |format: &str| bed.plumbline(&["results", &archive, "-o", format]).expect(1).out;
-    assert!(show("junit").contains(r#"<testcase name="new" classname="e2e|junit_01.xml|suite" time="600.000">"#), "{}", show("junit"));
+    assert!(
+        show("junit").contains(r#"<testcase name="new" classname="e2e|junit_01.xml|suite" time="600.000">"#),
+        "{}",
+        show("junit")
+    );
     let markdown = show("markdown");
-    assert!(markdown.contains("- **new** (10 min 0 s)") && markdown.contains("| 12.2 s | failed | known |"), "{markdown}");
+    assert!(
+        markdown.contains("- **new** (10 min 0 s)") && markdown.contains("| 12.2 s | failed | known |"),
+        "{markdown}"
+    );
     assert!(show("html").contains("<td class=\"n\">10 min 0 s</td>"));
 }
