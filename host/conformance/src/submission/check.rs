@@ -12,7 +12,7 @@ use super::{PRODUCT, Required, rules};
 const ROOT: &str = "testsuites";
 
 /// Why rules on the pull request are not checked.
-const NO_PULL_REQUEST: &str = "not checked here: it is about the pull request";
+const NO_PULL_REQUEST: &str = "it is about the pull request";
 
 /// Holds a submission against every rule, in the verifier's order; those that need the network or the pull request are named, with what to do about them.
 #[must_use]
@@ -135,7 +135,7 @@ fn product(text: Option<&str>) -> [Finding; 3] {
 }
 
 fn addresses_answer() -> Finding {
-    Finding::not_checked(rules::ADDRESSES_ANSWER, "not checked here: it needs the network")
+    Finding::not_checked(rules::ADDRESSES_ANSWER, "it needs the network")
         .hint("`website_url`, `repo_url` and `documentation_url` must answer with a page (`text/html`)")
 }
 
@@ -143,7 +143,7 @@ fn supported(release: Option<Release>) -> Finding {
     let Some(release) = release else { return Finding::failed(rules::SUPPORTED, "no folder names a version") };
     Finding::not_checked(
         rules::SUPPORTED,
-        format!("not checked here: which version of Kubernetes is the latest, the network knows; this is {release}"),
+        format!("the network knows which version of Kubernetes is the latest; this is {release}"),
     )
     .hint("the latest minor version and the two before it are taken")
 }
