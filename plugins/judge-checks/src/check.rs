@@ -101,7 +101,8 @@ impl Check {
         let matching = matching(fields, key)?;
         let subject = subject(key, value, matching)?;
         let name = cut(text(fields, "name")?.unwrap_or_default().trim(), MAX_NAME);
-        let check = Self { id: id.to_owned(), name: if name.is_empty() { subject.name() } else { name }, want, subject };
+        let check =
+            Self { id: id.to_owned(), name: if name.is_empty() { subject.name() } else { name }, want, subject };
         check.fits()?;
         Ok(check)
     }
@@ -123,7 +124,12 @@ impl Check {
             return Ok(());
         }
         let can: Vec<&str> = can.iter().map(|kind| kind.name()).collect();
-        Err(format!("what is measured is {}, and `want` is {}: `{}`", can.join(" or "), self.want.kind().name(), self.want.text))
+        Err(format!(
+            "what is measured is {}, and `want` is {}: `{}`",
+            can.join(" or "),
+            self.want.kind().name(),
+            self.want.text
+        ))
     }
 }
 
@@ -179,12 +185,17 @@ fn statuses(value: &Value) -> Result<Vec<String>, String> {
         value => std::slice::from_ref(value),
     };
     let texts: Option<Vec<String>> = values.iter().map(|value| value.as_str().map(str::to_owned)).collect();
-    texts.filter(|texts| !texts.is_empty()).ok_or_else(|| "`items` is no status, such as `failed`, and no list of them".to_owned())
+    texts
+        .filter(|texts| !texts.is_empty())
+        .ok_or_else(|| "`items` is no status, such as `failed`, and no list of them".to_owned())
 }
 
 fn measure(value: &Value, key: &str) -> Result<Measure, String> {
     value.as_str().and_then(Measure::parse).ok_or_else(|| {
-        format!("`{key}` is none of `count`, `min`, `max`, `mean`, `last`, `p50`, `p90`, `p95`, `p99`: {}", cut(&value.to_string(), 60))
+        format!(
+            "`{key}` is none of `count`, `min`, `max`, `mean`, `last`, `p50`, `p90`, `p95`, `p99`: {}",
+            cut(&value.to_string(), 60)
+        )
     })
 }
 
@@ -210,14 +221,21 @@ fn log(value: &Value) -> Result<Log, String> {
     let measure = measure(fields.get("measure").ok_or("`log` has no `measure`")?, "log.measure")?;
     let groups = regex.captures_len() - 1;
     if groups != 1 && measure != Measure::Count {
-        return Err(format!("`log.pattern` must have one group that captures what is measured, and has {groups}; `(?:…)` captures nothing"));
+        return Err(format!(
+            "`log.pattern` must have one group that captures what is measured, and has {groups}; `(?:…)` captures nothing"
+        ));
     }
     let unit = match text(fields, "unit")? {
         None | Some("duration") => Unit::Duration,
         Some("number") => Unit::Times(Kind::Number, 1.0),
         Some(name) => match quantity::unit(name) {
             Some((kind, factor)) => Unit::Times(kind, factor),
-            None => return Err(format!("there is no unit `{}`: there are `duration`, `number`, `%`, `ns`, `us`, `ms`, `s`, `m`, `h`, `B`, `KiB`, `MiB`, `GiB`, `kB`, `MB`, `GB`", cut(name, 60))),
+            None => {
+                return Err(format!(
+                    "there is no unit `{}`: there are `duration`, `number`, `%`, `ns`, `us`, `ms`, `s`, `m`, `h`, `B`, `KiB`, `MiB`, `GiB`, `kB`, `MB`, `GB`",
+                    cut(name, 60)
+                ));
+            }
         },
     };
     Ok(Log { glob: glob.to_owned(), files, pattern: regex, unit, measure })

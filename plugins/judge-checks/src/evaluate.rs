@@ -36,7 +36,8 @@ pub(crate) struct Answer {
 
 /// Compares. An error in place of what was found is the reason why nobody can say.
 pub(crate) fn evaluate(want: &Want, found: Result<Found, String>) -> Answer {
-    let unknown = |reason: &str| Answer { outcome: Outcome::Unknown, got: String::new(), reason: cut(reason, MAX_TEXT) };
+    let unknown =
+        |reason: &str| Answer { outcome: Outcome::Unknown, got: String::new(), reason: cut(reason, MAX_TEXT) };
     let Found { amount, note } = match found {
         Ok(found) => found,
         Err(reason) => return unknown(&reason),

@@ -50,7 +50,9 @@ impl Health {
             format!("there is no `{HEALTH}`: it is written by runs in a cluster, and must be named under `evidence`")
         })?;
         let mut bytes = Vec::new();
-        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| format!("`{HEALTH}` cannot be read: {error}"))?;
+        file.take(MAX_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("`{HEALTH}` cannot be read: {error}"))?;
         if bytes.len() as u64 > MAX_BYTES {
             return Err(format!("`{HEALTH}` is larger than {} MiB", MAX_BYTES >> 20));
         }

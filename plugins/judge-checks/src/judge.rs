@@ -1,5 +1,6 @@
 //! The role: reads everything once, and says how each check came out.
 
+use plumbline_sdk::judgement::shorten;
 use plumbline_sdk::{InputFile, Judge, PluginInfo, Rulings, Tree};
 use serde::Deserialize;
 use serde_json::Value;
@@ -126,5 +127,6 @@ fn items(tree: Tree, open: &mut [Open]) -> Result<(), String> {
 
 fn report(id: String, name: String, want: &Want, found: Result<Found, String>, out: &mut Rulings) {
     let Answer { outcome, got, reason } = evaluate(want, found);
-    out.check(plumbline_sdk::Check { id, name, outcome, want: want.text.clone(), got, reason });
+    let (name, want) = (shorten(name), shorten(want.text.clone()));
+    out.report(plumbline_sdk::Check { id, name, outcome, want, got, reason });
 }

@@ -37,7 +37,9 @@ impl Scan {
         let Some(captured) = self.log.pattern.captures(line) else { return };
         let text = captured.get(1).map(|text| String::from_utf8_lossy(text.as_bytes())).unwrap_or_default();
         let value = match self.log.unit {
-            Unit::Duration => quantity(&text).filter(|quantity| quantity.kind == Kind::Seconds).map(|found| found.value),
+            Unit::Duration => {
+                quantity(&text).filter(|quantity| quantity.kind == Kind::Seconds).map(|found| found.value)
+            }
             Unit::Times(_, factor) => number(&text).map(|value| value * factor),
         };
         match value {

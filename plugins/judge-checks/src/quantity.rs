@@ -98,12 +98,16 @@ pub(crate) fn show(quantity: Quantity) -> String {
         Kind::Bytes => {
             let sizes = [("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1024.0)];
             let fit = sizes.into_iter().find(|(_, size)| value >= *size);
-            fit.map_or_else(|| format!("{} B", plain(value, 0)), |(name, size)| format!("{} {name}", plain(value / size, 1)))
+            fit.map_or_else(
+                || format!("{} B", plain(value, 0)),
+                |(name, size)| format!("{} {name}", plain(value / size, 1)),
+            )
         }
         Kind::Seconds if value >= 60.0 => {
             // Whole seconds: below that nobody looks at a minute.
             let seconds = value.round();
-            let (hours, minutes, rest) = ((seconds / 3600.0).floor(), ((seconds % 3600.0) / 60.0).floor(), seconds % 60.0);
+            let (hours, minutes, rest) =
+                ((seconds / 3600.0).floor(), ((seconds % 3600.0) / 60.0).floor(), seconds % 60.0);
             let parts = [(hours, "h"), (minutes, "m"), (rest, "s")];
             parts.iter().filter(|(count, _)| *count > 0.0).map(|(count, name)| format!("{count}{name}")).collect()
         }
@@ -140,25 +144,27 @@ mod tests {
             assert!((read.value - value).abs() <= value * 1e-12, "{text}: {read:?}");
             assert_eq!(read.kind, kind, "{text}");
         }
-        for text in ["", "ten", "-1", "1e999", "5 apples", "1m 5", "5 % 5 %", "1 MiB 3 KiB", "1..2", "%", "inf", "NaN", "."] {
+        for text in
+            ["", "ten", "-1", "1e999", "5 apples", "1m 5", "5 % 5 %", "1 MiB 3 KiB", "1..2", "%", "inf", "NaN", "."]
+        {
             assert_eq!(quantity(text), None, "{text}");
         }
     }
 
     #[test]
     fn what_is_shown_is_short() {
-        let show = |value, kind| super::show(Quantity { value, kind });
-        assert_eq!(show(27.0, Kind::Number), "27");
-        assert_eq!(show(2.5, Kind::Number), "2.5");
-        assert_eq!(show(2700.0 / 28.0, Kind::Share), "96.43 %");
-        assert_eq!(show(100.0, Kind::Share), "100 %");
-        assert_eq!(show(723.4, Kind::Seconds), "12m3s");
-        assert_eq!(show(7200.0, Kind::Seconds), "2h");
-        assert_eq!(show(59.99, Kind::Seconds), "59.99s");
-        assert_eq!(show(0.25, Kind::Seconds), "250ms");
-        assert_eq!(show(0.000_012, Kind::Seconds), "12µs");
-        assert_eq!(show(0.0, Kind::Seconds), "0s");
-        assert_eq!(show(1536.0, Kind::Bytes), "1.5 KiB");
-        assert_eq!(show(12.0, Kind::Bytes), "12 B");
+        let shown = |value, kind| show(Quantity { value, kind });
+        assert_eq!(shown(27.0, Kind::Number), "27");
+        assert_eq!(shown(2.5, Kind::Number), "2.5");
+        assert_eq!(shown(2700.0 / 28.0, Kind::Share), "96.43 %");
+        assert_eq!(shown(100.0, Kind::Share), "100 %");
+        assert_eq!(shown(723.4, Kind::Seconds), "12m3s");
+        assert_eq!(shown(7200.0, Kind::Seconds), "2h");
+        assert_eq!(shown(59.99, Kind::Seconds), "59.99s");
+        assert_eq!(shown(0.25, Kind::Seconds), "250ms");
+        assert_eq!(shown(0.000_012, Kind::Seconds), "12µs");
+        assert_eq!(shown(0.0, Kind::Seconds), "0s");
+        assert_eq!(shown(1536.0, Kind::Bytes), "1.5 KiB");
+        assert_eq!(shown(12.0, Kind::Bytes), "12 B");
     }
 }

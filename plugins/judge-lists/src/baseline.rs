@@ -35,6 +35,11 @@ impl Rules for Baseline {
             return Some(Said { class: "baseline-failure", counts: false, reason, source });
         }
         let reason = || "it did not fail in the baseline".to_owned();
-        (self.others == Others::NewFailure).then(|| Said { class: "new-failure", counts: true, reason: reason(), source })
+        (self.others == Others::NewFailure).then(|| Said {
+            class: "new-failure",
+            counts: true,
+            reason: reason(),
+            source,
+        })
     }
 }

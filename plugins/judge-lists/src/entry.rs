@@ -35,12 +35,7 @@ impl Entry {
     pub(crate) fn read(value: Value) -> Result<Self, String> {
         let fields = match value {
             Value::String(name) => {
-                return Ok(Self {
-                    which: test(&name)?,
-                    reason: String::new(),
-                    source: String::new(),
-                    until: None,
-                });
+                return Ok(Self { which: test(&name)?, reason: String::new(), source: String::new(), until: None });
             }
             Value::Object(fields) => fields,
             Value::Array(_) => return Err("it is a list: put names that begin with `[` in quotes".to_owned()),
@@ -58,9 +53,10 @@ impl Entry {
         };
         let until = match text(&fields, "until")? {
             None => None,
-            Some(day) => Some(Date::parse(day).ok_or_else(|| {
-                format!("`until` is no day such as 2027-03-31, but `{}`", cut(day, 60))
-            })?),
+            Some(day) => Some(
+                Date::parse(day)
+                    .ok_or_else(|| format!("`until` is no day such as 2027-03-31, but `{}`", cut(day, 60)))?,
+            ),
         };
         let short = |key| Ok::<_, String>(cut(text(&fields, key)?.unwrap_or_default().trim(), MAX_TEXT));
         Ok(Self { which, reason: short("reason")?, source: short("source")?, until })

@@ -1,6 +1,7 @@
 //! The role: which judge is meant, and what it says of each leaf.
 
-use plumbline_sdk::{InputFile, Judge, PluginInfo, Rulings, Tree, log};
+use plumbline_sdk::judgement::shorten;
+use plumbline_sdk::{InputFile, Judge, PluginInfo, Ruling, Rulings, Tree, log};
 
 use crate::baseline::Baseline;
 use crate::list::List;
@@ -22,10 +23,13 @@ impl Judge for Lists {
         let mut rules = rules(plugin, evidence, &mut problems)?;
         for item in tree {
             let item = item?;
-            let Some(status) = item.item.status.as_ref().filter(|_| item.leaf && item.ruling.is_none()) else { continue };
+            let Some(status) = item.item.status.as_ref().filter(|_| item.leaf && item.ruling.is_none()) else {
+                continue;
+            };
             if let Some(said) = rules.say(&Leaf { name: plain(&item.item.name), status }) {
                 let Said { class, counts, reason, source } = said;
-                out.rule(item.index, plumbline_sdk::Ruling { class: class.to_owned(), counts, reason, source });
+                let (reason, source) = (shorten(reason), shorten(source));
+                out.rule(item.index, Ruling { class: class.to_owned(), counts, reason, source });
             }
         }
         if let Some(remark) = rules.remark() {
@@ -55,7 +59,8 @@ fn rules(plugin: &PluginInfo, evidence: Vec<InputFile>, problems: &mut Problems)
             Box::new(Skips { list: List::read(evidence, today, problems), required })
         }
         "baseline" => {
-            let failed = options.failed.as_deref().ok_or("option `failed` is missing: the names of what failed before")?;
+            let failed =
+                options.failed.as_deref().ok_or("option `failed` is missing: the names of what failed before")?;
             let source = options.source.as_deref().unwrap_or("the option `failed`");
             Box::new(Baseline::new(failed, source, options.others.unwrap_or_default()))
         }
