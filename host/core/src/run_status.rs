@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::judgement::VerdictSummary;
 use crate::progress::ProgressUpdate;
 use crate::status::Status;
 use crate::time::{NEVER, never};
@@ -36,6 +37,9 @@ pub struct RunStatus {
     /// The id of the run. Ours.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
+    /// What judges made of plugins, by plugin. Ours: left out when nothing was judged.
+    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<BTreeMap<String, VerdictSummary>>,
 }
 
 /// The status of one expected result.

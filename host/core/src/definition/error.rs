@@ -113,6 +113,14 @@ pub enum DefinitionError {
         /// What is wrong with it, and what to write.
         why: &'static str,
     },
+    /// A chain of judges is too long, or names what cannot be there.
+    #[error("`{path}`: {why}")]
+    Verdict {
+        /// The key.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// The key has no meaning yet.
     #[error("`{0}` is reserved for a later version: leave it out or empty")]
     Reserved(String),

@@ -9,6 +9,7 @@ use crate::definition::limits::LimitsRequest;
 use crate::definition::module_name::is_module_name;
 use crate::definition::schema::PLUMBLINE;
 use crate::definition::section::{Section, wrong_type};
+use crate::definition::verdict::{self, VerdictEntry};
 use crate::definition::warning::{Warnings, cut};
 use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
 
@@ -33,6 +34,8 @@ pub struct Extensions {
     pub timeout: Option<Duration>,
     /// Glob patterns of further files that belong to the plugin's bundle, relative to its directory: without `..`, without `./`.
     pub files: Vec<String>,
+    /// The judges that say what of the finished tree counts, in their order.
+    pub verdict: Vec<VerdictEntry>,
 }
 
 impl Extensions {
@@ -49,6 +52,7 @@ impl Extensions {
             options: section.mapping("options")?,
             timeout: timeout(&mut section)?,
             files: files(&mut section)?,
+            verdict: verdict::read(&mut section, warnings)?,
             limits: match section.take("limits") {
                 Some(limits) => LimitsRequest::read(&section.at("limits"), limits, warnings)?,
                 None => LimitsRequest::default(),
@@ -75,6 +79,9 @@ impl Extensions {
         }
         if !self.files.is_empty() {
             fields.insert("files".to_owned(), Value::from(self.files.clone()));
+        }
+        if !self.verdict.is_empty() {
+            fields.insert("verdict".to_owned(), self.verdict.iter().map(VerdictEntry::to_json).collect());
         }
         fields
     }

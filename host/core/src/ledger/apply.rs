@@ -86,6 +86,11 @@ impl Ledger {
                 effects.push(Effect::StatusChanged);
                 Ok(Look::Nowhere)
             }
+            Event::PluginJudged { plugin, summary } => {
+                self.plugin_mut(&plugin)?.verdict = Some(summary);
+                effects.push(Effect::StatusChanged);
+                Ok(Look::Nowhere)
+            }
             Event::Archived { tar } => self.archived(tar, effects),
             Event::Interrupted => Ok(self.interrupted(at, effects)),
             Event::Restarted => Ok(self.restarted(at, effects)),
@@ -139,7 +144,7 @@ impl Ledger {
         }
         let range = start..self.entries.len();
         self.by_name.insert(plugin.clone(), index);
-        self.plugins.push(Plugin { name: plugin, launched: None, range, complete: false, judged: None });
+        self.plugins.push(Plugin { name: plugin, launched: None, range, complete: false, judged: None, verdict: None });
         effects.push(Effect::StatusChanged);
         Ok(Look::At(index))
     }

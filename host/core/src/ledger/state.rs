@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::judgement::VerdictSummary;
 use crate::ledger::effect::Refusal;
 use crate::ledger::entry::{Entry, Judged};
 use crate::ledger::event::Event;
@@ -69,6 +70,7 @@ pub(super) struct Plugin {
     pub(super) range: Range<usize>,
     pub(super) complete: bool,
     pub(super) judged: Option<Judged>,
+    pub(super) verdict: Option<VerdictSummary>,
 }
 
 /// A journal that does not follow from itself.
