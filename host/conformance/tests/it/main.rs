@@ -1,2 +1,4 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 //! Tests of the crate from outside.
+
+mod chain;
