@@ -2,3 +2,6 @@
 //! Tests of the crate from outside.
 
 mod chain;
+mod go_regex;
+mod go_regex_differential;
+mod lists;
