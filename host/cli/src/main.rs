@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod compat;
 mod error;
+mod judging;
 mod limits;
 mod logging;
 mod output;

@@ -22,7 +22,7 @@ use crate::tree::read_tree;
 use crate::ui::say;
 use crate::{sources, stock};
 
-pub(crate) use judge::Chain;
+
 
 /// Bytes of a `definition.json`: far more than a definition may have, because old ones carry the whole aggregator's view.
 const MAX_DEFINITION: u64 = 16 << 20;

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
 
 use plumbline_archive::layout::META_CLUSTER_HEALTH;
+use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Item, Verdict, rollup};
@@ -12,10 +13,11 @@ use serde::Serialize;
 
 use crate::args::{ExitCodes, Global, Mode, ResultsArgs, ResultsFormat};
 use crate::error::{CliError, verdict_code};
+use crate::judging::{chain, judged_plugin};
 use crate::limits::Limits;
 use crate::logging;
 use crate::output::{self, Health, JudgedTree, print_json, print_yaml};
-use crate::trees::{Chain, Reprocess, Trees};
+use crate::trees::{Reprocess, Trees};
 
 /// The name under which the cluster's health is asked for, as scripts know it.
 const HEALTH: &str = "sonobuoy";
@@ -29,8 +31,9 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, C
         Reprocess { always: args.reprocess, definition: args.definition.clone(), limits: Limits::load(&args.limits)? };
     let mut trees = Trees::open(&args.archive, reprocess)?;
     let plugins = selected(&trees, args)?;
+    let more = more(&plugins, args)?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut seen = Seen::default();
+    let mut seen = Seen { more, ..Seen::default() };
     match args.format {
         Some(format) => data(&mut trees, &plugins, format, args, &mut seen, &mut out)?,
         None => modes(&mut trees, &plugins, args, &mut seen, &mut out)?,
@@ -58,17 +61,36 @@ fn selected(trees: &Trees, args: &ResultsArgs) -> Result<Vec<String>, CliError> 
     }
 }
 
+/// The judges that options ask for, and which of the plugins that are shown they judge.
+fn more(plugins: &[String], args: &ResultsArgs) -> Result<Option<(String, Chain)>, CliError> {
+    let Some(option) = args.judge.given() else { return Ok(None) };
+    if args.node.is_some() {
+        return Err(CliError::usage(format!("`{option}` judges the whole of a plugin, and `--node` shows a part of it")));
+    }
+    let plugin = judged_plugin(&args.judge, plugins)?;
+    let chain = chain(&args.judge, &plugin, &Limits::load(&args.limits)?)?;
+    Ok(Some((plugin, chain)))
+}
+
 /// The verdict over `plugin`, which speaks of the whole of it.
-fn verdict(trees: &mut Trees, plugin: &str, args: &ResultsArgs) -> Result<Option<PluginVerdict>, CliError> {
-    match &args.node {
-        Some(_) => Ok(None),
-        None => trees.verdict(plugin, &Chain::default()),
+fn verdict(
+    trees: &mut Trees,
+    plugin: &str,
+    args: &ResultsArgs,
+    seen: &Seen,
+) -> Result<Option<PluginVerdict>, CliError> {
+    match (&args.node, &seen.more) {
+        (Some(_), _) => Ok(None),
+        (None, Some((judged, chain))) if judged == plugin => trees.verdict(plugin, chain),
+        (None, _) => trees.verdict(plugin, &Chain::default()),
     }
 }
 
 /// What the trees that were shown come to.
 #[derive(Default)]
 struct Seen {
+    /// Judges that were asked for, of this plugin.
+    more: Option<(String, Chain)>,
     entries: Vec<PluginStatus>,
     verdicts: BTreeMap<String, VerdictSummary>,
 }
@@ -113,7 +135,7 @@ fn modes(
         }
         let root = trees.item(plugin)?;
         let item = at_node(&root, args)?;
-        let verdict = verdict(trees, plugin, args)?;
+        let verdict = verdict(trees, plugin, args, seen)?;
         seen.add(item);
         if let Some(verdict) = &verdict {
             seen.judged(item, verdict);
@@ -187,7 +209,7 @@ fn data(
     for plugin in plugins {
         let root = trees.item(plugin)?;
         let item = at_node(&root, args)?.clone();
-        let verdict = verdict(trees, plugin, args)?;
+        let verdict = verdict(trees, plugin, args, seen)?;
         seen.add(&item);
         if let Some(verdict) = &verdict {
             seen.judged(&item, verdict);

@@ -1,6 +1,5 @@
 //! The verdict over a plugin of an archive: as it stands there, or judged anew.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
@@ -11,7 +10,8 @@ use plumbline_aggregator::{
     Judged, MAX_EVIDENCE_FILES, PlannedJudge, Source, evidence_patterns, judge_plugin, keep_tree, plan_judges,
 };
 use plumbline_archive::layout::{PLUGINS_DIR, VERDICT_FILE};
-use plumbline_core::definition::{Definition, VerdictEntry};
+use plumbline_conformance::chain::Chain;
+use plumbline_core::definition::Definition;
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::{GLOBAL, Item};
 use plumbline_sandbox::PluginInfo;
@@ -25,31 +25,17 @@ const MAX_VERDICT: u64 = 512 << 20;
 /// Bytes of evidence that are taken out of an archive for one plugin: as much as one call of a module may read by default.
 const MAX_EVIDENCE: u64 = 4 << 30;
 
-/// Judges beyond those of a plugin's definition, which come after them.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Chain {
-    /// The judges, in order.
-    pub(crate) entries: Vec<VerdictEntry>,
-    /// Their data, as it would stand in `config-map`.
-    pub(crate) files: BTreeMap<String, String>,
-}
-
 impl Trees {
     /// The verdict over `plugin`: judged anew where trees are computed anew or `more` judges are wanted, else what the archive holds.
     /// `None`: nobody judged it, and nobody does.
     pub(crate) fn verdict(&mut self, plugin: &str, more: &Chain) -> Result<Option<PluginVerdict>, CliError> {
-        if !self.reprocess.always && more.entries.is_empty() {
+        if !self.reprocess.always && more.is_empty() {
             return self.written_verdict(plugin);
         }
         let mut source = self.source(plugin)?;
         let definition = Arc::make_mut(&mut source.definition);
-        definition.plumbline.verdict.extend(more.entries.iter().cloned());
-        for (name, content) in &more.files {
-            if definition.config_map.insert(name.clone(), content.clone()).is_some_and(|before| before != *content) {
-                return Err(CliError::usage(format!("plugin `{plugin}` cannot be judged"))
-                    .hint(format!("`{name}` is a file of its definition: call the file otherwise")));
-            }
-        }
+        more.apply(definition)
+            .map_err(|error| CliError::usage(format!("plugin `{plugin}` cannot be judged so")).because(&error))?;
         if definition.plumbline.verdict.is_empty() {
             return Ok(None);
         }
