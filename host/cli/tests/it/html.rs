@@ -63,11 +63,11 @@ fn what_judges_said_stands_beside_the_items() {
 }
 
 #[test]
-fn a_verdict_that_cannot_be_read_is_no_reason_to_show_nothing() {
+fn a_verdict_that_cannot_be_read_is_told_and_not_left_out() {
     let bed = Bed::new();
     let archive = archive(&bed, &tree(), Some("{\"version\": \"x\""));
-    let done = bed.plumbline(&["results", &archive, "-o", "html"]);
-    assert!(done.out.contains("<b>new</b>"));
+    let done = bed.plumbline(&["results", &archive, "-o", "html"]).expect(2);
+    assert!(done.err.contains("cannot be read") && done.out.is_empty(), "{}", done.err);
 }
 
 #[test]

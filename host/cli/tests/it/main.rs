@@ -41,3 +41,4 @@ mod status_in_cluster;
 mod submission;
 mod test_plugin;
 mod usage;
+mod verdicts;

@@ -1,4 +1,8 @@
 //! Tests of the crate from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod chain;
+mod go_regex;
+mod go_regex_differential;
+mod lists;
 mod submission;

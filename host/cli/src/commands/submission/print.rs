@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use plumbline_conformance::submission::{Finding, Outcome, Release, Summary};
 use serde_json::{Value, json};
 
-use crate::output::printable_name;
+use crate::output::name as printable_name;
 
 /// Names of one finding that are listed; the data has all.
 const MAX_NAMES: usize = 20;
