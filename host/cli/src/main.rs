@@ -6,6 +6,7 @@ mod commands;
 mod compat;
 mod difference;
 mod error;
+mod judging;
 mod limits;
 mod logging;
 mod output;

@@ -164,14 +164,26 @@ mod tests {
     fn keys_are_read_without_regard_to_case_and_the_last_counts() {
         let event =
             Event::read(br#"{"ACTION":"run","action":"pass","Time":"x","tEsT":"T","Elapsed":0.1,"Package":null}"#);
-        assert_eq!(event.unwrap(), Event { action: "pass".into(), test: "T".into(), elapsed: Some(0.1), ..Event::default() });
+        assert_eq!(
+            event.unwrap(),
+            Event { action: "pass".into(), test: "T".into(), elapsed: Some(0.1), ..Event::default() }
+        );
     }
 
     #[test]
     fn what_is_no_duration_is_passed_over() {
-        for (json, want) in
-            [("1.5", Some(1.5)), ("0", Some(0.0)), ("-1", None), ("-0.0", Some(0.0)), ("1e300", None), ("\"1\"", None), ("null", None), ("true", None), ("[1,[2]]", None), ("{\"a\":1}", None)]
-        {
+        for (json, want) in [
+            ("1.5", Some(1.5)),
+            ("0", Some(0.0)),
+            ("-1", None),
+            ("-0.0", Some(0.0)),
+            ("1e300", None),
+            ("\"1\"", None),
+            ("null", None),
+            ("true", None),
+            ("[1,[2]]", None),
+            ("{\"a\":1}", None),
+        ] {
             let event = format!("{{\"Action\":\"pass\",\"Elapsed\":{json},\"Test\":\"T\"}}");
             let event = Event::read(event.as_bytes()).unwrap();
             assert_eq!((event.elapsed, &*event.test), (want, "T"), "{json}");

@@ -79,7 +79,7 @@ impl<'a> Report<'a> {
         let mut item = Item::new(1, &*event.test).status(status);
         // What did not run took no time.
         if let Some(elapsed) = event.elapsed.filter(|_| action != "skip") {
-            item = item.meta("duration", elapsed.to_string());
+            item = item.meta("duration", decimal(elapsed));
         }
         if action == "fail" {
             self.outputs.set_failed(&event.package);
@@ -117,7 +117,7 @@ impl<'a> Report<'a> {
         }
         let mut item = Item::new(1, &*event.package).status(Status::Failed);
         if let Some(elapsed) = event.elapsed {
-            item = item.meta("duration", elapsed.to_string());
+            item = item.meta("duration", decimal(elapsed));
         }
         if !failure.trim_end().is_empty() {
             item = item.text("failure", failure.trim_end());
@@ -138,6 +138,12 @@ impl<'a> Report<'a> {
         }
         self.out.emit(item);
     }
+}
+
+/// Seconds as decimal text, to the nanosecond.
+fn decimal(seconds: f64) -> String {
+    let text = format!("{seconds:.9}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// The first `max` bytes of `text`, or less, so that no character is cut.

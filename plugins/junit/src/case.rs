@@ -4,6 +4,7 @@ use plumbline_sdk::{Item, Status};
 use serde_json::Value;
 
 use crate::heading::Heading;
+use crate::seconds::Seconds;
 use crate::tag::same;
 use crate::text::{MAX_TEXT, Text};
 
@@ -107,7 +108,7 @@ pub(crate) struct Case {
     failed: bool,
     texts: Vec<(String, String)>,
     properties: Option<Value>,
-    duration: Option<String>,
+    duration: Option<Seconds>,
     open: Option<OpenPart>,
     kept: usize,
     /// Texts that came when the item was full.
@@ -211,7 +212,7 @@ impl Case {
         let mut item = Item::new(0, self.name).status(status);
         // What did not run took no time, whatever is written: thousands of zeros would only hide what did.
         if let Some(duration) = self.duration.filter(|_| !self.skipped) {
-            item = item.meta("duration", duration);
+            item = item.meta("duration", duration.to_text());
         }
         for (key, text) in self.texts {
             item = item.text(key, text);

@@ -1,7 +1,7 @@
 //! What stands in the tag of a suite or test case.
 
 use crate::options::Options;
-use crate::seconds::seconds;
+use crate::seconds::Seconds;
 use crate::tag::{Tag, same};
 use crate::text::value;
 
@@ -17,8 +17,8 @@ pub(crate) struct Heading {
     pub(crate) class: String,
     /// What the options ask for.
     pub(crate) kept: Vec<(String, String)>,
-    /// `time` of a test case: seconds, as decimal text.
-    pub(crate) duration: Option<String>,
+    /// `time` of a test case.
+    pub(crate) duration: Option<Seconds>,
 }
 
 impl Heading {
@@ -43,7 +43,7 @@ impl Heading {
                     heading.name = value(&raw, MAX_HEADING).into_owned();
                 }
                 key if timed && same(key, b"time") => {
-                    heading.duration = seconds(&raw);
+                    heading.duration = Seconds::read(&raw);
                     needs_time = false;
                 }
                 b"classname" => class = Some(raw.clone()),

@@ -4,6 +4,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use plumbline_core::ModuleLimits;
 use plumbline_core::definition::{VerdictEntry, effective_limits};
 use plumbline_sandbox::check_options;
+use serde_json::{Map, Value};
 
 use crate::lazy::LazyModule;
 use crate::modules::Modules;
@@ -60,8 +61,10 @@ fn plan_judge(
             return Err(refused("data", format!("`{name}` is no key of `config-map` ({known})")));
         }
     }
+    let mut entry = entry.clone();
     let mut warnings = Vec::new();
     if let Some(schema) = &module.info().schema {
+        tell_the_day(&mut entry.options, schema);
         let checked = check_options(&entry.options, &[(entry.judge.as_str(), schema)]);
         let mut problems = checked.problems;
         if !problems.is_empty() {
@@ -74,7 +77,16 @@ fn plan_judge(
         warnings = checked.warnings;
     }
     let evidence = patterns(&entry.evidence).map_err(|error| refused("evidence", error.to_string()))?;
-    Ok(PlannedJudge { entry: entry.clone(), module, limits, evidence, warnings })
+    Ok(PlannedJudge { entry, module, limits, evidence, warnings })
+}
+
+/// Modules have no clock. One whose schema knows an option `today` is told the day (of UTC) there, unless the definition names another one: what
+/// lists allow until a day depends on it.
+fn tell_the_day(options: &mut Map<String, Value>, schema: &Value) {
+    if schema.pointer("/properties/today").is_some() && !options.contains_key("today") {
+        let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+        options.insert("today".to_owned(), Value::from(day.to_string()));
+    }
 }
 
 /// `*` and `?` stop at `/`; `**` does not.

@@ -14,6 +14,8 @@ use crate::args::{GenArgs, GenCommand, GenManifestArgs, Global};
 use crate::commands::gen_options::Circumstances;
 use crate::commands::{gen_config, gen_plugin, gen_registry, gen_schema, suite};
 use crate::error::CliError;
+use crate::judging;
+use crate::limits::Limits;
 use crate::logging;
 use crate::sources::{self, definitions};
 use crate::ui::say;
@@ -49,6 +51,7 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, C
             say(&format!("warning: `{}`: {warning}", plugin.origin));
         }
     }
+    judging::apply(&args.judge, &mut found, &Limits::default())?;
     let mut config = args.run.config(&args.cluster.namespace, args.timeout)?;
     let questions = args.run.questions(&config, false);
     let answers = if questions.any() { ask(args)? } else { Answers::default() };

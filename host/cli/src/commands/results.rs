@@ -1,28 +1,29 @@
 //! `plumbline results`
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
 
-use plumbline_archive::layout::{META_CLUSTER_HEALTH, PLUGINS_DIR, VERDICT_FILE};
-use plumbline_core::judgement::PluginVerdict;
+use plumbline_archive::layout::META_CLUSTER_HEALTH;
+use plumbline_conformance::chain::Chain;
+use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Item, Verdict, rollup};
+use serde::Serialize;
 
 use super::results_diff;
 use crate::args::{ExitCodes, Global, Mode, ResultsArgs, ResultsCommand, ResultsFormat};
 use crate::error::{CliError, verdict_code};
+use crate::judging::{chain, judged_plugin};
 use crate::limits::Limits;
 use crate::logging;
-use crate::output::{self, Health, Page, PageFacts, print_json, print_yaml};
+use crate::output::{self, Health, JudgedTree, Page, PageFacts, print_json, print_yaml};
 use crate::trees::{Reprocess, Trees};
-use crate::ui::say;
 
 /// The name under which the cluster's health is asked for, as scripts know it.
 const HEALTH: &str = "sonobuoy";
 /// Bytes of `meta/clusterhealth.json`: 100,000 pods with a message each.
 const MAX_HEALTH: u64 = 64 << 20;
-/// Bytes of what judges said of one plugin: twice what the texts in it may have.
-const MAX_VERDICT: u64 = 256 << 20;
 
 /// Shows what is in an archive.
 pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, CliError> {
@@ -34,8 +35,9 @@ pub(crate) fn results(args: &ResultsArgs, global: &Global) -> Result<ExitCode, C
         Reprocess { always: args.reprocess, definition: args.definition.clone(), limits: Limits::load(&args.limits)? };
     let mut trees = Trees::open(args.archive(), reprocess)?;
     let plugins = selected(&trees, args)?;
+    let more = more(&plugins, args)?;
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut seen = Seen::default();
+    let mut seen = Seen { more, ..Seen::default() };
     match args.format.or_else(|| args.mode.format()) {
         Some(ResultsFormat::Html) => page(&mut trees, &plugins, args, &mut seen, &mut out)?,
         Some(format) => data(&mut trees, &plugins, format, args, &mut seen, &mut out)?,
@@ -59,18 +61,50 @@ fn selected(trees: &Trees, args: &ResultsArgs) -> Result<Vec<String>, CliError> 
                 if all.is_empty() { "it has none".to_owned() } else { format!("it has `{}`", all.join("`, `")) };
             Err(CliError::usage(format!("archive `{}` has no plugin `{plugin}`", args.archive().display())).hint(known))
         }
-        None if all.is_empty() => Err(CliError::usage(format!("archive `{}` has no plugins", args.archive().display()))),
+        None if all.is_empty() => {
+            Err(CliError::usage(format!("archive `{}` has no plugins", args.archive().display())))
+        }
         None => Ok(all),
+    }
+}
+
+/// The judges that options ask for, and which of the plugins that are shown they judge.
+fn more(plugins: &[String], args: &ResultsArgs) -> Result<Option<(String, Chain)>, CliError> {
+    let Some(option) = args.judge.given() else { return Ok(None) };
+    if args.node.is_some() {
+        return Err(CliError::usage(format!("`{option}` judges the whole of a plugin, and `--node` shows a part of it")));
+    }
+    let plugin = judged_plugin(&args.judge, plugins)?;
+    let chain = chain(&args.judge, &plugin, &Limits::load(&args.limits)?)?;
+    Ok(Some((plugin, chain)))
+}
+
+/// The verdict over `plugin`, which speaks of the whole of it.
+fn verdict(
+    trees: &mut Trees,
+    plugin: &str,
+    args: &ResultsArgs,
+    seen: &Seen,
+) -> Result<Option<PluginVerdict>, CliError> {
+    match (&args.node, &seen.more) {
+        (Some(_), _) => Ok(None),
+        (None, Some((judged, chain))) if judged == plugin => trees.verdict(plugin, chain),
+        (None, _) => trees.verdict(plugin, &Chain::default()),
     }
 }
 
 /// What the trees that were shown come to.
 #[derive(Default)]
-struct Seen(Vec<PluginStatus>);
+struct Seen {
+    /// Judges that were asked for, of this plugin.
+    more: Option<(String, Chain)>,
+    entries: Vec<PluginStatus>,
+    verdicts: BTreeMap<String, VerdictSummary>,
+}
 
 impl Seen {
     fn add(&mut self, root: &Item) {
-        self.0.push(PluginStatus {
+        self.entries.push(PluginStatus {
             plugin: root.name.clone(),
             node: GLOBAL.to_owned(),
             status: EntryStatus::Complete,
@@ -80,8 +114,18 @@ impl Seen {
         });
     }
 
+    /// What judges made of the tree below `root`.
+    fn judged(&mut self, root: &Item, verdict: &PluginVerdict) {
+        self.verdicts.insert(root.name.clone(), verdict.summary());
+    }
+
     fn verdict(self) -> Verdict {
-        Verdict::from_run(&RunStatus { plugins: Some(self.0), status: RunPhase::Complete, ..RunStatus::default() })
+        Verdict::from_run(&RunStatus {
+            plugins: Some(self.entries),
+            verdicts: Some(self.verdicts),
+            status: RunPhase::Complete,
+            ..RunStatus::default()
+        })
     }
 }
 
@@ -98,9 +142,18 @@ fn modes(
         }
         let root = trees.item(plugin)?;
         let item = at_node(&root, args)?;
+        let verdict = verdict(trees, plugin, args, seen)?;
         seen.add(item);
+        if let Some(verdict) = &verdict {
+            seen.judged(item, verdict);
+        }
         match args.mode {
-            Mode::Report => printed(output::report(item, out))?,
+            Mode::Report => {
+                printed(output::report(item, out))?;
+                if let Some(verdict) = &verdict {
+                    printed(output::verdict_report(verdict, out))?;
+                }
+            }
             Mode::Detailed => detailed(trees, plugin, item, args, out)?,
             Mode::Dump => trees.copy(plugin, out)?,
             Mode::Readable => {
@@ -165,17 +218,34 @@ fn data(
     for plugin in plugins {
         let root = trees.item(plugin)?;
         let item = at_node(&root, args)?.clone();
+        let verdict = verdict(trees, plugin, args, seen)?;
         seen.add(&item);
-        roots.push(item);
+        if let Some(verdict) = &verdict {
+            seen.judged(&item, verdict);
+        }
+        roots.push((item, verdict));
     }
     printed(match format {
-        ResultsFormat::Json => print_json(&roots, out),
-        ResultsFormat::Yaml => roots.iter().try_for_each(|root| {
+        ResultsFormat::Json => print_json(&roots.into_iter().map(Shown::from).collect::<Vec<_>>(), out),
+        ResultsFormat::Yaml => roots.into_iter().map(Shown::from).try_for_each(|root| {
             writeln!(out, "---")?;
-            print_yaml(root, out)
+            print_yaml(&root, out)
         }),
-        ResultsFormat::Junit => output::junit(&roots, out),
-        ResultsFormat::Markdown | ResultsFormat::Html => output::markdown(&roots, out),
+        ResultsFormat::Junit => {
+            let judged = |(mut root, verdict): (Item, Option<PluginVerdict>)| {
+                if let Some(verdict) = &verdict {
+                    output::judged_leaves(&mut root, verdict);
+                }
+                root
+            };
+            output::junit(&roots.into_iter().map(judged).collect::<Vec<_>>(), out)
+        }
+        // A page is made plugin by plugin, elsewhere.
+        ResultsFormat::Markdown | ResultsFormat::Html => {
+            let (roots, verdicts): (Vec<_>, Vec<_>) = roots.into_iter().unzip();
+            let verdicts: Vec<_> = verdicts.into_iter().flatten().collect();
+            output::markdown(&roots, out).and_then(|()| output::verdict_markdown(&verdicts, output::escape, out))
+        }
     })
 }
 
@@ -187,13 +257,18 @@ fn page(
     seen: &mut Seen,
     out: &mut impl Write,
 ) -> Result<(), CliError> {
-    let no_room = |error: io::Error| CliError::system("the page cannot be prepared in a temporary file").because(&error);
+    let no_room =
+        |error: io::Error| CliError::system("the page cannot be prepared in a temporary file").because(&error);
     let mut page = Page::new().map_err(no_room)?;
     for plugin in plugins {
+        // In the archive it stands before the tree: reading goes forward.
+        let verdict = verdict(trees, plugin, args, seen)?;
         let root = trees.item(plugin)?;
         let item = at_node(&root, args)?;
         seen.add(item);
-        let verdict = verdict_of(trees, plugin);
+        if let Some(verdict) = &verdict {
+            seen.judged(item, verdict);
+        }
         page.plugin(item, verdict.as_ref()).map_err(no_room)?;
         root.dismantle();
     }
@@ -209,17 +284,19 @@ fn page(
     printed(page.finish(&facts, out))
 }
 
-/// What judges said of `plugin`, where the archive tells. One that cannot be read is told on standard error: the page is about more.
-fn verdict_of(trees: &mut Trees, plugin: &str) -> Option<PluginVerdict> {
-    let member = format!("{PLUGINS_DIR}/{plugin}/{VERDICT_FILE}");
-    let archive = trees.archive();
-    archive.size(&member)?;
-    let read = archive.read(&member, MAX_VERDICT).map_err(|error| error.to_string());
-    match read.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string())) {
-        Ok(verdict) => Some(verdict),
-        Err(error) => {
-            say(&format!("warning: what judges said of plugin `{plugin}` is left out: `{member}` cannot be read: {error}"));
-            None
+/// A tree as data: as it always was where nobody judged it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown {
+    Tree(Item),
+    Judged(Box<JudgedTree>),
+}
+
+impl From<(Item, Option<PluginVerdict>)> for Shown {
+    fn from((root, verdict): (Item, Option<PluginVerdict>)) -> Self {
+        match verdict {
+            Some(verdict) => Self::Judged(Box::new(JudgedTree { root, verdict })),
+            None => Self::Tree(root),
         }
     }
 }

@@ -180,8 +180,26 @@ mod tests {
 
     #[test]
     fn only_what_became_much_slower_is_named() {
-        let before = run("a", &[("a", "passed", "1"), ("b", "passed", "60"), ("c", "passed", "10"), ("d", "passed", ""), ("e", "passed", "5")]);
-        let after = run("a", &[("a", "passed", "9"), ("b", "passed", "100"), ("c", "passed", "20"), ("d", "passed", "99"), ("e", "failed", "500")]);
+        let before = run(
+            "a",
+            &[
+                ("a", "passed", "1"),
+                ("b", "passed", "60"),
+                ("c", "passed", "10"),
+                ("d", "passed", ""),
+                ("e", "passed", "5"),
+            ],
+        );
+        let after = run(
+            "a",
+            &[
+                ("a", "passed", "9"),
+                ("b", "passed", "100"),
+                ("c", "passed", "20"),
+                ("d", "passed", "99"),
+                ("e", "failed", "500"),
+            ],
+        );
         let found = compare(&before, &after);
         assert_eq!(names(&found.slower), ["e", "c"]);
         assert_eq!(names(&found.new_failures), ["e"]);

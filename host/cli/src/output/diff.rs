@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use plumbline_core::Status;
 
+use super::duration::short_seconds;
 use super::markdown::escape;
 use super::text::{name, one_line};
-use super::duration::short_seconds;
 use crate::difference::{Change, Difference};
 
 /// Tests of one kind that are listed; `-o json` has all.
@@ -61,7 +61,13 @@ pub(crate) fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Res
         for change in changes.iter().take(MAX_LISTED) {
             let reason = change.reason.as_ref().filter(|reason| !reason.is_empty() && title != "much slower");
             let reason = reason.map(|reason| format!(": {}", escape(reason))).unwrap_or_default();
-            writeln!(out, "- {}**{}** ({}){reason}", escape(&place(change)), escape(&change.name), escape(&how(title, change)))?;
+            writeln!(
+                out,
+                "- {}**{}** ({}){reason}",
+                escape(&place(change)),
+                escape(&change.name),
+                escape(&how(title, change))
+            )?;
         }
         if changes.len() > MAX_LISTED {
             writeln!(out, "- and {} more", changes.len() - MAX_LISTED)?;
@@ -72,7 +78,11 @@ pub(crate) fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Res
 
 /// Where it is, unless it is the suite that everybody means.
 fn place(change: &Change) -> String {
-    if change.plugin == "e2e" { String::new() } else { format!("{} {} ", name(&change.plugin), name(&change.place)).replace("  ", " ") }
+    if change.plugin == "e2e" {
+        String::new()
+    } else {
+        format!("{} {} ", name(&change.plugin), name(&change.place)).replace("  ", " ")
+    }
 }
 
 fn how(title: &str, change: &Change) -> String {
@@ -80,7 +90,9 @@ fn how(title: &str, change: &Change) -> String {
         let seconds = |seconds: Option<f64>| short_seconds(seconds.unwrap_or_default());
         return format!("{}, before {}", seconds(change.seconds_after), seconds(change.seconds_before));
     }
-    let word = |status: &Option<Status>| status.as_ref().map_or_else(|| "not there".to_owned(), |status| name(status.as_str()));
+    let word = |status: &Option<Status>| {
+        status.as_ref().map_or_else(|| "not there".to_owned(), |status| name(status.as_str()))
+    };
     let took = change.seconds_after.map(|seconds| format!(", {}", short_seconds(seconds))).unwrap_or_default();
     format!("{}, before {}{took}", word(&change.after), word(&change.before))
 }

@@ -58,8 +58,11 @@ pub(crate) fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
 
 /// What took longest in a plugin whose items say how long they took, if it is worth a look.
 fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
-    let mut slow: Vec<(f64, &Item)> =
-        root.leaves().filter_map(|leaf| Some((seconds_of(leaf)?, leaf))).filter(|(seconds, _)| *seconds >= SLOW).collect();
+    let mut slow: Vec<(f64, &Item)> = root
+        .leaves()
+        .filter_map(|leaf| Some((seconds_of(leaf)?, leaf)))
+        .filter(|(seconds, _)| *seconds >= SLOW)
+        .collect();
     if slow.is_empty() {
         return Ok(());
     }
@@ -84,7 +87,7 @@ pub(super) fn reason(leaf: &Item) -> Option<String> {
 }
 
 /// One line that Markdown and HTML show as it is.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::new();
     for c in one_line(text).chars() {
         match c {

@@ -11,6 +11,7 @@ mod markdown;
 pub(crate) mod outcome;
 mod report;
 mod text;
+mod verdict;
 
 pub(crate) use data::{print_json, print_yaml};
 pub(crate) use detailed::detailed;
@@ -19,6 +20,7 @@ pub(crate) use duration::seconds_of;
 pub(crate) use health::Health;
 pub(crate) use html::{Page, PageFacts};
 pub(crate) use junit::junit;
-pub(crate) use markdown::markdown;
+pub(crate) use markdown::{escape, markdown};
 pub(crate) use report::report;
 pub(crate) use text::{name, name as printable_name, one_line, size};
+pub(crate) use verdict::{JudgedTree, judged_leaves, verdict_markdown, verdict_report};

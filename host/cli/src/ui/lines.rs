@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use plumbline_core::judgement::VerdictSummary;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunStatus};
 
 /// Tells what is new in each look.
 #[derive(Default)]
 pub(super) struct Teller {
     seen: BTreeMap<(String, String), Seen>,
+    judged: BTreeMap<String, VerdictSummary>,
 }
 
 #[derive(Default, Clone, PartialEq)]
@@ -52,6 +54,12 @@ impl Teller {
                 lines.push(format!("{name}: {judged}"));
             }
             *seen = now;
+        }
+        for (plugin, verdict) in status.verdicts.iter().flatten() {
+            if self.judged.get(plugin) != Some(verdict) {
+                self.judged.insert(plugin.clone(), verdict.clone());
+                lines.push(crate::output::name(&format!("{plugin}: judged {}", verdict.sentence())));
+            }
         }
         lines
     }

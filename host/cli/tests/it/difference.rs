@@ -24,12 +24,25 @@ fn two(bed: &Bed) {
     archive(
         bed,
         "before",
-        &[("[It] broke", "", "1"), ("[It] mended", failed, "2"), ("[It] bad", failed, "3"), ("[It] gone", "", "1"), ("[It] slow", "", "10")],
+        &[
+            ("[It] broke", "", "1"),
+            ("[It] mended", failed, "2"),
+            ("[It] bad", failed, "3"),
+            ("[It] gone", "", "1"),
+            ("[It] slow", "", "10"),
+        ],
     );
     archive(
         bed,
         "after",
-        &[("broke &lt;x|y&gt;", failed, "1"), ("broke", failed, "1.5"), ("mended", "", "2"), ("bad", failed, "3"), ("gone", "<skipped/>", "0"), ("slow", "", "61")],
+        &[
+            ("broke &lt;x|y&gt;", failed, "1"),
+            ("broke", failed, "1.5"),
+            ("mended", "", "2"),
+            ("bad", failed, "3"),
+            ("gone", "<skipped/>", "0"),
+            ("slow", "", "61"),
+        ],
     );
 }
 
@@ -46,7 +59,10 @@ fn what_changed_is_told_and_new_failures_are_an_exit_code() {
     assert_eq!((&json["ran-before"], &json["ran-after"]), (&5.into(), &5.into()));
     assert_eq!(json["new-failures"][0]["name"], "broke");
     assert_eq!(json["new-failures"][0]["reason"], "want 1, got 2");
-    assert_eq!((&json["slower"][0]["seconds-before"], &json["slower"][0]["seconds-after"]), (&10.0.into(), &61.0.into()));
+    assert_eq!(
+        (&json["slower"][0]["seconds-before"], &json["slower"][0]["seconds-after"]),
+        (&10.0.into(), &61.0.into())
+    );
     bed.plumbline(&["results", "diff", "before", "after", "--exit-code", "compat"]).expect(0);
     // The other way round there is one that failed only there.
     bed.plumbline(&["results", "diff", "before", "before"]).expect(0);
@@ -79,5 +95,9 @@ fn archives_that_cannot_be_compared_say_why() {
 fn a_real_archive_beside_itself_has_no_difference() {
     let bed = Bed::new();
     let done = bed.plumbline(&["results", "diff", FAILURES, FAILURES, "-p", "e2e"]).expect(0);
-    assert!(done.out.contains("25 tests ran before, 25 after") && done.out.contains("still failing: 4"), "{}", done.out);
+    assert!(
+        done.out.contains("25 tests ran before, 25 after") && done.out.contains("still failing: 4"),
+        "{}",
+        done.out
+    );
 }

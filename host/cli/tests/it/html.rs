@@ -63,11 +63,11 @@ fn what_judges_said_stands_beside_the_items() {
 }
 
 #[test]
-fn a_verdict_that_cannot_be_read_is_no_reason_to_show_nothing() {
+fn a_verdict_that_cannot_be_read_is_told_and_not_left_out() {
     let bed = Bed::new();
     let archive = archive(&bed, &tree(), Some("{\"version\": \"x\""));
-    let done = bed.plumbline(&["results", &archive, "-o", "html"]);
-    assert!(done.out.contains("<b>new</b>"));
+    let done = bed.plumbline(&["results", &archive, "-o", "html"]).expect(2);
+    assert!(done.err.contains("cannot be read") && done.out.is_empty(), "{}", done.err);
 }
 
 #[test]
@@ -88,8 +88,15 @@ fn durations_are_in_every_format_that_has_room_for_them() {
     let bed = Bed::new();
     let archive = archive(&bed, &tree(), None);
     let show = |format: &str| bed.plumbline(&["results", &archive, "-o", format]).expect(1).out;
-    assert!(show("junit").contains(r#"<testcase name="new" classname="e2e|junit_01.xml|suite" time="600.000">"#), "{}", show("junit"));
+    assert!(
+        show("junit").contains(r#"<testcase name="new" classname="e2e|junit_01.xml|suite" time="600.000">"#),
+        "{}",
+        show("junit")
+    );
     let markdown = show("markdown");
-    assert!(markdown.contains("- **new** (10 min 0 s)") && markdown.contains("| 12.2 s | failed | known |"), "{markdown}");
+    assert!(
+        markdown.contains("- **new** (10 min 0 s)") && markdown.contains("| 12.2 s | failed | known |"),
+        "{markdown}"
+    );
     assert!(show("html").contains("<td class=\"n\">10 min 0 s</td>"));
 }

@@ -48,3 +48,4 @@ mod suite_in_cluster;
 mod test_lists;
 mod test_plugin;
 mod usage;
+mod verdicts;

@@ -35,7 +35,10 @@ fn archive(bed: &Bed, cases: &str, env: &[(&str, &str)]) {
     bed.write("run/meta/config.json", r#"{"Version": "v0.57.3", "UUID": "r-1"}"#);
     bed.write("run/serverversion.json", r#"{"gitVersion": "v1.30.2-vendor.1"}"#);
     bed.write("run/plugins/e2e/definition.json", &definition.to_string());
-    bed.write("run/plugins/e2e/results/global/e2e.log", "I0101 e2e test version: v1.30.2\nkube-apiserver version: v1.30.2-vendor.1\n");
+    bed.write(
+        "run/plugins/e2e/results/global/e2e.log",
+        "I0101 e2e test version: v1.30.2\nkube-apiserver version: v1.30.2-vendor.1\n",
+    );
     bed.write(
         "run/plugins/e2e/results/global/junit_01.xml",
         &format!("<?xml version=\"1.0\"?>\n<testsuites><testsuite name='Kubernetes e2e suite'>{cases}</testsuite></testsuites>"),
@@ -44,8 +47,18 @@ fn archive(bed: &Bed, cases: &str, env: &[(&str, &str)]) {
     bed.write("conformance.yaml", REQUIRED);
 }
 
-const ASSEMBLE: &[&str] =
-    &["submission", "assemble", "--archive", "run", "--product", "PRODUCT.yaml", "-o", "out", "--required", "conformance.yaml"];
+const ASSEMBLE: &[&str] = &[
+    "submission",
+    "assemble",
+    "--archive",
+    "run",
+    "--product",
+    "PRODUCT.yaml",
+    "-o",
+    "out",
+    "--required",
+    "conformance.yaml",
+];
 
 fn assemble(bed: &Bed, more: &[&str]) -> crate::bed::Done {
     bed.plumbline(&[ASSEMBLE, more].concat())
@@ -60,8 +73,11 @@ fn broken(bed: &Bed, dir: &str) -> Vec<String> {
     let done = check(bed, dir, &["-o", "json"]);
     let document: Value = serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}", done.err));
     let findings = document["findings"].as_array().unwrap();
-    let broken: Vec<String> =
-        findings.iter().filter(|one| one["outcome"] == "failed").map(|one| one["rule"].as_str().unwrap().to_owned()).collect();
+    let broken: Vec<String> = findings
+        .iter()
+        .filter(|one| one["outcome"] == "failed")
+        .map(|one| one["rule"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(done.code, i32::from(!broken.is_empty()));
     broken
 }
@@ -107,14 +123,22 @@ fn what_failed_or_is_missing_is_refused_and_found() {
     let bed = Bed::new();
     archive(&bed, &GOOD.replace("[sig] a ", "[sig] z "), CERTIFIED);
     let done = assemble(&bed, &[]).expect(1);
-    assert!(done.err.contains("1 of 3 required tests did not run") && done.err.contains("[sig] a [Conformance]"), "{}", done.err);
+    assert!(
+        done.err.contains("1 of 3 required tests did not run") && done.err.contains("[sig] a [Conformance]"),
+        "{}",
+        done.err
+    );
     assemble(&bed, &["--anyway"]).expect(0);
     assert_eq!(broken(&bed, "out"), ["required-tests"]);
     let text = check(&bed, "out", &[]).expect(1).out;
     assert!(text.contains("- [sig] a [Conformance]"), "{text}");
     // In a suite within a suite nobody looks, and a list of a suite is no report.
     let junit = bed.path("out/v1.30/my-engine/junit_01.xml");
-    fs::write(&junit, format!("<testsuites><testsuite name='a'><testsuite name='b'>{GOOD}</testsuite></testsuite></testsuites>")).unwrap();
+    fs::write(
+        &junit,
+        format!("<testsuites><testsuite name='a'><testsuite name='b'>{GOOD}</testsuite></testsuite></testsuites>"),
+    )
+    .unwrap();
     assert_eq!(broken(&bed, "out"), ["results-readable", "required-tests"]);
     fs::write(&junit, format!("<testsuite name='a'>{GOOD}</testsuite>")).unwrap();
     assert_eq!(broken(&bed, "out"), ["results-readable"]);
@@ -139,13 +163,28 @@ fn only_runs_of_the_whole_suite_are_submitted() {
 
     // A real archive, of a run of tests that had failed before.
     bed.write("list.yaml", "- {codename: 'x [Conformance]', release: v1.9}\n");
-    let args = ["submission", "assemble", "--archive", FAILURES, "--product", "PRODUCT.yaml", "-o", "real", "--required", "list.yaml"];
+    let args = [
+        "submission",
+        "assemble",
+        "--archive",
+        FAILURES,
+        "--product",
+        "PRODUCT.yaml",
+        "-o",
+        "real",
+        "--required",
+        "list.yaml",
+    ];
     let done = bed.plumbline(&args).expect(2);
     assert!(done.err.contains("it ran the tests that `"), "{}", done.err);
     let done = bed.plumbline(&[&args[..], &["--anyway"]].concat()).expect(0);
     assert!(done.err.contains("4 conformance tests failed"), "{}", done.err);
     assert!(bed.path("real/v1.21/my-engine/junit_01.xml").is_file());
-    assert!(fs::read_to_string(bed.path("real/v1.21/my-engine/README.md")).unwrap().contains("| results by | Sonobuoy v0.53.2 |"));
+    assert!(
+        fs::read_to_string(bed.path("real/v1.21/my-engine/README.md"))
+            .unwrap()
+            .contains("| results by | Sonobuoy v0.53.2 |")
+    );
 }
 
 #[test]
@@ -182,7 +221,8 @@ fn without_a_list_of_required_tests_nobody_knows() {
     bed.plumbline(&["submission", "check", "out", "--exit-code", "compat"]).expect(0);
     let image = bed.plumbline(&["submission", "check", "out", "--required", "image"]).expect(2);
     assert!(image.err.contains("which image has the suite of v1.31"), "{}", image.err);
-    let nobody = bed.plumbline(&["submission", "check", "out", "--required", "image:127.0.0.1:1/conformance:v1.31.0"]).expect(4);
+    let nobody =
+        bed.plumbline(&["submission", "check", "out", "--required", "image:127.0.0.1:1/conformance:v1.31.0"]).expect(4);
     assert!(nobody.err.contains("cannot be had from image"), "{}", nobody.err);
     bed.write("list.yaml", "a: b");
     let list = bed.plumbline(&["submission", "check", "out", "--required", "list.yaml"]).expect(2);
@@ -193,7 +233,9 @@ fn without_a_list_of_required_tests_nobody_knows() {
 #[test]
 fn real_results_of_the_whole_suite() {
     let Some(data) = std::env::var_os("PLUMBLINE_CONFORMANCE_DATA").map(PathBuf::from) else {
-        eprintln!("SKIPPED: PLUMBLINE_CONFORMANCE_DATA names no directory with `v1.30-complete-junit_01.xml` and `v1.30-one-failed-junit_01.xml`");
+        eprintln!(
+            "SKIPPED: PLUMBLINE_CONFORMANCE_DATA names no directory with `v1.30-complete-junit_01.xml` and `v1.30-one-failed-junit_01.xml`"
+        );
         return;
     };
     let bed = Bed::new();

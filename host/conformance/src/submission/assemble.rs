@@ -74,7 +74,9 @@ pub fn assemble(
         let path = inside.join(name);
         let mut file = BufWriter::new(File::create_new(&path).map_err(failed(&path))?);
         content(name, &mut file).map_err(|source| SubmissionError::Content { file: name, source })?;
-        let file = file.into_inner().map_err(|error| SubmissionError::Write { path: path.clone(), source: error.into_error() })?;
+        let file = file
+            .into_inner()
+            .map_err(|error| SubmissionError::Write { path: path.clone(), source: error.into_error() })?;
         file.sync_all().map_err(failed(&path))?;
         let bytes = file.metadata().map_err(failed(&path))?.len();
         if bytes == 0 {

@@ -12,13 +12,14 @@ use super::{PRODUCT, Required, rules};
 const ROOT: &str = "testsuites";
 
 /// Why rules on the pull request are not checked.
-const NO_PULL_REQUEST: &str = "not checked here: it is about the pull request";
+const NO_PULL_REQUEST: &str = "it is about the pull request";
 
 /// Holds a submission against every rule, in the verifier's order; those that need the network or the pull request are named, with what to do about them.
 #[must_use]
 pub fn check(contents: &Contents<'_>) -> Vec<Finding> {
     let release = contents.release();
-    let mut findings = vec![required_files(contents), no_other_files(contents.files), folder(contents), one_product(contents)];
+    let mut findings =
+        vec![required_files(contents), no_other_files(contents.files), folder(contents), one_product(contents)];
     findings.extend(product(contents.product));
     findings.push(addresses_answer());
     findings.push(supported(release));
@@ -60,11 +61,13 @@ fn required_files(contents: &Contents<'_>) -> Finding {
 }
 
 fn no_other_files(files: &[FoundFile]) -> Finding {
-    let others: Vec<&str> = files.iter().filter(|file| !FILES.contains(&file.name())).map(|file| file.path.as_str()).collect();
+    let others: Vec<&str> =
+        files.iter().filter(|file| !FILES.contains(&file.name())).map(|file| file.path.as_str()).collect();
     if others.is_empty() {
         return Finding::passed(rules::NO_OTHER_FILES, "there are no other files");
     }
-    let what = format!("{} other {}", others.len(), if others.len() == 1 { "file is there" } else { "files are there" });
+    let what =
+        format!("{} other {}", others.len(), if others.len() == 1 { "file is there" } else { "files are there" });
     Finding::failed(rules::NO_OTHER_FILES, what).hint("remove what is named here").names(others)
 }
 
@@ -104,16 +107,22 @@ fn product(text: Option<&str>) -> [Finding; 3] {
     let missing = product.missing();
     let fields = match missing.is_empty() {
         true => Finding::passed(rules::PRODUCT_FIELDS, "all required fields are filled in"),
-        false => Finding::failed(rules::PRODUCT_FIELDS, format!("{} missing or empty", plural(missing.len(), "field is", "fields are")))
-            .hint(format!("fill them in in `{PRODUCT}`"))
-            .names(missing),
+        false => Finding::failed(
+            rules::PRODUCT_FIELDS,
+            format!("{} missing or empty", plural(missing.len(), "field is", "fields are")),
+        )
+        .hint(format!("fill them in in `{PRODUCT}`"))
+        .names(missing),
     };
     let malformed = product.malformed();
     let addresses = match malformed.is_empty() {
         true => Finding::passed(rules::PRODUCT_ADDRESSES, "addresses have the form of addresses"),
-        false => Finding::failed(rules::PRODUCT_ADDRESSES, format!("{} no address", plural(malformed.len(), "field is", "fields are")))
-            .hint("pages begin with `https://`, and mail goes to `who@where`")
-            .names(malformed),
+        false => Finding::failed(
+            rules::PRODUCT_ADDRESSES,
+            format!("{} no address", plural(malformed.len(), "field is", "fields are")),
+        )
+        .hint("pages begin with `https://`, and mail goes to `who@where`")
+        .names(malformed),
     };
     let known = product.has_known_type();
     let kind = product.get("type");
@@ -126,14 +135,17 @@ fn product(text: Option<&str>) -> [Finding; 3] {
 }
 
 fn addresses_answer() -> Finding {
-    Finding::not_checked(rules::ADDRESSES_ANSWER, "not checked here: it needs the network")
+    Finding::not_checked(rules::ADDRESSES_ANSWER, "it needs the network")
         .hint("`website_url`, `repo_url` and `documentation_url` must answer with a page (`text/html`)")
 }
 
 fn supported(release: Option<Release>) -> Finding {
     let Some(release) = release else { return Finding::failed(rules::SUPPORTED, "no folder names a version") };
-    Finding::not_checked(rules::SUPPORTED, format!("not checked here: which version of Kubernetes is the latest, the network knows; this is {release}"))
-        .hint("the latest minor version and the two before it are taken")
+    Finding::not_checked(
+        rules::SUPPORTED,
+        format!("the network knows which version of Kubernetes is the latest; this is {release}"),
+    )
+    .hint("the latest minor version and the two before it are taken")
 }
 
 fn results_readable(cases: &Cases) -> Finding {
@@ -143,10 +155,14 @@ fn results_readable(cases: &Cases) -> Finding {
         return Finding::failed(rule, format!("the results cannot be read to their end: {problem}")).hint(again);
     }
     if let Some(root) = cases.root.as_deref().filter(|root| *root != ROOT) {
-        return Finding::failed(rule, format!("the outermost element is `{root}`: the verifier reads `{ROOT}` only")).hint(again);
+        return Finding::failed(rule, format!("the outermost element is `{root}`: the verifier reads `{ROOT}` only"))
+            .hint(again);
     }
     if cases.nested() > 0 {
-        let what = format!("{} in suites within suites, where the verifier does not look", plural(cases.nested() as usize, "case stands", "cases stand"));
+        let what = format!(
+            "{} in suites within suites, where the verifier does not look",
+            plural(cases.nested() as usize, "case stands", "cases stand")
+        );
         return Finding::failed(rule, what).hint(again);
     }
     Finding::passed(rule, format!("{} ran, {} skipped", plural(cases.ran() as usize, "case", "cases"), cases.skipped()))
@@ -161,9 +177,17 @@ fn required_tests(cases: &Cases, required: Option<&Required>, release: Option<Re
     };
     let missing: Vec<&String> = required.names.difference(cases.passed()).collect();
     if missing.is_empty() {
-        return Finding::passed(rule, format!("all {} required tests passed ({})", required.names.len(), required.source));
+        return Finding::passed(
+            rule,
+            format!("all {} required tests passed ({})", required.names.len(), required.source),
+        );
     }
-    let what = format!("{} of {} required tests did not run, or failed ({})", missing.len(), required.names.len(), required.source);
+    let what = format!(
+        "{} of {} required tests did not run, or failed ({})",
+        missing.len(),
+        required.names.len(),
+        required.source
+    );
     Finding::failed(rule, what)
         .hint("run the suite with `--mode certified-conformance`; a name that is nearly right is a suite of another version")
         .names(missing)
@@ -181,7 +205,9 @@ fn no_failed_tests(cases: &Cases) -> Finding {
     } else {
         "submit a run in which all pass".to_owned()
     };
-    Finding::failed(rule, format!("{} failed", plural(failed.len(), "conformance test", "conformance tests"))).hint(hint).names(failed)
+    Finding::failed(rule, format!("{} failed", plural(failed.len(), "conformance test", "conformance tests")))
+        .hint(hint)
+        .names(failed)
 }
 
 fn log_version(contents: &Contents<'_>, release: Option<Release>) -> Finding {
@@ -208,7 +234,8 @@ fn pull_request(contents: &Contents<'_>) -> [Finding; 4] {
         told(rules::TITLE),
         told(rules::TITLE_FORM),
         told(rules::TITLE_VERSION),
-        Finding::not_checked(rules::ONE_COMMIT, NO_PULL_REQUEST).hint("the pull request is one commit with these four files"),
+        Finding::not_checked(rules::ONE_COMMIT, NO_PULL_REQUEST)
+            .hint("the pull request is one commit with these four files"),
     ]
 }
 

@@ -30,7 +30,9 @@ pub struct Place {
 
 /// Why a name can be no folder of a product.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` can be no name of a folder: at most {MAX_NAME} letters, digits, `.`, `-` and `_`, of which the first is a letter or digit")]
+#[error(
+    "`{0}` can be no name of a folder: at most {MAX_NAME} letters, digits, `.`, `-` and `_`, of which the first is a letter or digit"
+)]
 pub struct PlaceError(pub String);
 
 impl Place {
@@ -87,7 +89,9 @@ mod tests {
 
     #[test]
     fn names_of_products_become_folders() {
-        for (name, folder) in [("My  Engine (2)", "my-engine-2"), ("K8s.io/Thing", "k8s.io-thing"), ("..", ""), ("Ünï", "n")] {
+        for (name, folder) in
+            [("My  Engine (2)", "my-engine-2"), ("K8s.io/Thing", "k8s.io-thing"), ("..", ""), ("Ünï", "n")]
+        {
             assert_eq!(Place::folder_of(name), folder);
         }
         let place = Place::new("v1.30.2".parse().unwrap(), "my-engine").unwrap();

@@ -91,7 +91,8 @@ impl Product {
     pub fn malformed(&self) -> Vec<String> {
         let odd = self.odd.iter().map(|field| format!("`{field}` is no text"));
         let urls = URLS.into_iter().filter(|field| !self.get(field).is_empty() && !is_url(self.get(field)));
-        let urls = urls.map(|field| format!("`{field}` is no address that begins with `https://`: `{}`", self.get(field)));
+        let urls =
+            urls.map(|field| format!("`{field}` is no address that begins with `https://`: `{}`", self.get(field)));
         let email = Some(self.get(EMAIL)).filter(|text| !text.is_empty() && !is_email(text));
         let email = email.map(|text| format!("`{EMAIL}` is no address for mail: `{text}`"));
         odd.chain(urls).chain(email).collect()
@@ -140,7 +141,14 @@ mod tests {
         assert_eq!(product.missing(), ["vendor", "version", "description"]);
         let problems = product.problems();
         assert_eq!(problems.len(), 9, "{problems:#?}");
-        for part in ["`vendor` is missing", "`version` is no text", "`type` is `Distribution`", "`website_url`", "`product_logo_url`", "mail: `nobody`"] {
+        for part in [
+            "`vendor` is missing",
+            "`version` is no text",
+            "`type` is `Distribution`",
+            "`website_url`",
+            "`product_logo_url`",
+            "mail: `nobody`",
+        ] {
             assert!(problems.iter().any(|problem| problem.contains(part)), "{part}: {problems:#?}");
         }
     }

@@ -48,11 +48,26 @@ pub fn readme(facts: &Facts<'_>) -> String {
     }
     let docs = get("documentation_url");
     let _ = writeln!(text, "\n## How to have these results again\n");
-    let _ = writeln!(text, "1. Set up a cluster of {name} {} with at least two nodes that pods can run on{}.", get("version"), if docs.is_empty() { String::new() } else { format!(" (<{docs}>)") });
+    let _ = writeln!(
+        text,
+        "1. Set up a cluster of {name} {} with at least two nodes that pods can run on{}.",
+        get("version"),
+        if docs.is_empty() { String::new() } else { format!(" (<{docs}>)") }
+    );
     let _ = writeln!(text, "2. Point `KUBECONFIG` at it, as a cluster's administrator.");
-    let _ = writeln!(text, "3. Run the suite in the mode that certification asks for, with this folder's `PRODUCT.yaml`:\n");
-    let _ = writeln!(text, "   ```sh\n   plumbline conformance run --mode certified-conformance --submission-dir submission --product PRODUCT.yaml\n   ```\n");
-    let _ = writeln!(text, "4. `submission/{}` then holds `e2e.log` and `junit_01.xml` of the run. To hold them against the rules again:\n", facts.place);
+    let _ = writeln!(
+        text,
+        "3. Run the suite in the mode that certification asks for, with this folder's `PRODUCT.yaml`:\n"
+    );
+    let _ = writeln!(
+        text,
+        "   ```sh\n   plumbline conformance run --mode certified-conformance --submission-dir submission --product PRODUCT.yaml\n   ```\n"
+    );
+    let _ = writeln!(
+        text,
+        "4. `submission/{}` then holds `e2e.log` and `junit_01.xml` of the run. To hold them against the rules again:\n",
+        facts.place
+    );
     let _ = writeln!(text, "   ```sh\n   plumbline submission check submission\n   ```");
     text
 }
@@ -68,9 +83,19 @@ mod tests {
 
     #[test]
     fn it_says_what_was_tested_and_how() {
-        let product = Product::parse("vendor: A | B\nname: Engine\nversion: 1.30\ndocumentation_url: https://example.org/docs\n").unwrap();
+        let product =
+            Product::parse("vendor: A | B\nname: Engine\nversion: 1.30\ndocumentation_url: https://example.org/docs\n")
+                .unwrap();
         let place = Place::new("v1.30".parse().unwrap(), "engine").unwrap();
-        let facts = Facts { place: &place, product: &product, kubernetes: "v1.30.2", tool: "Plumbline v0.1.0", run: Some("r1"), ran: 402, skipped: 6799 };
+        let facts = Facts {
+            place: &place,
+            product: &product,
+            kubernetes: "v1.30.2",
+            tool: "Plumbline v0.1.0",
+            run: Some("r1"),
+            ran: 402,
+            skipped: 6799,
+        };
         insta::assert_snapshot!(readme(&facts));
     }
 }

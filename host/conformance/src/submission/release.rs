@@ -36,7 +36,10 @@ impl FromStr for Release {
         let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let minor = rest.get(..end).unwrap_or_default();
         // More digits are no version but an attempt.
-        if !(1..=4).contains(&minor.len()) || !(1..=4).contains(&major.len()) || !major.bytes().all(|b| b.is_ascii_digit()) {
+        if !(1..=4).contains(&minor.len())
+            || !(1..=4).contains(&major.len())
+            || !major.bytes().all(|b| b.is_ascii_digit())
+        {
             return Err(error());
         }
         Ok(Self { major: major.parse().map_err(|_| error())?, minor: minor.parse().map_err(|_| error())? })

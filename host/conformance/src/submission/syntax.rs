@@ -6,7 +6,9 @@ pub(super) fn is_url(text: &str) -> bool {
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = host.rsplit('@').next().unwrap_or_default();
     let name = host.split(':').next().unwrap_or_default();
-    !name.is_empty() && is_host(name) && !text.chars().any(|c| c.is_whitespace() || c.is_control() || "<>\"{}|\\^`".contains(c))
+    !name.is_empty()
+        && is_host(name)
+        && !text.chars().any(|c| c.is_whitespace() || c.is_control() || "<>\"{}|\\^`".contains(c))
 }
 
 fn is_host(name: &str) -> bool {
@@ -32,10 +34,22 @@ mod tests {
 
     #[test]
     fn addresses_of_pages() {
-        for good in ["https://example.org", "http://example.org:8080/a?b#c", "https://a-b.example/ä", "https://u@example.org/"] {
+        for good in
+            ["https://example.org", "http://example.org:8080/a?b#c", "https://a-b.example/ä", "https://u@example.org/"]
+        {
             assert!(is_url(good), "{good}");
         }
-        for bad in ["", "example.org", "www.example.org/x", "ftp://example.org", "https://", "https:///x", "https://a b", "https://a..b", "/x"] {
+        for bad in [
+            "",
+            "example.org",
+            "www.example.org/x",
+            "ftp://example.org",
+            "https://",
+            "https:///x",
+            "https://a b",
+            "https://a..b",
+            "/x",
+        ] {
             assert!(!is_url(bad), "{bad}");
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of the crate from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
+mod chain;
 mod go_regex;
 mod go_regex_differential;
 mod lists;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::{env, fs};
 
 use plumbline_conformance::submission::{
-    CaseStatus, Cases, Contents, FILES, Finding, FoundFile, LogVersions, Outcome, Place, Release, Required, Summary, assemble, check,
+    CaseStatus, Cases, Contents, FILES, Finding, FoundFile, LogVersions, Outcome, Place, Release, Required, Summary,
+    assemble, check,
 };
 use proptest::prelude::*;
 
@@ -67,10 +68,8 @@ fn required(names: impl IntoIterator<Item = &'static str>) -> Required {
 #[test]
 fn a_good_submission_breaks_no_rule_and_tells_what_was_not_checked() {
     let findings = Submission::good().check();
-    let lines: Vec<String> = findings
-        .iter()
-        .map(|finding| format!("{:20} {:11} {}", finding.rule, finding.outcome, finding.what))
-        .collect();
+    let lines: Vec<String> =
+        findings.iter().map(|finding| format!("{:20} {:11} {}", finding.rule, finding.outcome, finding.what)).collect();
     insta::assert_snapshot!(lines.join("\n"));
     let summary = Summary::of(&findings);
     assert_eq!((summary.failed, summary.incomplete), (0, false));
@@ -78,7 +77,12 @@ fn a_good_submission_breaks_no_rule_and_tells_what_was_not_checked() {
     let names: BTreeSet<&str> = findings.iter().map(|finding| finding.rule).collect();
     assert_eq!(names.len(), findings.len());
     assert!(findings.iter().all(|finding| finding.outcome == Outcome::Passed || finding.hint.is_some()));
-    assert!(findings.iter().any(|finding| finding.hint.as_deref() == Some("call the pull request `Conformance results for v1.30/engine`")));
+    assert!(
+        findings
+            .iter()
+            .any(|finding| finding.hint.as_deref()
+                == Some("call the pull request `Conformance results for v1.30/engine`"))
+    );
 }
 
 #[test]
@@ -165,7 +169,9 @@ fn results_that_the_verifier_cannot_read() {
 #[test]
 fn the_lists_that_come_along_are_those_of_the_suite() {
     let Some(data) = env::var_os("PLUMBLINE_CONFORMANCE_DATA").map(PathBuf::from) else {
-        eprintln!("SKIPPED: PLUMBLINE_CONFORMANCE_DATA names no directory with `v1.30.yaml` and `v1.36.yaml` (conformance.yaml of Kubernetes)");
+        eprintln!(
+            "SKIPPED: PLUMBLINE_CONFORMANCE_DATA names no directory with `v1.30.yaml` and `v1.36.yaml` (conformance.yaml of Kubernetes)"
+        );
         return;
     };
     for version in Required::known() {

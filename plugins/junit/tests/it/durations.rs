@@ -33,6 +33,7 @@ fn cases_that_ran_have_one_wherever_the_attribute_stands() {
 
 #[test]
 fn suites_have_none() {
-    let run = common::read("<testsuites time='1'><testsuite name='s' time='2'><testcase name='a'/></testsuite></testsuites>");
+    let run =
+        common::read("<testsuites time='1'><testsuite name='s' time='2'><testcase name='a'/></testsuite></testsuites>");
     assert!(run.items.iter().all(|item| item.meta.iter().all(|(key, _)| key != "duration")));
 }

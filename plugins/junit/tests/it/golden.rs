@@ -22,7 +22,10 @@ fn case(name: &str, files: &[&str]) {
         .unwrap();
     let run = case.run::<Junit>();
     assert_eq!(run.outcome, Ok(()));
-    assert_eq!(common::without_durations(common::rolled_up(&run, name)), json(&format!("golden-cases/{name}/{name}.golden.json")));
+    assert_eq!(
+        common::without_durations(common::rolled_up(&run, name)),
+        json(&format!("golden-cases/{name}/{name}.golden.json"))
+    );
 }
 
 #[test]

@@ -20,9 +20,10 @@ use crate::commands::status::{code_of_run, print_end};
 use crate::commands::suite;
 use crate::commands::wait::until_over;
 use crate::error::CliError;
+use crate::limits::Limits;
 use crate::sources::{self, Found, definitions};
 use crate::ui::{Transfer, say};
-use crate::{logging, signed};
+use crate::{judging, logging, signed};
 
 /// Bytes of a manifest that is given: a run's objects are at most some MiB.
 const MAX_MANIFEST: u64 = 64 << 20;
@@ -67,6 +68,7 @@ fn plugins(args: &RunArgs) -> Result<Vec<Found>, CliError> {
         }
     }
     signed::judge(&found, args)?;
+    judging::apply(&args.judge, &mut found, &Limits::load(&args.limits)?)?;
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     plumbline_core::definition::check_set(&definitions)
         .map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;

@@ -17,12 +17,12 @@ use crate::error::{CliError, verdict_code};
 use crate::limits::Limits;
 use crate::output::outcome::print_outcome;
 use crate::ui::{Watch, say};
-use crate::{logging, registry, signed, sources, stock};
+use crate::{judging, logging, registry, signed, sources, stock};
 
 /// Runs plugins on this machine to their verdict.
 pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
     let find = |reference: &String| sources::find(reference, Place::Local);
-    let found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let mut found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     if found.is_empty() && args.resume.is_none() {
         let stock = sources::stock_names(Place::Local);
         return Err(CliError::usage("no plugin is named")
@@ -34,6 +34,7 @@ pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
         }
     }
     signed::judge(&found, &args)?;
+    judging::apply(&args.judge, &mut found, &Limits::load(&args.limits)?)?;
     let provenance: BTreeMap<_, _> = signed::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     check_set(&definitions).map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;

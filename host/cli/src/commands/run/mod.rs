@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use crate::args::{Global, RunArgs};
 use crate::commands::suite::not_here;
 use crate::error::CliError;
+use crate::judging::not_with;
 
 pub(crate) use cluster::Ended;
 
@@ -16,6 +17,9 @@ pub(crate) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
     crate::sources::remote::use_registries(&args.registry);
     if args.local || args.resume.is_some() {
         not_here(&args.suite)?;
+        if args.resume.is_some() {
+            not_with(&args.judge, "a run that is gone on with has its plugins already", "judge its archive with `plumbline results` when it is there")?;
+        }
         local::run(args, global)
     } else {
         in_cluster(&args, global).map(|ended| ended.code)
@@ -30,6 +34,9 @@ pub(crate) fn in_cluster(args: &RunArgs, global: &Global) -> Result<Ended, CliEr
     {
         return Err(CliError::usage(format!("`{option}` changes a plugin, and the manifest has its plugins already"))
             .hint("give it to `plumbline gen`, which makes the manifest"));
+    }
+    if args.manifest.is_some() {
+        not_with(&args.judge, "the manifest has its plugins already", "give it to `plumbline gen`, which makes the manifest")?;
     }
     cluster::run(args, global)
 }

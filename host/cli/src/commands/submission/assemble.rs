@@ -1,6 +1,6 @@
 //! `plumbline submission assemble`
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -55,7 +55,7 @@ pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<Assembled, CliEr
         _ => copy(&facts.junit, out),
     };
     let done = submission::assemble(&place, &args.output, &mut content).map_err(|error| told(&error))?;
-    print(args, &done, &place, &kubernetes, &cases)
+    print(&done, &place, &kubernetes, &cases)
         .map_err(|error| CliError::printing("what was written cannot be told", &error))?;
     Ok(done)
 }
@@ -77,17 +77,26 @@ fn product_in_order(args: &SubmissionAssembleArgs, product: &Product) -> Result<
         return Ok(());
     }
     let what = format!("`{}` is not in order", args.product.display());
-    refuse(args, &CliError::usage(what).because(&io::Error::other(problems.join("\n"))).hint("docs/submission.md lists the fields"))
+    refuse(
+        args,
+        &CliError::usage(what)
+            .because(&io::Error::other(problems.join("\n")))
+            .hint("docs/submission.md lists the fields"),
+    )
 }
 
 /// The version that the results are for.
 fn version(args: &SubmissionAssembleArgs, facts: &RunFacts) -> Result<(Release, String), CliError> {
     let text = args.kubernetes_version.as_ref().or(facts.kubernetes.as_ref()).or(facts.suite.as_ref());
     let Some(text) = text else {
-        return Err(CliError::usage(format!("archive `{}` does not say which version of Kubernetes was tested", args.archive.display()))
-            .hint("say it with `--kubernetes-version`"));
+        return Err(CliError::usage(format!(
+            "archive `{}` does not say which version of Kubernetes was tested",
+            args.archive.display()
+        ))
+        .hint("say it with `--kubernetes-version`"));
     };
-    let release = text.parse().map_err(|error| CliError::usage("the version of Kubernetes cannot be used").because(&error))?;
+    let release =
+        text.parse().map_err(|error| CliError::usage("the version of Kubernetes cannot be used").because(&error))?;
     Ok((release, text.clone()))
 }
 
@@ -116,7 +125,8 @@ fn results_in_order(
     if !cases.failed().is_empty() {
         let n = cases.failed().len();
         let what = format!("{n} conformance {} failed", if n == 1 { "test" } else { "tests" });
-        let error = CliError::failed(what).because(&listed(cases.failed())).hint("only a run in which all pass is certified");
+        let error =
+            CliError::failed(what).because(&listed(cases.failed())).hint("only a run in which all pass is certified");
         refuse(args, &error)?;
     }
     match required(&args.required, release, suite)? {
@@ -124,10 +134,21 @@ fn results_in_order(
             "warning: it is not known which tests {release} requires: `--required FILE` takes the `conformance.yaml` of that version"
         )),
         Some(required) => {
-            let missing: Vec<&String> = required.names.difference(cases.passed()).filter(|name| !cases.failed().contains(*name)).collect();
+            let missing: Vec<&String> =
+                required.names.difference(cases.passed()).filter(|name| !cases.failed().contains(*name)).collect();
             if !missing.is_empty() {
-                let what = format!("{} of {} required tests did not run ({})", missing.len(), required.names.len(), required.source);
-                refuse(args, &CliError::failed(what).because(&listed(missing)).hint("run the suite with `--mode certified-conformance`"))?;
+                let what = format!(
+                    "{} of {} required tests did not run ({})",
+                    missing.len(),
+                    required.names.len(),
+                    required.source
+                );
+                refuse(
+                    args,
+                    &CliError::failed(what)
+                        .because(&listed(missing))
+                        .hint("run the suite with `--mode certified-conformance`"),
+                )?;
             }
         }
     }
@@ -164,7 +185,11 @@ fn read_text(path: &Path) -> Result<String, CliError> {
     File::open(path)
         .and_then(|file| {
             let read = file.take(MAX_TEXT + 1).read_to_string(&mut text)?;
-            if read as u64 > MAX_TEXT { Err(io::Error::other(format!("it is larger than {MAX_TEXT} bytes"))) } else { Ok(()) }
+            if read as u64 > MAX_TEXT {
+                Err(io::Error::other(format!("it is larger than {MAX_TEXT} bytes")))
+            } else {
+                Ok(())
+            }
         })
         .map_err(|error| CliError::usage(format!("`{}` cannot be read", path.display())).because(&error))?;
     Ok(text)
@@ -174,13 +199,7 @@ fn copy(path: &Path, out: &mut dyn Write) -> io::Result<()> {
     io::copy(&mut File::open(path)?, out).map(drop)
 }
 
-fn print(
-    args: &SubmissionAssembleArgs,
-    done: &Assembled,
-    place: &Place,
-    kubernetes: &str,
-    cases: &Cases,
-) -> io::Result<()> {
+fn print(done: &Assembled, place: &Place, kubernetes: &str, cases: &Cases) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     writeln!(out, "submission: {}", done.folder.display())?;
     writeln!(out, "Kubernetes: {kubernetes}")?;
@@ -189,6 +208,5 @@ fn print(
         writeln!(out, "  {name:14} {}", size(*bytes))?;
     }
     writeln!(out, "title:      {}", place.title())?;
-    let dir = if fs::symlink_metadata(&args.output).is_ok() { done.folder.display().to_string() } else { place.to_string() };
-    writeln!(out, "next:       plumbline submission check {dir}")
+    writeln!(out, "next:       plumbline submission check {}", done.folder.display())
 }

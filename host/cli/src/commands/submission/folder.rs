@@ -44,7 +44,10 @@ impl Folder {
         walk(&real, &prefix(&real), 0, &mut found).map_err(|error| wrong(&error))?;
         found.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
         let place = |name: &str| {
-            found.iter().find(|(file, _)| file.path.ends_with(&format!("/{name}")) || file.path == name).map(|(_, path)| path.clone())
+            found
+                .iter()
+                .find(|(file, _)| file.path.ends_with(&format!("/{name}")) || file.path == name)
+                .map(|(_, path)| path.clone())
         };
         let product = place(PRODUCT).and_then(|path| text(&path));
         let log = place(LOG).map(|path| head(&path)).transpose().map_err(|error| wrong(&error))?;

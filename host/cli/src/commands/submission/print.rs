@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use plumbline_conformance::submission::{Finding, Outcome, Release, Summary};
 use serde_json::{Value, json};
 
-use crate::output::printable_name;
+use crate::output::name as printable_name;
 
 /// Names of one finding that are listed; the data has all.
 const MAX_NAMES: usize = 20;
@@ -17,7 +17,13 @@ pub(super) fn text(findings: &[Finding], summary: Summary, out: &mut impl Write)
     let width = findings.iter().map(|finding| finding.rule.len()).max().unwrap_or_default();
     for finding in findings {
         let style = style(finding.outcome);
-        writeln!(out, "{style}{:11}{style:#}  {:width$}  {}", finding.outcome, finding.rule, printable_name(&finding.what))?;
+        writeln!(
+            out,
+            "{style}{:11}{style:#}  {:width$}  {}",
+            finding.outcome,
+            finding.rule,
+            printable_name(&finding.what)
+        )?;
         if finding.outcome == Outcome::Passed {
             continue;
         }

@@ -18,7 +18,11 @@ use crate::ui::say;
 const MAX_BYTES: u64 = 16 << 20;
 
 /// The tests that `release` requires; `None` where nobody said and none came along. `version` is the suite's version in full, if it is known.
-pub(super) fn required(args: &RequiredArgs, release: Release, version: Option<&str>) -> Result<Option<Required>, CliError> {
+pub(super) fn required(
+    args: &RequiredArgs,
+    release: Release,
+    version: Option<&str>,
+) -> Result<Option<Required>, CliError> {
     match &args.required {
         None => Ok(Required::embedded(release)),
         Some(RequiredFrom::File(path)) => from_file(path, release).map(Some),

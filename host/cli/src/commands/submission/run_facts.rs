@@ -44,7 +44,11 @@ impl RunFacts {
         let mut archive = ResultsArchive::open(path).map_err(|error| wrong(&error))?;
         let info = archive.info().clone();
         if !info.plugins.iter().any(|known| known == plugin) {
-            let known = if info.plugins.is_empty() { "it has none".to_owned() } else { format!("it has `{}`; `--plugin` names the one that ran the suite", info.plugins.join("`, `")) };
+            let known = if info.plugins.is_empty() {
+                "it has none".to_owned()
+            } else {
+                format!("it has `{}`; `--plugin` names the one that ran the suite", info.plugins.join("`, `"))
+            };
             return Err(CliError::usage(format!("archive `{}` has no plugin `{plugin}`", path.display())).hint(known));
         }
         let document = |archive: &mut ResultsArchive, member: &str| -> Result<Value, CliError> {
@@ -78,8 +82,10 @@ impl RunFacts {
 
 /// Copies the one result file of `plugin` that is called as the first of `names` says, or else as the next.
 fn copy(archive: &mut ResultsArchive, path: &Path, plugin: &str, names: &[&str], to: &Path) -> Result<(), CliError> {
-    let files: Vec<(String, u64)> =
-        archive.files_below(&format!("plugins/{plugin}/results")).map(|(name, bytes)| (name.to_owned(), bytes)).collect();
+    let files: Vec<(String, u64)> = archive
+        .files_below(&format!("plugins/{plugin}/results"))
+        .map(|(name, bytes)| (name.to_owned(), bytes))
+        .collect();
     let found = names.iter().find_map(|wanted| {
         let mut fitting = files.iter().filter(|(name, _)| fits(wanted, name.rsplit('/').next().unwrap_or(name)));
         // Of several nobody knows which one is meant.
@@ -100,7 +106,8 @@ fn copy(archive: &mut ResultsArchive, path: &Path, plugin: &str, names: &[&str],
     if *bytes > MAX_FILE {
         return Err(wrong(&io::Error::other(format!("it has {bytes} bytes: at most {MAX_FILE} are submitted"))));
     }
-    let mut out = File::create(to).map_err(|error| CliError::system(format!("`{}` cannot be written", to.display())).because(&error))?;
+    let mut out = File::create(to)
+        .map_err(|error| CliError::system(format!("`{}` cannot be written", to.display())).because(&error))?;
     let mut reader = archive.file(name).map_err(|error| wrong(&error))?;
     io::copy(&mut reader, &mut out).map(drop).map_err(|error| wrong(&error))
 }
@@ -108,7 +115,9 @@ fn copy(archive: &mut ResultsArchive, path: &Path, plugin: &str, names: &[&str],
 /// Whether `name` is `wanted`, in which one `*` stands for anything.
 fn fits(wanted: &str, name: &str) -> bool {
     match wanted.split_once('*') {
-        Some((before, after)) => name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after),
+        Some((before, after)) => {
+            name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+        }
         None => name == wanted,
     }
 }

@@ -57,7 +57,8 @@ pub(super) fn section(
     let mut put = |markup: Markup| out.write_all(markup.into_string().as_bytes());
     let rulings = Rulings::new(verdict);
     let leaves = leaves(root, &rulings);
-    let (mut bad, rest): (Vec<&Leaf<'_>>, Vec<&Leaf<'_>>) = leaves.iter().partition(|leaf| leaf.failed() || leaf.counts());
+    let (mut bad, rest): (Vec<&Leaf<'_>>, Vec<&Leaf<'_>>) =
+        leaves.iter().partition(|leaf| leaf.failed() || leaf.counts());
     // What counts comes first; otherwise the order is that of the tree.
     bad.sort_by_key(|leaf| !leaf.counts());
     put(html! {
@@ -75,7 +76,9 @@ pub(super) fn section(
             put(failure(leaf))?;
         }
         if bad.len() > MAX_FAILURES {
-            put(html! { p.soft { "and " (bad.len() - MAX_FAILURES) " more: " code { "plumbline results -o json" } " has all" } "\n" })?;
+            put(
+                html! { p.soft { "and " (bad.len() - MAX_FAILURES) " more: " code { "plumbline results -o json" } " has all" } "\n" },
+            )?;
         }
     }
     slowest(&leaves, &mut put)?;
@@ -119,8 +122,11 @@ fn failure(leaf: &Leaf<'_>) -> Markup {
 }
 
 fn slowest(leaves: &[Leaf<'_>], put: &mut impl FnMut(Markup) -> io::Result<()>) -> io::Result<()> {
-    let mut slow: Vec<(f64, &Leaf<'_>)> =
-        leaves.iter().filter_map(|leaf| Some((seconds_of(leaf.item)?, leaf))).filter(|(seconds, _)| *seconds > 0.0).collect();
+    let mut slow: Vec<(f64, &Leaf<'_>)> = leaves
+        .iter()
+        .filter_map(|leaf| Some((seconds_of(leaf.item)?, leaf)))
+        .filter(|(seconds, _)| *seconds > 0.0)
+        .collect();
     if slow.is_empty() {
         return Ok(());
     }
@@ -152,7 +158,9 @@ fn others(rest: &[&Leaf<'_>], put: &mut impl FnMut(Markup) -> io::Result<()>) ->
     put(html! { h3 { "Other items" } "\n" })?;
     for (word, leaves) in by_status {
         // Written piece by piece: thousands of names are no reason to hold them twice.
-        put(html! { (maud::PreEscaped("<details><summary>")) span class=(colour(word)) { (leaves.len()) " " (name(word)) } (maud::PreEscaped("</summary><ul>\n")) })?;
+        put(
+            html! { (maud::PreEscaped("<details><summary>")) span class=(colour(word)) { (leaves.len()) " " (name(word)) } (maud::PreEscaped("</summary><ul>\n")) },
+        )?;
         for leaf in leaves.iter().take(MAX_NAMES) {
             let why = (leaf.item.status == Status::Unknown).then(|| leaf.item.meta.get("error")).flatten();
             put(html! {

@@ -1,0 +1,47 @@
+//! A chain over nothing: whether judges understand what they are given.
+
+use std::fs::{self, File};
+use std::io;
+use std::sync::Arc;
+
+use plumbline_aggregator::{Judged, Source, judge_plugin, plan_judges};
+use plumbline_sandbox::PluginInfo;
+
+use crate::error::CliError;
+use crate::limits::Limits;
+use crate::stock;
+
+/// Has the judges of `source` from number `first` on judge a tree without items, without evidence: each reads its lists then, and says what is wrong
+/// with them.
+pub(super) fn rehearse(source: &Source, first: usize, limits: &Limits) -> Result<(), CliError> {
+    let mut definition = source.definition.as_ref().clone();
+    let name = definition.name.to_string();
+    definition.plumbline.verdict.drain(..first);
+    if definition.plumbline.verdict.is_empty() {
+        return Ok(());
+    }
+    let source = Source { definition: Arc::new(definition), bundle: source.bundle.clone() };
+    let wrong = |error: &dyn std::error::Error| {
+        CliError::usage(format!("plugin `{name}` cannot be judged so")).because(error)
+    };
+    let judges = plan_judges(&stock::modules(limits)?, &limits.modules, &source).map_err(|error| wrong(&error))?;
+    let no_room = |error: io::Error| CliError::system("a directory for temporary files cannot be made").because(&error);
+    let scratch = tempfile::tempdir().map_err(no_room)?;
+    let (items, root) = (scratch.path().join("items"), scratch.path().join("archive"));
+    File::create(&items).and_then(|_| fs::create_dir(&root)).map_err(no_room)?;
+    let info = PluginInfo {
+        name: name.clone(),
+        driver: source.definition.driver.as_str().to_owned(),
+        ..PluginInfo::default()
+    };
+    let judged = Judged { plugin: &info, items: &items, root: &root, data: &source.definition.config_map };
+    let verdict = judge_plugin(&judges, judged)
+        .map_err(|error| CliError::system(format!("plugin `{name}` cannot be judged")).because(&error))?;
+    match verdict.chain.into_iter().find_map(|record| Some((record.judge, record.error?))) {
+        None => Ok(()),
+        Some((judge, error)) => {
+            let what = format!("the judge `{judge}` cannot use what it is given for plugin `{name}`");
+            Err(CliError::usage(what).because(&io::Error::other(error)).hint("docs/judges.md shows what lists and checks look like"))
+        }
+    }
+}
