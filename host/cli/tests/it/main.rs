@@ -19,6 +19,7 @@ mod generate;
 mod golden_cases;
 mod guide;
 mod in_cluster;
+mod judging;
 mod node_logs;
 mod outcome;
 mod plugins;
