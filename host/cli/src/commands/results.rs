@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::args::{ExitCodes, Global, Mode, ResultsArgs, ResultsFormat};
 use crate::error::{CliError, verdict_code};
-use crate::judging::{chain, judged_plugin};
+use crate::judging::{chain, judged_plugin, rehearse_alone};
 use crate::limits::Limits;
 use crate::logging;
 use crate::output::{self, Health, JudgedTree, print_json, print_yaml};
@@ -70,7 +70,9 @@ fn more(plugins: &[String], args: &ResultsArgs) -> Result<Option<(String, Chain)
         )));
     }
     let plugin = judged_plugin(&args.judge, plugins)?;
-    let chain = chain(&args.judge, &plugin, &Limits::load(&args.limits)?)?;
+    let limits = Limits::load(&args.limits)?;
+    let chain = chain(&args.judge, &plugin, &limits)?;
+    rehearse_alone(&chain, &plugin, &limits)?;
     Ok(Some((plugin, chain)))
 }
 

@@ -129,6 +129,11 @@ fn what_is_wrong_with_a_list_is_said_before_anything_runs() {
     assert!(told.contains("`gone.yaml` cannot be read"), "{told}");
     let told = run(&["--required-tests", "("]);
     assert!(told.contains("option `required`: the pattern is no regular expression"), "{told}");
+    bed.plumbline(&["run", "--local", "-p", "suite.yaml"]).expect(1);
+    let archive = archive(&bed);
+    let done = bed.plumbline(&["results", archive.to_str().unwrap(), "--known-failures", "known.yaml"]);
+    assert_eq!(done.code, 2, "{}", done.err);
+    assert!(done.err.contains("known.yaml, entry 2: there is no key `tset`"), "{}", done.err);
     let told = run(&["--flaky", "known.yaml", "--judge-plugin", "e2e"]);
     assert!(told.contains("there is no plugin `e2e` to be judged"), "{told}");
     assert!(
