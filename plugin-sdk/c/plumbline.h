@@ -5,6 +5,7 @@
  *     const char *plumbline_process(…)            a post-processor: files become items
  *     const char *plumbline_expected_results(…)   an expectation: nodes become the results that must arrive
  *     const char *plumbline_summarize(…)          a summarizer: the items of all result sets become further items
+ *     const char *plumbline_judge(…)              a judge: it says what of the finished tree counts
  *
  * Which role it is, module.yaml says (`world`); `plumbline plugin build` then compiles the bindings of that world. The function returns
  * NULL, or a sentence that says why nothing can be done at all. There is no file system, no clock and no output but this header: a
@@ -79,7 +80,7 @@ typedef enum plumbline_got {
     PLUMBLINE_BROKEN, /* it could not be read to its end: plumbline_error says why */
 } plumbline_got;
 
-/* A file of the result set: read-only, from start to end, once. */
+/* A file of the result set, or of a judge's evidence: read-only, from start to end, once. */
 typedef struct plumbline_file plumbline_file;
 
 /* Relative to the plugin's directory in the archive, such as `results/global/junit_01.xml`; unique. */
@@ -188,6 +189,53 @@ plumbline_got plumbline_next(plumbline_results *results, plumbline_entry *entry)
 /* Why the results could not be read to their end. */
 plumbline_text plumbline_results_error(const plumbline_results *results);
 
+/* ---- the finished tree, for judges ---- */
+
+/* What is said of one item. */
+typedef struct plumbline_ruling {
+    plumbline_text word;   /* the class, such as `known-failure`, `flaky`: 1 to 64 of the characters a-z, 0-9 and `-` */
+    bool counts;           /* whether the item counts as a failure; without a ruling, what failed or timed out does */
+    plumbline_text reason; /* why, as a sentence for a person */
+    plumbline_text source; /* where the judge has it from: the entry of a list, an archive, the address of an issue; may be empty */
+} plumbline_ruling;
+
+/* An item of the tree, and what was said of it so far. */
+typedef struct plumbline_judged {
+    uint64_t index;          /* its number in the tree: what a ruling names it by */
+    plumbline_entry item;    /* its set is empty for what a summarizer added */
+    bool leaf;               /* it has no children: only then it can be ruled on */
+    bool ruled;              /* an earlier judge of the chain said */
+    plumbline_ruling ruling; /* this */
+} plumbline_judged;
+
+typedef struct plumbline_tree plumbline_tree;
+
+/* The next item, result set by result set, then those of the summarizer. It stays until the next call. */
+plumbline_got plumbline_next_judged(plumbline_tree *tree, plumbline_judged *judged);
+/* Why the tree could not be read to its end. */
+plumbline_text plumbline_tree_error(const plumbline_tree *tree);
+/* Whether it is a leaf that failed or timed out: what counts as a failure while nobody says otherwise. */
+bool plumbline_is_failure(const plumbline_judged *judged);
+
+/* One numbered requirement on the results as a whole. */
+typedef struct plumbline_check {
+    plumbline_text id;        /* what it is referred to by, such as `PODS-001`: 1 to 64 characters, unique within one call */
+    plumbline_text name;      /* what is required, in a few words */
+    plumbline_status outcome; /* PLUMBLINE_PASSED or PLUMBLINE_FAILED; anything else: it could not be evaluated, and the plugin does not pass */
+    plumbline_text want;      /* what was wanted, such as `>= 98 %` */
+    plumbline_text got;       /* what was found, such as `96.4 % (27 of 28)` */
+    plumbline_text reason;    /* what else a person must know */
+} plumbline_check;
+
+/* Where rulings and checks go. They leave in batches by themselves; of texts longer than 4 KiB the rest is left out. */
+typedef struct plumbline_rulings plumbline_rulings;
+
+/* Says something of the item of that number, also when the tree has been read to its end. A later ruling takes the place of an earlier one,
+ * also of one of an earlier judge. Only leaves that were read can be ruled on: anything else ends the call. */
+void plumbline_rule(plumbline_rulings *out, uint64_t index, plumbline_ruling ruling);
+/* Reports a check, in the order in which a person is to see them. */
+void plumbline_report(plumbline_rulings *out, plumbline_check check);
+
 /* ---- what the author defines: the one of the module's role ---- */
 
 const char *plumbline_process(const plumbline_plugin *plugin, plumbline_file **files, size_t count, plumbline_output *out);
@@ -195,5 +243,8 @@ const char *plumbline_process(const plumbline_plugin *plugin, plumbline_file **f
 const char *plumbline_expected_results(const plumbline_plugin *plugin, const plumbline_text *pod_spec, const plumbline_node *nodes,
                                        size_t count, plumbline_expected *expected);
 const char *plumbline_summarize(const plumbline_plugin *plugin, plumbline_results *results, plumbline_output *out);
+/* `evidence` are the files that the definition names for it: those of its `data` as `data/NAME`, then those of the archive. */
+const char *plumbline_judge(const plumbline_plugin *plugin, plumbline_tree *tree, plumbline_file **evidence, size_t count,
+                            plumbline_rulings *out);
 
 #endif

@@ -1,6 +1,5 @@
 /* The role summarizer: the items of all result sets, and the call of the author's function. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "internal.h"
 
@@ -15,8 +14,7 @@ struct plumbline_results {
     size_t position;
     plumbline_got state; /* PLUMBLINE_OK until the end */
     contract_string_t error;
-    plumbline_pair *meta;
-    plumbline_entry_detail *details;
+    plumbline_lifted lifted;
 };
 
 plumbline_text plumbline_results_error(const plumbline_results *results) { return plumbline_lift(results->error); }
@@ -41,26 +39,8 @@ plumbline_got plumbline_next(plumbline_results *results, plumbline_entry *entry)
     plumbline_got got = fill(results);
     if (got != PLUMBLINE_OK) return got;
     const plumbline_plugin_results_entry_t *given = &results->batch.ptr[results->position++];
-    const plumbline_plugin_types_item_t *item = &given->item;
-    *entry = (plumbline_entry){.set = plumbline_lift(given->set), .depth = item->depth, .name = plumbline_lift(item->name)};
-    if (item->status.is_some) {
-        entry->status = (plumbline_status)(item->status.val.tag + PLUMBLINE_PASSED);
-        if (entry->status == PLUMBLINE_CUSTOM) entry->custom = plumbline_lift(item->status.val.val.custom);
-    }
-    results->meta = plumbline_grow(results->meta, item->meta.len, sizeof *results->meta);
-    for (size_t i = 0; i < item->meta.len; i++) {
-        results->meta[i] = (plumbline_pair){plumbline_lift(item->meta.ptr[i].f0), plumbline_lift(item->meta.ptr[i].f1)};
-    }
-    entry->meta = results->meta;
-    entry->meta_count = item->meta.len;
-    results->details = plumbline_grow(results->details, item->details.len, sizeof *results->details);
-    for (size_t i = 0; i < item->details.len; i++) {
-        bool json = item->details.ptr[i].f1.tag == PLUMBLINE_PLUGIN_TYPES_DETAIL_JSON;
-        results->details[i] = (plumbline_entry_detail){plumbline_lift(item->details.ptr[i].f0),
-                                                       plumbline_lift(item->details.ptr[i].f1.val.text), json};
-    }
-    entry->details = results->details;
-    entry->detail_count = item->details.len;
+    *entry = (plumbline_entry){.set = plumbline_lift(given->set)};
+    plumbline_lift_item(&results->lifted, &given->item, entry);
     return PLUMBLINE_OK;
 }
 
@@ -74,8 +54,8 @@ bool exports_plumbline_plugin_summarizer_summarize(exports_plumbline_plugin_summ
     plumbline_close(out);
     plumbline_plugin_results_list_entry_free(&results.batch);
     contract_string_free(&results.error);
-    free(results.meta);
-    free(results.details);
+    free(results.lifted.meta);
+    free(results.lifted.details);
     plumbline_plugin_results_items_drop_own(results.handle);
     exports_plumbline_plugin_summarizer_plugin_info_free(info);
     return done;

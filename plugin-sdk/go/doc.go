@@ -1,7 +1,7 @@
 // Package plumbline is for writing Plumbline modules in Go.
 //
 // A module says what the results of a plugin mean: a post-processor turns files into a tree of items, an expectation says who must
-// answer, a summarizer says what all results come to. It runs in a sandbox, as a WebAssembly component, and sees nothing but its
+// answer, a summarizer says what all results come to, a judge says what of them counts. It runs in a sandbox, as a WebAssembly component, and sees nothing but its
 // arguments. An author writes one function, registers it in init, and tests it with `go test` like any other code:
 //
 //	func init() { plumbline.PostProcessor(process) }

@@ -1,4 +1,4 @@
-//go:build wasip1 && !plumbline_expectations_module && !plumbline_summarizer_module
+//go:build wasip1 && !plumbline_expectations_module && !plumbline_summarizer_module && !plumbline_judge_module
 
 package plumbline
 
@@ -17,18 +17,11 @@ func init() {
 		if postProcessor == nil {
 			return outcome(errUnregistered("PostProcessor"))
 		}
-		files := make([]*File, len(given))
-		for index, file := range given {
-			files[index] = NewFile(file.Path(), file.Size(), func(max uint32) ([]byte, error) {
-				return taken(uintptr(max), func() witTypes.Result[[]byte, string] { return file.Read(max) })
-			})
-		}
+		files := filesOf(given)
 		out := NewOutput(func(items []Item) { plumbline_plugin_output.Emit(lower(items)) })
 		err := guest(func() error { return postProcessor(pluginOf(info), files, out) })
 		out.Flush()
-		for _, file := range given {
-			file.Drop()
-		}
+		dropFiles(given)
 		return outcome(err)
 	}
 }

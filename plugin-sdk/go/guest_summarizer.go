@@ -3,8 +3,6 @@
 package plumbline
 
 import (
-	"encoding/json"
-
 	role "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/export_plumbline_plugin_summarizer"
 	"github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/plumbline_plugin_output"
 	source "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/plumbline_plugin_results"
@@ -13,9 +11,6 @@ import (
 	_ "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/summarizer_module"
 	witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 )
-
-// batchBytes are lent for a batch of entries: the host ends one at about 1 MiB of texts.
-const batchBytes = 2 << 20
 
 func init() {
 	role.Summarize = func(info contract.PluginInfo, items *source.Items) witTypes.Result[witTypes.Unit, string] {
@@ -35,46 +30,5 @@ func init() {
 		out.Flush()
 		items.Drop()
 		return outcome(err)
-	}
-}
-
-func lift(from contract.Item) Item {
-	item := Item{Depth: int(from.Depth), Name: from.Name}
-	if from.Status.Tag() == witTypes.OptionSome {
-		item.Status = liftStatus(from.Status.Some())
-	}
-	if len(from.Meta) > 0 {
-		item.Meta = make(Meta, len(from.Meta))
-		for _, fact := range from.Meta {
-			item.Meta[fact.F0] = fact.F1
-		}
-	}
-	if len(from.Details) > 0 {
-		item.Details = make(Details, len(from.Details))
-		for _, detail := range from.Details {
-			if detail.F1.Tag() == contract.DetailJson {
-				item.Details[detail.F0] = json.RawMessage(detail.F1.Json())
-			} else {
-				item.Details[detail.F0] = detail.F1.Text()
-			}
-		}
-	}
-	return item
-}
-
-func liftStatus(status contract.Status) Status {
-	switch status.Tag() {
-	case contract.StatusPassed:
-		return Passed
-	case contract.StatusFailed:
-		return Failed
-	case contract.StatusSkipped:
-		return Skipped
-	case contract.StatusTimeout:
-		return Timeout
-	case contract.StatusCustom:
-		return Status(status.Custom())
-	default:
-		return Unknown
 	}
 }

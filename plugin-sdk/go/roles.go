@@ -16,11 +16,17 @@ type ExpectationsFunc func(plugin Plugin, podSpec json.RawMessage, nodes []Node)
 // SummarizerFunc reads the items of all result sets of a plugin, and emits further items, which become children of the plugin's root.
 type SummarizerFunc func(plugin Plugin, results *Results, out *Output) error
 
+// JudgeFunc reads the finished tree of a plugin, and says of its leaves whether they count as failures, and of the whole whether it meets its
+// requirements. The evidence is what the definition names for it: files of its data as "data/NAME", then files of the archive. Judges are called
+// in the order of the definition's chain; each sees what those before it said.
+type JudgeFunc func(plugin Plugin, tree *Tree, evidence []*File, out *Rulings) error
+
 // What the module registered.
 var (
 	postProcessor PostProcessorFunc
 	expectations  ExpectationsFunc
 	summarizer    SummarizerFunc
+	judge         JudgeFunc
 )
 
 // PostProcessor makes the program a post-processor. Call it in init: main is never called.
@@ -31,6 +37,9 @@ func Expectations(role ExpectationsFunc) { expectations = role }
 
 // Summarizer makes the program a summarizer. Call it in init: main is never called.
 func Summarizer(role SummarizerFunc) { summarizer = role }
+
+// Judge makes the program a judge. Call it in init: main is never called.
+func Judge(role JudgeFunc) { judge = role }
 
 // errUnregistered is for a module that was built for a role which it does not play.
 func errUnregistered(call string) error {

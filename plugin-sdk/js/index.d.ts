@@ -138,6 +138,71 @@ export interface Summarizer {
 /** The role of a summarizer: the items of all result sets, as a stream, become further items at the plugin's root. */
 export function summarizer(summarize: (plugin: Plugin, entries: Iterable<Entry>, out: Output) => void): Summarizer;
 
+/** What is said of one item. */
+export interface Ruling {
+  /** One word, or a few with `-` between them, such as `known-failure`, `flaky`: 1 to 64 of the characters a-z, 0-9 and `-`. */
+  readonly class: string;
+  /** Whether the item counts as a failure. Without a ruling, items that failed or timed out do, and no others. */
+  readonly counts: boolean;
+  /** Why, as a sentence for a person. */
+  readonly reason?: string;
+  /** Where the judge has it from: the entry of a list, an archive, the address of an issue. */
+  readonly source?: string;
+}
+
+/** An item of the finished tree, and what was said of it so far. */
+export interface JudgedItem extends Entry {
+  /** Its number in the tree. `set` is empty for what a summarizer added. */
+  readonly index: number;
+  /** Whether it has no children: only then it can be ruled on. */
+  readonly leaf: boolean;
+  /** Whether it is a leaf that failed or timed out: what counts as a failure while nobody says otherwise. */
+  readonly isFailure: boolean;
+  /** What an earlier judge of the chain said. */
+  readonly ruling: Required<Ruling> | undefined;
+}
+
+/** One numbered requirement on the results as a whole. */
+export interface Check {
+  /** What it is referred to by, such as `PODS-001`: 1 to 64 characters, unique within one call. */
+  readonly id: string;
+  /** What is required, in a few words. */
+  readonly name?: string;
+  /** `unknown`: it could not be evaluated, and the reason says why. A plugin with such a check does not pass. */
+  readonly outcome: "passed" | "failed" | "unknown";
+  /** What was wanted, such as `>= 98 %`. */
+  readonly want?: string;
+  /** What was found, such as `96.4 % (27 of 28)`. */
+  readonly got?: string;
+  /** What else a person must know. */
+  readonly reason?: string;
+}
+
+/** Takes rulings and checks, and hands them to the host in batches. Texts of more than 4 KiB are cut; a `TypeError` says what else is wrong. */
+export interface Rulings {
+  /**
+   * Says something of an item, or of the one of that number, also when the tree has been read to its end. A later ruling takes the place of
+   * an earlier one, also of one of an earlier judge. Only leaves that were read can be ruled on: anything else ends the call.
+   */
+  rule(item: JudgedItem | number, ruling: Ruling): void;
+  /** Reports a check, in the order in which a person is to see them. */
+  report(check: Check): void;
+  /** Hands over what has gathered. Happens by itself when a batch is full and at the end of the call. */
+  flush(): void;
+}
+
+/** What a module exports under the name `judge`. */
+export interface Judge {
+  judge(info: unknown, tree: unknown, evidence: unknown[]): void;
+}
+/**
+ * The role of a judge: it says what of the finished tree counts. `evidence` are the files that the definition names for it: those of its
+ * `data` as `data/NAME`, then those of the archive.
+ */
+export function judge(
+  judgement: (plugin: Plugin, tree: Iterable<JudgedItem>, evidence: InputFile[], out: Rulings) => void,
+): Judge;
+
 /** Lines for the log of the run. Bounded: what is over the limit is dropped. */
 export namespace log {
   function debug(message: string): void;

@@ -5,5 +5,6 @@
 export { postProcessor } from "./lib/post-processor.js";
 export { expectations, GLOBAL } from "./lib/expectations.js";
 export { summarizer } from "./lib/summarizer.js";
+export { judge } from "./lib/judge.js";
 export { ReadError } from "./lib/input.js";
 export * as log from "./lib/log.js";

@@ -3,13 +3,15 @@
  * testing.d.ts describes what there is.
  */
 import { sendTo as itemsTo } from "./lib/host/output-native.js";
+import { sendTo as judgementTo } from "./lib/host/judgement-native.js";
 import { sendTo as logTo } from "./lib/host/log-native.js";
 import { fromWire, toWire } from "./lib/item.js";
+import { host, Judged, wireTree } from "./lib/testing/judgement.js";
 import { problem } from "./lib/testing/rules.js";
 import { Run } from "./lib/testing/run.js";
 import { file, results } from "./lib/testing/resources.js";
 
-export { Run };
+export { Judged, Run };
 
 export class Case {
   #info = { name: "test", driver: "Job", format: "", expectedResults: 1 };
@@ -20,6 +22,7 @@ export class Case {
   #nodes = [];
   #entries = [];
   #resultsError;
+  #ruled = [];
 
   /** What the module is told of the plugin: `name`, `driver`, `format`, `expectedResults`. */
   plugin(info) {
@@ -63,7 +66,7 @@ export class Case {
     return this;
   }
 
-  /** Items of a result set, for a summarizer. */
+  /** Items of a result set, for a summarizer or a judge; of the empty name, what a summarizer added. */
   results(set, items) {
     for (const item of items) this.#entries.push({ set, item: toWire({ status: "unknown", ...item }, item.depth ?? 0) });
     return this;
@@ -84,6 +87,33 @@ export class Case {
   /** What the module's `summarizer` makes of the results. */
   summarize(summarizer) {
     return this.#call(() => summarizer.summarize(this.#wireInfo(), results(this.#entries, this.#resultsError)));
+  }
+
+  /** What an earlier judge of the chain said of the first leaf of that name. */
+  ruled(name, ruling) {
+    this.#ruled.push([name, ruling]);
+    return this;
+  }
+
+  /** What the module's `judge` says of the results; the files are its evidence, in the order in which they were added. */
+  judge(judge) {
+    const tree = wireTree(this.#entries, this.#ruled);
+    const judged = new Judged(tree);
+    let refusal;
+    const { source, sink } = host(tree, judged, this.#resultsError, (wrong) => {
+      // The real host ends the call here, so a module cannot catch it.
+      throw (refusal = new Error(`the host refuses this: ${wrong}`));
+    });
+    judgementTo(sink);
+    try {
+      const evidence = this.#files.map((given) => file(given, this.#chunk));
+      const { error, log } = this.#call(() => judge.judge(this.#wireInfo(), source, evidence));
+      Object.assign(judged, { error, log });
+    } finally {
+      judgementTo(undefined);
+    }
+    if (refusal) throw refusal;
+    return judged;
   }
 
   /** The results that the module's `expectations` names: `"global"`, or `node/NAME`. Throws the module's sentence. */

@@ -26,6 +26,7 @@ type Case struct {
 	nodes   []plumbline.Node
 	entries []plumbline.Entry
 	broken  string
+	ruled   []ruled
 }
 
 type input struct {
@@ -101,8 +102,8 @@ func (c *Case) Node(node plumbline.Node) *Case {
 	return c
 }
 
-// Results adds the items of a result set (a node's name, or "global"), for a summarizer. They have the status that they are given here: the
-// harness rolls nothing up, which the host does before a summarizer is called.
+// Results adds the items of a result set (a node's name, or "global"), for a summarizer or a judge. They have the status that they are given here: the
+// harness rolls nothing up, which the host does before either is called.
 func (c *Case) Results(set string, items ...plumbline.Item) *Case {
 	for _, item := range items {
 		c.entries = append(c.entries, plumbline.Entry{Set: set, Item: item})

@@ -15,3 +15,19 @@ export function json(value) {
   if (document === undefined) throw new TypeError(`${typeof value} has no form in JSON`);
   return document.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === "\\\\" ? found : "\ufffd"));
 }
+
+/** `string`, cut at a character where it has more than `max` bytes in UTF-8. */
+export function shorten(string, max) {
+  // No character of a string has more than three bytes; half of a pair has two of its four.
+  if (string.length * 3 <= max) return string;
+  let bytes = 0;
+  let end = 0;
+  for (const character of string) {
+    const code = character.codePointAt(0);
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    if (bytes > max) return `${string.slice(0, end)}…`;
+    // The mark needs room, too.
+    if (bytes <= max - 3) end += character.length;
+  }
+  return string;
+}

@@ -38,10 +38,12 @@ class HostError(Exception):
 
 @dataclass
 class Native:
-    """Where items and lines go natively: to whoever is testing."""
+    """Where items, lines, rulings and checks go natively: to whoever is testing."""
 
     emit: Optional[Callable[[list[Any]], None]] = None
     write: Optional[Callable[[str, str], None]] = None
+    rule: Optional[Callable[[list[Any]], None]] = None
+    report: Optional[Callable[[list[Any]], None]] = None
 
 
 native = Native()

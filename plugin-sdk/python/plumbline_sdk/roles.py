@@ -13,6 +13,7 @@ from typing import Any, Callable, Iterable, Optional, TypeVar, Union
 from . import host
 from .failure import sentence
 from .input import InputFile
+from .judgement import JudgedItem, Rulings, judged_items
 from .node import Global, Node, result_to_wire
 from .output import Output
 from .plugin import Plugin
@@ -21,10 +22,13 @@ from .results import Entry, entries
 Process = Callable[[Plugin, "list[InputFile]", Output], None]
 Expect = Callable[[Plugin, "Optional[dict[str, Any]]", "list[Node]"], "Iterable[Union[Global, Node, str]]"]
 Summarize = Callable[[Plugin, "Iterable[Entry]", Output], None]
+Judgement = Callable[[Plugin, "Iterable[JudgedItem]", "list[InputFile]", Rulings], None]
 
 _P = TypeVar("_P", bound=Process)
 _E = TypeVar("_E", bound=Expect)
 _S = TypeVar("_S", bound=Summarize)
+_J = TypeVar("_J", bound=Judgement)
+_Out = TypeVar("_Out", Output, Rulings)
 _F = TypeVar("_F")
 
 # A codec is a Python module that is imported when it is first named, and a component has nowhere to import from.
@@ -37,7 +41,7 @@ def post_processor(process: _P) -> _P:
 
     class PostProcessor:
         def process(self, plugin: Any, files: list[Any]) -> None:
-            _emitting(lambda out: process(Plugin.from_host(plugin), [InputFile(file) for file in files], out))
+            _flushing(Output(), lambda out: process(Plugin.from_host(plugin), [InputFile(file) for file in files], out))
 
     return _export(process, PostProcessor)
 
@@ -47,9 +51,20 @@ def summarizer(summarize: _S) -> _S:
 
     class Summarizer:
         def summarize(self, plugin: Any, items: Any) -> None:
-            _emitting(lambda out: summarize(Plugin.from_host(plugin), entries(items), out))
+            _flushing(Output(), lambda out: summarize(Plugin.from_host(plugin), entries(items), out))
 
     return _export(summarize, Summarizer)
+
+
+def judge(judgement: _J) -> _J:
+    """Makes `judgement(plugin, tree, evidence, out)` the judge of the module: it says what of the finished tree counts."""
+
+    class Judge:
+        def judge(self, plugin: Any, tree: Any, evidence: list[Any]) -> None:
+            files = [InputFile(file) for file in evidence]
+            _flushing(Rulings(), lambda out: judgement(Plugin.from_host(plugin), judged_items(tree), files, out))
+
+    return _export(judgement, Judge)
 
 
 def expectations(expect: _E) -> _E:
@@ -74,15 +89,14 @@ def _export(function: _F, role: type) -> _F:
     return function
 
 
-def _emitting(work: Callable[[Output], None]) -> None:
-    out = Output()
+def _flushing(out: _Out, work: Callable[[_Out], None]) -> None:
     failure = None
     try:
         work(out)
     except (Exception, SystemExit) as raised:
         # Ending the interpreter would end the call, and what was emitted last with it.
         failure = sentence(raised)
-    # What was emitted before stays, whatever happened after it.
+    # What was said before stays, whatever happened after it.
     out.flush()
     if failure is not None:
         raise host.Err(failure)

@@ -14,6 +14,8 @@ from typing import Any, Callable, Iterable, Iterator, Optional, Union
 
 from . import host
 from .item import Item, Status, from_wire, to_wire
+from .judged import Judged, Tree, take_checks
+from .judgement import Ruling
 from .node import Node
 
 _MAX_NAME = 64 << 10
@@ -59,6 +61,7 @@ class Case:
         self._nodes: list[Node] = []
         self._entries: list[Any] = []
         self._results_error: Optional[str] = None
+        self._ruled: dict[str, Ruling] = {}
 
     def plugin(self, **info: Any) -> Case:
         """What the module is told of the plugin: `name`, `driver`, `format`, `expected_results`."""
@@ -100,7 +103,7 @@ class Case:
         return self
 
     def results(self, set: str, items: Iterable[Item]) -> Case:
-        """Items of a result set, for a summarizer."""
+        """Items of a result set, for a summarizer or a judge; of the empty name, what a summarizer added."""
         for item in items:
             whole = item if item.status is not None else Item(item.name, item.depth, Status.UNKNOWN, item.meta, item.details)
             self._entries.append(SimpleNamespace(set=set, item=to_wire(whole)[0]))
@@ -110,6 +113,35 @@ class Case:
         """The results cannot be read any further after those that were given."""
         self._results_error = error
         return self
+
+    def ruled(self, name: str, ruling: Ruling) -> Case:
+        """What an earlier judge of the chain said of the first leaf of that name."""
+        self._ruled[name] = ruling
+        return self
+
+    def judge(self, judgement: Any) -> Judged:
+        """What the function under `@judge` says of the results; the files are its evidence, in the order in which they were added."""
+        tree = Tree(self._entries, self._ruled, self._results_error)
+        judged = Judged(tree=list(tree.items()))
+        refusals: list[str] = []
+
+        def refused(problem: str) -> None:
+            if problem:
+                refusals.append(problem)
+                raise Refused(problem)
+
+        host.native.rule = lambda batch: refused(tree.take(batch, judged))
+        host.native.report = lambda batch: refused(take_checks(batch, judged))
+        try:
+            files = [_File(path, pieces(), size, error, self._chunk) for path, pieces, size, error in self._files]
+            run = self._call(lambda: judgement.plumbline_role().judge(self._wire_info(), tree, files))
+        finally:
+            host.native.rule = host.native.report = None
+        # The real host ends the call at once, so a module cannot catch it.
+        if refusals:
+            raise Refused(refusals[0])
+        judged.error, judged.log = run.error, run.log
+        return judged
 
     def run(self, process: Any) -> Run:
         """What the function under `@post_processor` makes of the files."""

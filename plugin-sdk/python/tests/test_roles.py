@@ -1,6 +1,19 @@
 import unittest
 
-from plumbline_sdk import GLOBAL, Item, ModuleError, Node, Status, Taint, expectations, summarizer
+from plumbline_sdk import (
+    GLOBAL,
+    Check,
+    Item,
+    ModuleError,
+    Node,
+    Outcome,
+    Ruling,
+    Status,
+    Taint,
+    expectations,
+    judge,
+    summarizer,
+)
 from plumbline_sdk.testing import Case, Refused
 
 
@@ -17,6 +30,73 @@ def expect(plugin, pod_spec, nodes):
 def summarize(plugin, entries, out):
     failed = [entry.set for entry in entries if entry.item.status == Status.FAILED and entry.item.details["why"] == [1]]
     out.emit(Item("failures", status="passed", details={"sets": failed}))
+
+
+@judge
+def judgement(plugin, tree, evidence, out):
+    known = {line for file in evidence for line in file.lines()}
+    read = list(tree)
+    for judged in read:
+        if judged.is_failure and judged.ruling is None and judged.item.name in known:
+            out.rule(judged, Ruling("known-failure", counts=False, reason=f"in {judged.set}", source="the list"))
+    for index, word in plugin.options.get("rule", {}).items():
+        out.rule(int(index), Ruling(word, counts=True, reason="ü" * 5000))
+    for id in plugin.options.get("checks", []):
+        out.report(Check(id, "as asked", "failed", want="1", got=str(len(read))))
+    if "fail" in plugin.options:
+        raise ModuleError("no")
+
+
+def judged_case():
+    suite = [Item("suite", status="failed"), Item("a", 1, "failed"), Item("b", 1, "timeout"), Item("c", 1, "passed")]
+    return Case().file("data/known.txt", "a\nb\nc\n").results("n2", suite).results("", [Item("sum", status="failed")]).results("n1", suite)
+
+
+class Judges(unittest.TestCase):
+    def test_a_judge_rules_on_leaves_and_reports_checks(self):
+        judged = judged_case().ruled("b", Ruling("flaky", counts=True)).option("checks", ["A-1"]).judge(judgement)
+        reasons = "n1/a: known-failure, excused: in n1\nn2/a: known-failure, excused: in n2\nn2/b: known-failure, excused: in n2\n"
+        self.assertEqual(judged.outline(), reasons + "A-1: failed\n")
+        self.assertEqual((judged.check("A-1").got, judged.tree[-1].set), ("9", ""))
+        self.assertEqual(judged.ruling("a").source, "the list")
+        self.assertIsNone(judged.ruling("b"), "the one of the first node has its ruling")
+
+    def test_more_than_a_batch_goes_through_and_long_texts_are_cut(self):
+        case = Case().file("data/known.txt", "x\n").results("n", [Item("x", status="failed")] * 3000).option("rule", {0: "again"})
+        judged = case.judge(judgement)
+        self.assertEqual(len(judged.rulings), 3001)
+        self.assertEqual((judged.ruling("x").class_, judged.ruling("x").counts), ("again", True))
+        reason = judged.ruling("x").reason
+        self.assertTrue(reason.endswith("ü…") and len(reason.encode()) <= 4096, len(reason.encode()))
+
+    def test_what_the_host_refuses_is_refused(self):
+        for options, problem in (
+            ({"rule": {0: "x"}}, "item 0 .`suite`. is ruled on, and is no leaf"),
+            ({"rule": {9: "x"}}, "item 9 is ruled on, where 9 were given"),
+            ({"checks": ["A", "A"]}, "check `A` is reported twice"),
+            ({"checks": [str(n) for n in range(10_001)]}, "more than 10000 checks"),
+        ):
+            case = judged_case()
+            for key, value in options.items():
+                case.option(key, value)
+            with self.assertRaisesRegex(Refused, problem):
+                case.judge(judgement)
+
+    def test_a_mistake_is_a_sentence_and_what_was_said_before_stays(self):
+        for options, sentence in (
+            ({"rule": {1: "Not A Class"}}, "ValueError: a class has 1 to 64 of the characters"),
+            ({"checks": [""]}, "ValueError: the id of a check has 1 to 64 characters"),
+            ({"fail": True}, "no"),
+        ):
+            case = judged_case()
+            for key, value in options.items():
+                case.option(key, value)
+            judged = case.judge(judgement)
+            self.assertTrue(judged.error.startswith(sentence), judged.error)
+            self.assertEqual(len(judged.rulings), 4)
+        broken = judged_case().broken_results("the disk is gone").judge(judgement)
+        self.assertEqual(broken.error, "the disk is gone")
+        self.assertEqual(Outcome("unknown"), Outcome.UNKNOWN)
 
 
 class Roles(unittest.TestCase):

@@ -10,6 +10,7 @@ mod examples;
 mod fuzz;
 mod golden;
 mod inspect;
+mod judges;
 mod own_build;
 mod scripting;
 mod support;

@@ -40,21 +40,21 @@ fn with_ending(directory: &Path, ending: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Compiles the post-processor in `project/src` with the host's part of `native/run.c`.
-fn native(project: &Path, program: &Path) -> Option<()> {
+/// Compiles these sources for `world` with the library and `native/HOST`, which plays the host.
+fn native(sources: &[PathBuf], world: &str, host: &str, program: &Path) -> Option<()> {
     let sdk = root().join("plugin-sdk/c");
-    let bindings = sdk.join("bindings/post-processor-module");
+    let bindings = sdk.join("bindings").join(world);
     let flags =
         ["-std=c11", "-g", "-O1", "-Wno-attributes", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
     let mut cc = Command::new("cc");
     cc.args(flags).arg("-I").arg(&sdk).arg("-I").arg(&bindings).arg("-o").arg(program);
-    cc.args(with_ending(&project.join("src"), "c")).args(with_ending(&sdk, "c")).args(with_ending(&bindings, "c"));
-    let output = run(cc.arg(sdk.join("native/run.c")), "C natively")?;
+    cc.args(sources).args(with_ending(&sdk, "c")).args(with_ending(&bindings, "c"));
+    let output = run(cc.arg(sdk.join("native").join(host)), "C natively")?;
     if !output.status.success() && text(&output).contains("cannot find") {
         eprintln!("SKIPPED: C natively: the compiler has no sanitizers: {}", text(&output));
         return None;
     }
-    assert!(output.status.success(), "{}: {}", project.display(), text(&output));
+    assert!(output.status.success(), "{sources:?}: {}", text(&output));
     Some(())
 }
 
@@ -64,7 +64,7 @@ fn c_reads_the_same_however_the_host_cuts_and_no_sanitizer_complains() {
     for (project, ending) in [("examples/tap", "tap"), ("host/bench/modules/c", "xml")] {
         let project = root().join(project);
         let program = dir.path().join(ending);
-        if native(&project, &program).is_none() {
+        if native(&with_ending(&project.join("src"), "c"), "post-processor-module", "run.c", &program).is_none() {
             return;
         }
         let cases = fs::read_dir(project.join("tests")).unwrap().map(|entry| entry.unwrap().path());
@@ -85,4 +85,38 @@ fn c_reads_the_same_however_the_host_cuts_and_no_sanitizer_complains() {
             );
         }
     }
+}
+
+#[test]
+fn a_judge_in_c_says_the_same_however_the_host_cuts_and_no_sanitizer_complains() {
+    let dir = tempfile::tempdir().unwrap();
+    let (program, tree, list) = (dir.path().join("judge"), dir.path().join("tree"), dir.path().join("list"));
+    let source = root().join("plugin-sdk/bindings/tests/it/data/judge.c");
+    if native(&[source], "judge-module", "judge.c", &program).is_none() {
+        return;
+    }
+    fs::write(&list, "known a\nknown c\n").unwrap();
+    // Two failures that are in the list, one that is not, a pass that is, and what a summarizer added.
+    let few = "n1 0 failed suite\nn1 1 failed known a\nn1 1 timeout other\nn1 1 passed known a\n- 0 failed known c\n";
+    let many = format!("{few}{}", "n2 0 failed known a\n".repeat(1000));
+    let said = |options: &str, chunk: &str, text: &str| {
+        fs::write(&tree, text).unwrap();
+        let mut judge = Command::new(&program);
+        judge.arg(&tree).arg(&list).env("PLUMBLINE_CHUNK", chunk).env("PLUMBLINE_OPTIONS", options);
+        judge.output().unwrap()
+    };
+    // At most 4 KiB, and no half of a character.
+    let source = "ü".repeat(2048);
+    let wanted = format!(
+        "1 known-failure excused n1 ({source})\n4 known-failure excused  ({source})\nREAD-1 failed name \u{fffd} 5 \n"
+    );
+    for chunk in ["1", "7", "1000000"] {
+        let output = said("{}", chunk, few);
+        assert_eq!(text(&output), format!("{wanted}\n"), "{chunk}");
+        let output = said("{}", chunk, &many);
+        let lines = String::from_utf8_lossy(&output.stdout).lines().count();
+        assert_eq!((output.status.success(), lines), (true, 1003), "{chunk}");
+    }
+    let refused = said(r#"{"a": 1}"#, "7", few);
+    assert!(!refused.status.success() && text(&refused).contains("error: there are no options"), "{}", text(&refused));
 }

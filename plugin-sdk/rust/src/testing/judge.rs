@@ -36,13 +36,13 @@ impl Case {
     #[expect(clippy::panic, reason = "a failed test, as the documentation says")]
     pub fn judge<J: Judge>(&self) -> Judged {
         let tree = self.judged_items();
-        let said = Rc::new(RefCell::new((Vec::new(), Vec::new())));
+        let said = Rc::new(RefCell::new(Said::default()));
         let (outcome, log) = log::gather(|| {
             let source = Given { items: tree.clone().into_iter(), error: self.broken_results.clone() };
             let mut out = Rulings::new(Box::new(Kept(Rc::clone(&said))));
             J::judge(&self.info(), Tree::new(Box::new(source)), self.inputs(), &mut out)
         });
-        let (rulings, checks) = said.take();
+        let Said { rulings, checks } = said.take();
         let judged = Judged { tree, rulings, checks, outcome, log };
         if let Some(problem) = judged.problem() {
             panic!("the host would end the call: {problem}");
@@ -82,14 +82,21 @@ impl TreeSource for Given {
 }
 
 /// What was said, shared with the test.
-struct Kept(Rc<RefCell<(Vec<(u64, Ruling)>, Vec<Check>)>>);
+struct Kept(Rc<RefCell<Said>>);
+
+/// Rulings and checks, in the order in which they came.
+#[derive(Default)]
+struct Said {
+    rulings: Vec<(u64, Ruling)>,
+    checks: Vec<Check>,
+}
 
 impl RulingSink for Kept {
     fn rule(&mut self, rulings: &mut Vec<(u64, Ruling)>) {
-        self.0.borrow_mut().0.append(rulings);
+        self.0.borrow_mut().rulings.append(rulings);
     }
 
     fn report(&mut self, checks: &mut Vec<Check>) {
-        self.0.borrow_mut().1.append(checks);
+        self.0.borrow_mut().checks.append(checks);
     }
 }

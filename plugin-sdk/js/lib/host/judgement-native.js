@@ -1,0 +1,22 @@
+// In Node, for tests: rulings and checks go to whoever is testing.
+
+/** @type {{ rule(rulings: [number, object][]): void, report(checks: object[]): void } | undefined} */
+let host;
+
+/** Says where rulings and checks go from now on; `undefined` for nowhere. */
+export function sendTo(take) {
+  host = take;
+}
+
+export function rule(rulings) {
+  there().rule(rulings);
+}
+
+export function report(checks) {
+  there().report(checks);
+}
+
+function there() {
+  if (!host) throw new Error("there is no host here: call the module through `Case` of the SDK's `testing.js`");
+  return host;
+}

@@ -1,0 +1,95 @@
+/** The host of a judge: the tree that it gives, and the rules by which it takes what is said of it. */
+import { judgedItem } from "../judge.js";
+
+/** Checks that the host takes in one call. */
+const MAX_CHECKS = 10_000;
+
+/** The entries as the host numbers them: by the names of their sets, those of a summarizer last. */
+export function wireTree(entries, ruled) {
+  const order = (set) => (set === "" ? [1, ""] : [0, set]);
+  const sorted = [...entries].sort((one, other) => compare(order(one.set), order(other.set)));
+  const tree = sorted.map(({ set, item }, index) => {
+    const below = sorted[index + 1];
+    return { index, set, item, leaf: !below || below.set !== set || below.item.depth <= item.depth, ruling: null };
+  });
+  for (const [name, ruling] of ruled) {
+    const given = tree.find(({ leaf, item }) => leaf && item.name === name);
+    if (!given) throw new Error(`no leaf of the results is called ${name}`);
+    given.ruling = { reason: "", source: "", ...ruling };
+  }
+  return tree;
+}
+
+function compare([first, one], [second, other]) {
+  if (first !== second) return first - second;
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** What a native run of a judge gives back. */
+export class Judged {
+  tree = [];
+  rulings = [];
+  checks = [];
+  error = undefined;
+  log = [];
+
+  constructor(tree) {
+    this.tree = tree.map(judgedItem);
+  }
+
+  /** What this judge said of the first leaf of that name. */
+  ruling(name) {
+    const judged = this.tree.find(({ leaf, item }) => leaf && item.name === name);
+    return judged && this.#last(judged.index);
+  }
+
+  /** The check of that id. */
+  check(id) {
+    return this.checks.find((check) => check.id === id);
+  }
+
+  /** A line `set/name: class, counts: reason` (or `excused`) for each item that was ruled on, then a line `id: outcome` for each check. */
+  outline() {
+    const lines = [];
+    for (const { index, set, item } of this.tree) {
+      const ruling = this.#last(index);
+      if (ruling) lines.push(`${set}/${item.name}: ${ruling.class}, ${ruling.counts ? "counts" : "excused"}: ${ruling.reason}`);
+    }
+    for (const { id, outcome } of this.checks) lines.push(`${id}: ${outcome}`);
+    return lines.map((line) => `${line}\n`).join("");
+  }
+
+  #last(index) {
+    return this.rulings.findLast((ruling) => ruling.index === index);
+  }
+}
+
+/** The host's side of a call: gives the tree, and takes what is said of it. `refuse` ends the call. */
+export function host(tree, judged, error, refuse) {
+  let given = 0;
+  const source = {
+    next(max) {
+      const batch = tree.slice(given, given + max);
+      given += batch.length;
+      if (batch.length === 0 && error !== undefined) throw error;
+      return batch;
+    },
+  };
+  const sink = {
+    rule(rulings) {
+      for (const [index, ruling] of rulings) {
+        if (index >= given) refuse(`item ${index} is ruled on, where ${given} were given`);
+        if (!tree[index].leaf) refuse(`item ${index} (\`${tree[index].item.name}\`) is ruled on, and is no leaf`);
+        judged.rulings.push({ index, ...ruling });
+      }
+    },
+    report(checks) {
+      for (const check of checks) {
+        if (judged.check(check.id)) refuse(`check \`${check.id}\` is reported twice`);
+        if (judged.checks.length >= MAX_CHECKS) refuse(`there are more than ${MAX_CHECKS} checks`);
+        judged.checks.push({ ...check });
+      }
+    },
+  };
+  return { source, sink };
+}
