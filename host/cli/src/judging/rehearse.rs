@@ -21,9 +21,8 @@ pub(super) fn rehearse(source: &Source, first: usize, limits: &Limits) -> Result
         return Ok(());
     }
     let source = Source { definition: Arc::new(definition), bundle: source.bundle.clone() };
-    let wrong = |error: &dyn std::error::Error| {
-        CliError::usage(format!("plugin `{name}` cannot be judged so")).because(error)
-    };
+    let wrong =
+        |error: &dyn std::error::Error| CliError::usage(format!("plugin `{name}` cannot be judged so")).because(error);
     let judges = plan_judges(&stock::modules(limits)?, &limits.modules, &source).map_err(|error| wrong(&error))?;
     let no_room = |error: io::Error| CliError::system("a directory for temporary files cannot be made").because(&error);
     let scratch = tempfile::tempdir().map_err(no_room)?;
@@ -41,7 +40,9 @@ pub(super) fn rehearse(source: &Source, first: usize, limits: &Limits) -> Result
         None => Ok(()),
         Some((judge, error)) => {
             let what = format!("the judge `{judge}` cannot use what it is given for plugin `{name}`");
-            Err(CliError::usage(what).because(&io::Error::other(error)).hint("docs/judges.md shows what lists and checks look like"))
+            Err(CliError::usage(what)
+                .because(&io::Error::other(error))
+                .hint("docs/judges.md shows what lists and checks look like"))
         }
     }
 }
