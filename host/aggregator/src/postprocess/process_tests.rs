@@ -102,9 +102,16 @@ fn on_disk(items: &[FlatItem], every: usize) -> (Item, Outcome) {
     spools.retain(|spool| !spool.is_empty());
     let spools = read_again(spools, items);
     let path = dir.path().join(TREE_FILE);
-    let outcome = write_tree(&subject(&[]), &path, spools, None).unwrap();
+    let kept = dir.path().join("items");
+    let subject = Subject { keep_items: Some(kept.clone()), ..subject(&[]) };
+    let outcome = write_tree(&subject, &path, spools, None).unwrap();
     let yaml = fs::read_to_string(path).unwrap();
-    (serde_saphyr::from_str(&yaml).unwrap_or_else(|error| panic!("{error}:\n{yaml}")), outcome)
+    let tree: Item = serde_saphyr::from_str(&yaml).unwrap_or_else(|error| panic!("{error}:\n{yaml}"));
+    // What judges read in a run is what they read of the archive.
+    let again = dir.path().join("again");
+    crate::judging::keep_tree(&tree, &again).unwrap();
+    assert_eq!(fs::read_to_string(kept).unwrap(), fs::read_to_string(again).unwrap());
+    (tree, outcome)
 }
 
 /// What a summarizer would read is what was pushed, with the statuses of the tree.

@@ -33,13 +33,14 @@ pub(super) fn check(file: &Path, bundle: Option<&Path>, answers: &[Answer], host
     named.post_processor(definition, checked);
     named.expectations(definition, checked);
     named.summarizer(definition, checked);
+    named.judges(definition, checked);
     named.options(definition, checked);
     named.limits(definition, checked);
     for answer in answers.iter().filter(|answer| !named.used.contains(&answer.file.as_str())) {
         checked.warning(
             &answer.file,
             "the definition does not name this module: it is not used",
-            Some("name it as `result-format`, `plumbline.expectations` or `plumbline.summarizer`"),
+            Some("name it as `result-format`, `plumbline.expectations`, `plumbline.summarizer` or in `plumbline.verdict`"),
         );
     }
     if let Some(bundle) = bundle {
@@ -140,6 +141,35 @@ impl<'a> Named<'a> {
             checked.error(self.place, what, Some(&self.hint(name, plays)));
         }
         self.take(&found);
+    }
+
+    /// The chain: judges, their data and their options.
+    fn judges(&mut self, definition: &Definition, checked: &mut Checked) {
+        let plays = |roles: Roles| roles.judge;
+        for (at, entry) in definition.plumbline.verdict.iter().enumerate() {
+            let (name, path) = (&entry.judge, format!("plumbline.verdict[{at}]"));
+            let found = self.find(name, plays);
+            if found.is_none() {
+                let what = format!("`{path}.judge: {name}` names no module: a run does not begin");
+                checked.error(self.place, what, Some(&self.hint(name, plays)));
+            }
+            for key in entry.data.iter().filter(|key| !definition.config_map.contains_key(*key)) {
+                let what = format!("`{path}.data`: `{key}` is no key of `config-map`: a run does not begin");
+                checked.error(self.place, what, None);
+            }
+            let schema = found.as_ref().and_then(Found::schema);
+            let schemas: Vec<(&str, &Value)> = schema.map(|schema| (name.as_str(), schema)).into_iter().collect();
+            for mut problem in check_options(&entry.options, &schemas).problems {
+                let below = problem.path.strip_prefix("plumbline.").unwrap_or(&problem.path);
+                problem.path = format!("{path}.{below}");
+                checked.error(
+                    self.place,
+                    problem,
+                    Some("the judge's schema of options says what it takes; a run does not begin"),
+                );
+            }
+            self.take(&found);
+        }
     }
 
     /// The modules that are named, each once with its schema.

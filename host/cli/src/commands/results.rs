@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
 
-use plumbline_archive::layout::META_CLUSTER_HEALTH;
+use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR, META_CLUSTER_HEALTH};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
@@ -90,6 +90,12 @@ fn verdict(
     }
 }
 
+/// Whether the host wrote the item because no result came.
+fn stands_for_a_missing_result(leaf: &Item) -> bool {
+    let file = leaf.meta.get("file").map(String::as_str).unwrap_or_default();
+    file.starts_with(&format!("{ERRORS_DIR}/")) && file.ends_with(&format!("/{ERROR_FILE}"))
+}
+
 /// What the trees that were shown come to.
 #[derive(Default)]
 struct Seen {
@@ -114,6 +120,12 @@ impl Seen {
     /// What judges made of the tree below `root`.
     fn judged(&mut self, root: &Item, verdict: &PluginVerdict) {
         self.verdicts.insert(root.name.clone(), verdict.summary());
+        // A result that is missing is no failure that a judge could excuse: the run ended incomplete, and so does a look at it.
+        if root.leaves().any(stands_for_a_missing_result)
+            && let Some(entry) = self.entries.last_mut()
+        {
+            entry.status = EntryStatus::Failed;
+        }
     }
 
     fn verdict(self) -> Verdict {

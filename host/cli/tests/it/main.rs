@@ -39,3 +39,4 @@ mod status_at_scale;
 mod status_in_cluster;
 mod test_plugin;
 mod usage;
+mod verdicts;
