@@ -217,7 +217,9 @@ impl Modules {
     }
 
     fn names(&self) -> Vec<String> {
-        self.inner.stock.iter().flat_map(|module| module.info().formats.clone()).collect()
+        // What judges answer to is no format of results.
+        let reads = self.inner.stock.iter().filter(|module| !module.info().roles.judge);
+        reads.flat_map(|module| module.info().formats.clone()).collect()
     }
 
     fn find(

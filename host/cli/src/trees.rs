@@ -22,8 +22,6 @@ use crate::tree::read_tree;
 use crate::ui::say;
 use crate::{sources, stock};
 
-
-
 /// Bytes of a `definition.json`: far more than a definition may have, because old ones carry the whole aggregator's view.
 const MAX_DEFINITION: u64 = 16 << 20;
 

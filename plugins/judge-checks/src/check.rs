@@ -3,6 +3,7 @@
 use regex::bytes::Regex;
 use serde_json::{Map, Value};
 
+use crate::needle::Needle;
 use crate::problems::cut;
 use crate::quantity::{self, Kind};
 use crate::samples::Measure;
@@ -66,6 +67,8 @@ pub(crate) struct Log {
     pub(crate) glob: String,
     pub(crate) files: Regex,
     pub(crate) pattern: Regex,
+    /// What every match of it begins with.
+    pub(crate) needle: Needle,
     pub(crate) unit: Unit,
     pub(crate) measure: Measure,
 }
@@ -217,7 +220,8 @@ fn log(value: &Value) -> Result<Log, String> {
     let needed = |key| text(fields, key)?.ok_or_else(|| format!("`log` has no `{key}`"));
     let glob = needed("files")?;
     let files = glob::compile(glob).map_err(|error| format!("`log.files`: {error}"))?;
-    let regex = pattern::compile(needed("pattern")?).map_err(|error| format!("`log.pattern`: {error}"))?;
+    let text_of_pattern = needed("pattern")?;
+    let regex = pattern::compile(text_of_pattern).map_err(|error| format!("`log.pattern`: {error}"))?;
     let measure = measure(fields.get("measure").ok_or("`log` has no `measure`")?, "log.measure")?;
     let groups = regex.captures_len() - 1;
     if groups != 1 && measure != Measure::Count {
@@ -238,7 +242,7 @@ fn log(value: &Value) -> Result<Log, String> {
             }
         },
     };
-    Ok(Log { glob: glob.to_owned(), files, pattern: regex, unit, measure })
+    Ok(Log { glob: glob.to_owned(), files, pattern: regex, needle: Needle::of(text_of_pattern), unit, measure })
 }
 
 fn text<'a>(fields: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, String> {

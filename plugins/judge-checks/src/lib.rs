@@ -56,6 +56,7 @@ mod judge;
 mod lines;
 mod logs;
 mod name;
+mod needle;
 mod pattern;
 mod problems;
 mod quantity;

@@ -27,6 +27,9 @@ impl Scan {
     }
 
     fn line(&mut self, path: &str, line: &[u8]) {
+        if !self.log.needle.may_be_in(line) {
+            return;
+        }
         if self.log.measure == Measure::Count {
             if self.log.pattern.is_match(line) {
                 self.samples.add(1.0);

@@ -35,7 +35,7 @@ fn digits(text: &str, count: usize) -> Option<u16> {
 
 /// Days of a month.
 fn length(year: u16, month: u8) -> Option<u8> {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     match month {
         2 => Some(if leap { 29 } else { 28 }),
         4 | 6 | 9 | 11 => Some(30),

@@ -21,7 +21,6 @@ pub const MAX_EVIDENCE_FILES: usize = 10_000;
 const MAX_DEPTH: usize = 64;
 
 /// Which files of an archive the judges of a chain may read, all together: for who has to get them out of it first.
-#[must_use]
 pub fn evidence_patterns(judges: &[PlannedJudge]) -> impl Fn(&str) -> bool {
     let sets: Vec<GlobSet> = judges.iter().map(|judge| judge.evidence.clone()).collect();
     move |path: &str| is_evidence(path) && sets.iter().any(|set| set.is_match(path))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
 
-use plumbline_archive::layout::META_CLUSTER_HEALTH;
+use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR, META_CLUSTER_HEALTH};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::results_diff;
 use crate::args::{ExitCodes, Global, Mode, ResultsArgs, ResultsCommand, ResultsFormat};
 use crate::error::{CliError, verdict_code};
-use crate::judging::{chain, judged_plugin};
+use crate::judging::{chain, judged_plugin, rehearse_alone};
 use crate::limits::Limits;
 use crate::logging;
 use crate::output::{self, Health, JudgedTree, Page, PageFacts, print_json, print_yaml};
@@ -72,10 +72,14 @@ fn selected(trees: &Trees, args: &ResultsArgs) -> Result<Vec<String>, CliError> 
 fn more(plugins: &[String], args: &ResultsArgs) -> Result<Option<(String, Chain)>, CliError> {
     let Some(option) = args.judge.given() else { return Ok(None) };
     if args.node.is_some() {
-        return Err(CliError::usage(format!("`{option}` judges the whole of a plugin, and `--node` shows a part of it")));
+        return Err(CliError::usage(format!(
+            "`{option}` judges the whole of a plugin, and `--node` shows a part of it"
+        )));
     }
     let plugin = judged_plugin(&args.judge, plugins)?;
-    let chain = chain(&args.judge, &plugin, &Limits::load(&args.limits)?)?;
+    let limits = Limits::load(&args.limits)?;
+    let chain = chain(&args.judge, &plugin, &limits)?;
+    rehearse_alone(&chain, &plugin, &limits)?;
     Ok(Some((plugin, chain)))
 }
 
@@ -91,6 +95,12 @@ fn verdict(
         (None, Some((judged, chain))) if judged == plugin => trees.verdict(plugin, chain),
         (None, _) => trees.verdict(plugin, &Chain::default()),
     }
+}
+
+/// Whether the host wrote the item because no result came.
+fn stands_for_a_missing_result(leaf: &Item) -> bool {
+    let file = leaf.meta.get("file").map(String::as_str).unwrap_or_default();
+    file.starts_with(&format!("{ERRORS_DIR}/")) && file.ends_with(&format!("/{ERROR_FILE}"))
 }
 
 /// What the trees that were shown come to.
@@ -117,6 +127,12 @@ impl Seen {
     /// What judges made of the tree below `root`.
     fn judged(&mut self, root: &Item, verdict: &PluginVerdict) {
         self.verdicts.insert(root.name.clone(), verdict.summary());
+        // A result that is missing is no failure that a judge could excuse: the run ended incomplete, and so does a look at it.
+        if root.leaves().any(stands_for_a_missing_result)
+            && let Some(entry) = self.entries.last_mut()
+        {
+            entry.status = EntryStatus::Failed;
+        }
     }
 
     fn verdict(self) -> Verdict {

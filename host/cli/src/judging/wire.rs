@@ -21,9 +21,9 @@ pub(crate) fn apply(args: &JudgeArgs, found: &mut [Found], limits: &Limits) -> R
     let judged = found.iter_mut().filter(|one| one.source.definition.name.as_str() == plugin);
     for one in judged {
         let before = one.source.definition.plumbline.verdict.len();
-        chain.apply(Arc::make_mut(&mut one.source.definition)).map_err(|error| {
-            CliError::usage(format!("plugin `{plugin}` cannot be judged so")).because(&error)
-        })?;
+        chain
+            .apply(Arc::make_mut(&mut one.source.definition))
+            .map_err(|error| CliError::usage(format!("plugin `{plugin}` cannot be judged so")).because(&error))?;
         rehearse(&one.source, before, limits)?;
     }
     Ok(())

@@ -11,7 +11,6 @@ use plumbline_aggregator::{
 };
 use plumbline_archive::layout::{PLUGINS_DIR, VERDICT_FILE};
 use plumbline_conformance::chain::Chain;
-use plumbline_core::definition::Definition;
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::{GLOBAL, Item};
 use plumbline_sandbox::PluginInfo;
@@ -40,12 +39,6 @@ impl Trees {
             return Ok(None);
         }
         self.judge_with(plugin, &source).map(Some)
-    }
-
-    /// Has the chain of `definition` judge `plugin` as it stands in the archive, whatever the archive says of its judges.
-    #[expect(dead_code, reason = "for whoever has a definition of another place")]
-    pub(crate) fn judge_archive(&mut self, plugin: &str, definition: &Definition) -> Result<PluginVerdict, CliError> {
-        self.judge_with(plugin, &Source { definition: Arc::new(definition.clone()), bundle: None })
     }
 
     fn written_verdict(&mut self, plugin: &str) -> Result<Option<PluginVerdict>, CliError> {

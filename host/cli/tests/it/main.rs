@@ -25,6 +25,7 @@ mod html;
 mod image_maker;
 mod images;
 mod in_cluster;
+mod judging;
 mod node_logs;
 mod outcome;
 mod plugins;

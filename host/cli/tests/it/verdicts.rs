@@ -103,4 +103,6 @@ fn a_result_that_is_missing_stays_missing() {
     fs::write(&path, format!("{yaml}{KNOWN}")).unwrap();
     let done = bed.run(&["suite"], &[]).expect(3);
     assert!(done.out.contains("incomplete: 1 of 1 results did not arrive"), "{}", done.out);
+    let report = bed.plumbline(&["results", &bed.archive()]).expect(3).out;
+    assert!(report.contains("Verdict: failed: 1 failure"), "{report}");
 }

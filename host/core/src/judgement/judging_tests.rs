@@ -163,7 +163,7 @@ fn the_sentence_says_why() {
 
 fn any_leaf() -> impl Strategy<Value = (&'static str, Option<Ruling>)> {
     let status = prop::sample::select(&["passed", "failed", "skipped", "timeout", "unknown", "warning"][..]);
-    let ruling = ("[a-z]{1,2}", any::<bool>()).prop_map(|(class, counts)| super::tests::ruling(&class, counts));
+    let ruling = ("[a-z]{1,2}", any::<bool>()).prop_map(|(class, counts)| ruling(&class, counts));
     (status, prop::option::of(ruling))
 }
 

@@ -18,7 +18,11 @@ pub(crate) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
     if args.local || args.resume.is_some() {
         not_here(&args.suite)?;
         if args.resume.is_some() {
-            not_with(&args.judge, "a run that is gone on with has its plugins already", "judge its archive with `plumbline results` when it is there")?;
+            not_with(
+                &args.judge,
+                "a run that is gone on with has its plugins already",
+                "judge its archive with `plumbline results` when it is there",
+            )?;
         }
         local::run(args, global)
     } else {
@@ -36,7 +40,11 @@ pub(crate) fn in_cluster(args: &RunArgs, global: &Global) -> Result<Ended, CliEr
             .hint("give it to `plumbline gen`, which makes the manifest"));
     }
     if args.manifest.is_some() {
-        not_with(&args.judge, "the manifest has its plugins already", "give it to `plumbline gen`, which makes the manifest")?;
+        not_with(
+            &args.judge,
+            "the manifest has its plugins already",
+            "give it to `plumbline gen`, which makes the manifest",
+        )?;
     }
     cluster::run(args, global)
 }

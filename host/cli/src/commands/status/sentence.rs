@@ -179,6 +179,23 @@ mod tests {
     }
 
     #[test]
+    fn what_judges_made_of_plugins_is_told_with_why() {
+        let verdict = json!({
+            "status": "passed", "failures": 4, "excused": 4, "checks": 7,
+            "classes": {"known-failure": {"items": 3, "failures": 3}, "flaky": {"items": 1, "failures": 1}},
+        });
+        let entry = json!({"plugin": "e2e", "node": "global", "status": "complete", "result-status": "failed"});
+        let status = json!({"status": "complete", "plugins": [entry], "verdicts": {"e2e": verdict}});
+        let seen = seen("checks", status);
+        assert!(sentence(&seen).starts_with("The run is complete: it passed, with 4 failures excused."));
+        let told = notes(&seen, "2026-11-20T13:00:00Z".parse().unwrap());
+        assert!(
+            told.contains(&"e2e: passed: 4 failures, all excused: 3 known-failure, 1 flaky; 7 of 7 checks".to_owned()),
+            "{told:?}"
+        );
+    }
+
+    #[test]
     fn where_the_archive_went_is_told() {
         let notes_of = |delivery: &str| {
             let now = "2026-11-20T13:00:00Z";

@@ -1,0 +1,156 @@
+//! From results to a verdict, by the stock judges.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::bed::Bed;
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/verdict");
+
+/// A suite of four tests: two fail, one is skipped. The `[It] ` is that of ginkgo's JUnit.
+fn suite(bed: &Bed) {
+    bed.plugin(
+        "suite",
+        "result-format: junit",
+        r#"cat > "$SONOBUOY_RESULTS_DIR/junit.xml" <<'X'
+        <testsuite name="s"><testcase name="[It] [sig-a] runs"/><testcase name="[It] [sig-b] waits"><skipped/></testcase>
+        <testcase name="[It] [sig-c] breaks"><failure message="broken"/></testcase>
+        <testcase name="[It] [sig-d] breaks, too"><failure message="broken"/></testcase></testsuite>
+        X
+        printf %s "$SONOBUOY_RESULTS_DIR" > "$SONOBUOY_RESULTS_DIR/done""#,
+    );
+}
+
+fn archive(bed: &Bed) -> PathBuf {
+    let mut archives = std::fs::read_dir(bed.root()).unwrap().map(|entry| entry.unwrap().path());
+    archives.find(|path| path.extension().is_some_and(|extension| extension == "gz")).unwrap()
+}
+
+/// The verdict over the only plugin, as `results -o json` tells it.
+fn verdict(bed: &Bed, code: i32, options: &[&str]) -> Value {
+    let archive = archive(bed);
+    let args = [&["results", archive.to_str().unwrap(), "-o", "json"], options].concat();
+    let trees: Value = serde_json::from_str(&bed.plumbline(&args).expect(code).out).unwrap();
+    trees[0]["verdict"].clone()
+}
+
+fn items(verdict: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let line = |item: &Value| {
+        let name = item["path"].as_array().and_then(|path| path.last()).map(text).unwrap_or_default();
+        let counts = if item["counts"] == true { "counts" } else { "excused" };
+        format!("{name}: {} {counts} by {} ({})", text(&item["class"]), text(&item["judge"]), text(&item["source"]))
+    };
+    verdict["items"].as_array().into_iter().flatten().map(line).collect()
+}
+
+#[test]
+fn the_example_passes_with_known_failures_and_checks() {
+    let bed = Bed::new();
+    bed.plumbline(&["run", "--local", "-p", EXAMPLE]).expect(0);
+    let verdict = verdict(&bed, 0, &[]);
+    assert_eq!(verdict["status"], "passed", "{verdict:#}");
+    assert_eq!(verdict["classes"]["known-failure"]["items"], 2, "{verdict:#}");
+    let checks: Vec<(&str, &str, &str)> = verdict["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|check| {
+            (check["id"].as_str().unwrap(), check["outcome"].as_str().unwrap(), check["got"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        checks,
+        [("RUN-001", "passed", "60 % (3 of 5)"), ("KNOWN-001", "passed", "2 of 5"), ("IO-001", "passed", "87.5ms")]
+    );
+}
+
+#[test]
+fn options_of_a_run_excuse_what_is_known_and_the_rest_counts() {
+    let bed = Bed::new();
+    suite(&bed);
+    bed.write("known.yaml", "- {test: '[sig-c] breaks', reason: it is old, until: 2999-12-31}\n");
+    bed.write("more.yaml", "- '[sig-d] breaks, too'\n");
+    bed.plumbline(&["run", "--local", "-p", "suite.yaml", "--known-failures", "known.yaml"]).expect(1);
+    let told = verdict(&bed, 1, &[]);
+    assert_eq!(
+        items(&told),
+        [
+            "[It] [sig-c] breaks: known-failure excused by known-failures (known.yaml, entry 1)",
+            "[It] [sig-d] breaks, too: failure counts by  ()"
+        ]
+    );
+    // Judged anew: the chain of the run first, then what is asked for now.
+    let told = verdict(&bed, 0, &["--flaky", "more.yaml"]);
+    assert_eq!(items(&told)[1], "[It] [sig-d] breaks, too: flaky excused by flaky (more.yaml, entry 1)");
+    let told = verdict(&bed, 1, &["--flaky", "more.yaml", "--required-tests", "waits"]);
+    assert!(
+        items(&told).contains(&"[It] [sig-b] waits: skip-not-allowed counts by allowed-skips ()".to_owned()),
+        "{told:#}"
+    );
+    // The archive is its own baseline: nothing in it is new.
+    let name = archive(&bed);
+    let told = verdict(&bed, 0, &["--baseline", name.to_str().unwrap()]);
+    let source = items(&told)[1].clone();
+    assert!(source.starts_with("[It] [sig-d] breaks, too: baseline-failure excused by baseline ("), "{source}");
+    assert!(source.contains(name.file_name().unwrap().to_str().unwrap()) && source.contains("(sha256 "), "{source}");
+}
+
+#[test]
+fn an_entry_that_has_expired_counts() {
+    let bed = Bed::new();
+    suite(&bed);
+    bed.write("known.yaml", "- {pattern: breaks, reason: it is old, until: 2020-12-31}\n");
+    bed.plumbline(&["run", "--local", "-p", "suite.yaml", "--known-failures", "known.yaml"]).expect(1);
+    let told = verdict(&bed, 1, &[]);
+    assert_eq!(told["classes"]["expired"]["counting"], 2, "{told:#}");
+}
+
+#[test]
+fn what_is_wrong_with_a_list_is_said_before_anything_runs() {
+    let bed = Bed::new();
+    suite(&bed);
+    bed.write("known.yaml", "- fine\n- {tset: typo}\n");
+    bed.write("checks.yaml", "- {id: A, items: failed, want: none}\n");
+    bed.write("broken.yaml", "- [sig-a] b\n");
+    let run = |options: &[&str]| {
+        let done = bed.plumbline(&[&["run", "--local", "-p", "suite.yaml"], options].concat());
+        assert_eq!(done.code, 2, "{}", done.err);
+        done.err
+    };
+    let told = run(&["--known-failures", "known.yaml"]);
+    assert!(told.contains("known.yaml, entry 2: there is no key `tset`"), "{told}");
+    let told = run(&["--checks", "checks.yaml"]);
+    assert!(told.contains("checks.yaml, check 1: `want` must begin with"), "{told}");
+    let told = run(&["--flaky", "broken.yaml"]);
+    assert!(told.contains("names that begin with `[` must stand in quotes"), "{told}");
+    let told = run(&["--flaky", "gone.yaml"]);
+    assert!(told.contains("`gone.yaml` cannot be read"), "{told}");
+    let told = run(&["--required-tests", "("]);
+    assert!(told.contains("option `required`: the pattern is no regular expression"), "{told}");
+    bed.plumbline(&["run", "--local", "-p", "suite.yaml"]).expect(1);
+    let archive = archive(&bed);
+    let done = bed.plumbline(&["results", archive.to_str().unwrap(), "--known-failures", "known.yaml"]);
+    assert_eq!(done.code, 2, "{}", done.err);
+    assert!(done.err.contains("known.yaml, entry 2: there is no key `tset`"), "{}", done.err);
+    let told = run(&["--flaky", "known.yaml", "--judge-plugin", "e2e"]);
+    assert!(told.contains("there is no plugin `e2e` to be judged"), "{told}");
+    assert!(
+        std::fs::read_dir(bed.root())
+            .unwrap()
+            .all(|entry| { !entry.unwrap().file_name().to_string_lossy().starts_with(".plumbline-run") })
+    );
+}
+
+#[test]
+fn the_chain_is_in_the_manifest_of_a_run_in_a_cluster() {
+    let bed = Bed::new();
+    bed.write("p.yaml", "sonobuoy-config: {driver: Job, plugin-name: p}\nspec: {name: plugin, image: x}\n");
+    bed.write("checks.yaml", "- {id: A, healthy: pods, want: '>= 98 %'}\n");
+    let args = ["gen", "-p", "p.yaml", "--kubernetes-version", "v1.30.2", "--checks", "checks.yaml"];
+    let manifest = bed.plumbline(&args).expect(0).out;
+    for part in ["judge: checks", "meta/clusterhealth.json", "checks.yaml:"] {
+        assert!(manifest.contains(part), "{part}");
+    }
+}
