@@ -28,7 +28,7 @@ fn modes_are_explained() {
     insta::assert_snapshot!(bed.plumbline(&["modes"]).expect(0).out);
     let whole = bed.plumbline(&["modes", "--verbose"]).expect(0).out;
     for mode in Mode::ALL {
-        assert!(whole.contains(&format!("E2E_SKIP: {}", mode.skip().unwrap_or_default()).trim_end()), "{mode}");
+        assert!(whole.contains(format!("E2E_SKIP: {}", mode.skip().unwrap_or_default()).trim_end()), "{mode}");
     }
 }
 
