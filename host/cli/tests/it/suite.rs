@@ -1,7 +1,7 @@
 //! The suite: its modes, its definition for each of its options, and what is refused before anything begins.
 
 use plumbline_conformance::suite::Mode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bed::Bed;
 use crate::generate::{documents, of_kind};
@@ -28,7 +28,7 @@ fn modes_are_explained() {
     insta::assert_snapshot!(bed.plumbline(&["modes"]).expect(0).out);
     let whole = bed.plumbline(&["modes", "--verbose"]).expect(0).out;
     for mode in Mode::ALL {
-        assert!(whole.contains(&format!("E2E_SKIP: {}", mode.skip().unwrap_or_default()).trim_end()), "{mode}");
+        assert!(whole.contains(format!("E2E_SKIP: {}", mode.skip().unwrap_or_default()).trim_end()), "{mode}");
     }
 }
 
@@ -209,4 +209,50 @@ fn lists_of_ones_own_say_what_is_chosen() {
     let other = ["--kube-conformance-image", "example.org/own:v1", "--e2e-focus", "mine"];
     let done = bed.plumbline(&[&args[..], &other].concat()).expect(0);
     assert!(done.err.contains("the image may have others"), "{}", done.err);
+}
+
+/// The definition that options make, as a process of this machine with a suite that is played in the place of the image's.
+fn played(bed: &Bed, options: &[&str], more: &[(&str, &str)]) {
+    let mut definition = definition(bed, options);
+    definition["sonobuoy-config"]["driver"] = "Process".into();
+    let spec = definition["spec"].as_object_mut().unwrap();
+    spec.remove("image");
+    spec.insert("command".to_owned(), json!([env!("CARGO_BIN_EXE_plumbline"), "test-plugin", "e2e"]));
+    let env = spec["env"].as_array_mut().unwrap();
+    // Nothing listens at the address of a cluster's worker here, and another test's must not hear of it.
+    env.retain(|variable| variable["name"] != "E2E_EXTRA_ARGS");
+    let given = [("FAKE_E2E_LIST_VERSION", "v1.30.2"), ("FAKE_E2E_TEST_TIME", "0s")];
+    env.extend(given.iter().chain(more).map(|(name, value)| json!({"name": name, "value": value})));
+    bed.write("e2e.yaml", &definition.to_string());
+}
+
+/// The names and statuses of tests that were run.
+fn outcomes(bed: &Bed, archive: &str) -> Vec<(String, String)> {
+    let printed = bed.plumbline(&["results", archive, "-p", "e2e", "-o", "json"]).out;
+    let trees: Value = serde_json::from_str(&printed).unwrap();
+    let tree: plumbline_core::Item = serde_json::from_value(trees[0].clone()).unwrap();
+    let run = tree.leaves().filter(|leaf| leaf.status.as_str() != "skipped" && leaf.name.contains("[sig-"));
+    run.map(|leaf| (leaf.name.clone(), leaf.status.as_str().to_owned())).collect()
+}
+
+#[test]
+fn what_options_make_is_run_and_what_failed_is_run_again() {
+    let (bed, again) = (Bed::new(), Bed::new());
+    played(&bed, &["--mode", "certified-conformance"], &[("FAKE_E2E_FAIL", "should (not )?be submitted and removed")]);
+    bed.run(&["e2e"], &[]).expect(1);
+    let archive = bed.archive();
+    let first = outcomes(&bed, &archive);
+    assert_eq!(first.len(), 402, "the conformance tests of v1.30");
+    let failed: Vec<_> = first.iter().filter(|(_, status)| status == "failed").map(|(name, _)| name.clone()).collect();
+    assert!(!failed.is_empty() && failed.len() < 10, "{failed:?}");
+
+    played(&again, &["--rerun-failed", &archive], &[]);
+    again.run(&["e2e"], &[]).expect(0);
+    let second = outcomes(&again, &again.archive());
+    let plain = |name: &str| name.trim_start_matches("[It] ").to_owned();
+    let names = |all: Vec<String>| all.iter().map(|name| plain(name)).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(names(second.into_iter().map(|(name, _)| name).collect()), names(failed), "these, and no others");
+    // Of what has passed there is nothing to run again.
+    let nothing = bed.plumbline(&["gen", "plugin", "e2e", "--rerun-failed", &again.archive()]).expect(2);
+    assert!(nothing.err.contains("no test failed"), "{}", nothing.err);
 }

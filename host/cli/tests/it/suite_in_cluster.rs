@@ -97,10 +97,13 @@ async fn a_conformance_run_has_the_suite_alone_and_a_certificate_takes_all_of_it
         let line = done.err.lines().find(|line| line.ends_with("are chosen")).unwrap().to_owned();
         line.split(' ').next().unwrap().parse::<u32>().unwrap()
     };
+    cluster.bed.write("PRODUCT.yaml", "vendor: nobody\n");
     let product = ["--submission-dir", "out", "--product", "PRODUCT.yaml"];
     let all = cluster.plumbline(&[&plain[..], &product].concat()).expect(0);
     assert!(chosen(&all) > chosen(&told), "{} {}", told.err, all.err);
     let quick = cluster.plumbline(&[&plain[..], &product, &["--mode", "quick"]].concat()).expect(0);
     assert_eq!(chosen(&quick), 1);
     cluster.plumbline(&["conformance", "run", "--product", "PRODUCT.yaml"]).expect(2);
+    let nowhere = ["conformance", "run", "--submission-dir", "out", "--product", "nowhere.yaml"];
+    assert!(cluster.plumbline(&nowhere).expect(2).err.contains("`nowhere.yaml` cannot be read"));
 }

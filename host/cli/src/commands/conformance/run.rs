@@ -1,18 +1,67 @@
 //! `plumbline conformance run`: `plumbline run` with settings.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use plumbline_conformance::suite::{self, Mode};
 
-use crate::args::{ConformanceRunArgs, Global, RunArgs};
+use crate::args::{
+    ConformanceRunArgs, DataFormat, Global, RequiredArgs, RunArgs, SubmissionAssembleArgs, SubmissionCheckArgs,
+};
 use crate::commands::run::in_cluster;
+use crate::commands::submission;
 use crate::error::CliError;
+use crate::ui::say;
 
-/// Runs the suite to its verdict.
+/// Runs the suite to its verdict, and on to what is submitted of it.
 pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, CliError> {
     let args = whole(args)?;
+    if let Some(product) = &args.product {
+        // In hours nobody remembers where the file was meant to be.
+        std::fs::File::open(product)
+            .map_err(|error| CliError::usage(format!("`{}` cannot be read", product.display())).because(&error))?;
+    }
     let ended = in_cluster(&args.run, global)?;
-    Ok(ended.code)
+    let (Some(dir), Some(product)) = (&args.submission_dir, &args.product) else { return Ok(ended.code) };
+    let Some(archive) = ended.archives.first() else {
+        if !args.run.dry_run {
+            say("there is no archive, and so nothing to submit");
+        }
+        return Ok(ended.code);
+    };
+    match submit(&args.run, archive, dir, product, global) {
+        // The run's own verdict comes first: what failed there is why nothing can be submitted.
+        Ok(code) if ended.code == ExitCode::SUCCESS => Ok(code),
+        Ok(_) => Ok(ended.code),
+        Err(error) if ended.code == ExitCode::SUCCESS => Err(error),
+        Err(error) => {
+            error.report();
+            Ok(ended.code)
+        }
+    }
+}
+
+/// Puts together what is submitted, and holds it against the rules.
+fn submit(run: &RunArgs, archive: &Path, dir: &Path, product: &Path, global: &Global) -> Result<ExitCode, CliError> {
+    let required = RequiredArgs { required: None, registry: run.registry.clone() };
+    let version = run.cluster_run.kubernetes_version.clone().filter(|version| version.starts_with('v'));
+    let assembled = submission::assemble(&SubmissionAssembleArgs {
+        archive: archive.to_owned(),
+        product: product.to_owned(),
+        output: dir.to_owned(),
+        plugin: suite::PLUGIN.to_owned(),
+        folder: None,
+        kubernetes_version: version,
+        readme: None,
+        anyway: false,
+        required: required.clone(),
+        limits: run.limits.clone(),
+    })?;
+    let folder: PathBuf = assembled.folder;
+    submission::check(
+        &SubmissionCheckArgs { dir: folder, format: DataFormat::Text, required, limits: run.limits.clone() },
+        global,
+    )
 }
 
 /// The settings that make it the whole way.

@@ -53,7 +53,7 @@ async fn tests(args: &SuiteArgs, definition: &Definition, version: &str) -> Resu
     let own = definition.spec.image().is_some_and(is_of_the_project);
     match checked {
         Ok(checked) => {
-            told(&checked, args.chooses());
+            told(&checked, args.chooses(), version.is_some());
             Ok(())
         }
         Err(error @ SelectionError::Expression { .. }) => Err(CliError::usage("the tests to run cannot be chosen")
@@ -85,13 +85,16 @@ fn is_of_the_project(image: &str) -> bool {
     name.split([':', '@']).next() == Some("conformance")
 }
 
-/// Who chose nothing is not told that the list is of another version: what is chosen then is in all of them.
-fn told(checked: &Checked, chosen: bool) {
-    if checked.warnings.is_empty() || chosen {
-        let Checked { selected, total, version, .. } = checked;
+/// Who chose nothing is told nothing of a list of another version: what is chosen then is in all of them.
+fn told(checked: &Checked, chosen: bool, known: bool) {
+    let Checked { selected, total, version, warnings } = checked;
+    if chosen || (known && warnings.is_empty()) {
         say(&format!("{selected} of the {total} tests of {version} are chosen"));
     }
-    for warning in checked.warnings.iter().filter(|_| chosen) {
+    if chosen && !known {
+        say("warning: the version of the cluster is not known: it may have other tests");
+    }
+    for warning in warnings.iter().filter(|_| chosen) {
         say(&format!("warning: {warning}"));
     }
 }
