@@ -5,6 +5,7 @@ mod drive;
 mod error;
 mod finish;
 mod finished;
+mod rerun;
 mod steer;
 
 pub use begin::{Begun, Run, Settings};

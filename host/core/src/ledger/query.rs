@@ -1,5 +1,7 @@
 //! What a ledger can be asked.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::ledger::entry::{Entry, Judged, KeyState, Outcome};
@@ -63,6 +65,12 @@ impl Ledger {
     #[must_use]
     pub fn launched(&self, plugin: &PluginName) -> Option<Timestamp> {
         self.plugin(plugin)?.launched
+    }
+
+    /// Why a plugin is part of the run no longer; `None` for one that is, and for one that is not planned.
+    #[must_use]
+    pub fn withdrawn(&self, plugin: &PluginName) -> Option<&str> {
+        self.plugin(plugin)?.withdrawn.as_deref()
     }
 
     /// How the tree of a plugin came out; `None` before it is post-processed.
@@ -150,6 +158,8 @@ impl Ledger {
             status,
             tar_info: self.tar.clone().unwrap_or_default(),
             interrupted: self.interrupted,
+            withdrawn: self.told(|plugin| plugin.withdrawn.clone()),
+            launched: self.told(|plugin| plugin.launched),
             ..RunStatus::default()
         }
     }
@@ -160,6 +170,11 @@ impl Ledger {
     pub fn verdict(&self, now: Timestamp) -> Verdict {
         let judged = self.plugins.iter().filter_map(|plugin| plugin.judged.as_ref());
         Verdict::judge(&self.status(now), judged.map(|judged| (&judged.status, Some(&judged.counts))))
+    }
+
+    /// What there is to be told of plugins, by name.
+    fn told<T>(&self, look: impl Fn(&Plugin) -> Option<T>) -> BTreeMap<String, T> {
+        self.plugins.iter().filter_map(|plugin| Some((plugin.name.to_string(), look(plugin)?))).collect()
     }
 
     fn plugin(&self, plugin: &PluginName) -> Option<&Plugin> {
