@@ -116,7 +116,7 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
             fits = false;
             return true;
         };
-        let plain = name.trim();
+        let plain = name.trim_start();
         let name = go_quote(plain.strip_prefix(reruns.strip.as_str()).unwrap_or(plain).trim());
         // An empty expression would match every test there is.
         if fits && !name.is_empty() && !names.contains(&name) {
