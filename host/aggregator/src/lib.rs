@@ -14,6 +14,7 @@
 mod compile;
 mod dispatcher;
 pub mod journal;
+mod judging;
 mod lazy;
 mod modules;
 mod options;
@@ -30,6 +31,9 @@ mod workdir;
 
 pub use compile::Job;
 pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Heard, Launch, Report, WorkerAccess};
+pub use judging::{
+    JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_plugin, keep_tree, plan_judges,
+};
 pub use lazy::LazyModule;
 pub use modules::{Compiler, FALLBACK_FORMAT, ModuleError, Modules, PostProcessor, Summarizer};
 pub use plan::{LimitPolicy, PlanError, PlannedPlugin, Source, prepare};

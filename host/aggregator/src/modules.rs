@@ -41,7 +41,7 @@ pub enum ModuleError {
     /// Nobody has a module of this name in this role.
     #[error("{role} `{name}` is not known: it is neither in the plugin's bundle nor one of the stock ({})", known.join(", "))]
     Unknown {
-        /// `expectations` or `result-format`.
+        /// `expectations`, `result-format` or `judge`.
         role: &'static str,
         /// The name asked for.
         name: String,
@@ -186,6 +186,21 @@ impl Modules {
             "summarizer `{shown}` is not known: it is neither in the plugin's bundle nor one of the stock ({}): the results are not summarised",
             known.join(", ")
         )))
+    }
+
+    /// The judge of that name.
+    ///
+    /// # Errors
+    /// When nobody has it, or the bundle's module of that name cannot be used. There is no fallback: a verdict without one of its
+    /// judges is another verdict.
+    pub fn judge(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
+        let plays = |module: &LazyModule| module.info().roles.judge;
+        if let Some(module) = self.find(bundle, name, plays)? {
+            return Ok(module);
+        }
+        let judges = self.inner.stock.iter().filter(|module| plays(module));
+        let known = judges.flat_map(|module| module.info().formats.clone()).collect();
+        Err(ModuleError::Unknown { role: "judge", name: name.chars().take(MAX_NAME).collect(), known })
     }
 
     /// The file of `bundle` from which the module with this digest was loaded, if it was: everything else is stock.

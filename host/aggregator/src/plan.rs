@@ -7,6 +7,7 @@ use plumbline_core::definition::{Definition, LimitError, effective_limits};
 use plumbline_core::{ModuleLimits, Node, NodeName, PluginName, ResultKey};
 use plumbline_sandbox::{CallStats, Expect, ModuleFailure, OptionProblem, PluginInfo};
 
+use crate::judging::{PlannedJudge, plan_judges};
 use crate::lazy::LazyModule;
 use crate::modules::{ModuleError, Modules, PostProcessor, Summarizer};
 use crate::options;
@@ -32,6 +33,8 @@ pub struct PlannedPlugin {
     pub expectations: Option<LazyModule>,
     /// Who says what they come to.
     pub summarizer: Summarizer,
+    /// Who says what of its finished tree counts, in their order.
+    pub judges: Vec<PlannedJudge>,
     /// What one call of its modules may use.
     pub limits: ModuleLimits,
     /// What must arrive.
@@ -67,6 +70,16 @@ pub enum PlanError {
         /// What is wrong, at least one.
         problems: Vec<OptionProblem>,
     },
+    /// What a judge is given cannot be.
+    #[error("plugin `{plugin}`: `{path}`: {why}")]
+    Verdict {
+        /// The plugin.
+        plugin: PluginName,
+        /// The key.
+        path: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The expectations could not say who must answer.
     #[error("plugin `{plugin}`: its expectations (module `{module}`) failed: {source}")]
     Expectations {
@@ -100,6 +113,7 @@ impl Default for LimitPolicy {
 /// # Errors
 /// When a module cannot be used, a limit is over the cap, or a module does not take the options.
 pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Result<PlannedPlugin, PlanError> {
+    let judges = plan_judges(modules, policy, &source)?;
     let definition = &source.definition;
     let plugin = definition.name.clone();
     let post_processor = modules
@@ -126,6 +140,7 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
         post_processor,
         expectations,
         summarizer,
+        judges,
         limits,
         expected: Vec::new(),
         option_warnings,
@@ -172,6 +187,7 @@ impl PlannedPlugin {
             }
             .cloned(),
             warnings: self.warnings(),
+            keep_items: None,
         }
     }
 
@@ -183,6 +199,7 @@ impl PlannedPlugin {
             warnings.push(warning.clone());
         }
         warnings.extend(self.option_warnings.iter().cloned());
+        warnings.extend(self.judges.iter().flat_map(|judge| judge.warnings.iter().cloned()));
         warnings
     }
 
@@ -196,7 +213,8 @@ impl PlannedPlugin {
             Summarizer::Named(module) => Some(module),
             Summarizer::Own | Summarizer::Unknown(_) => None,
         };
-        for module in std::iter::once(&self.post_processor.module).chain(named) {
+        let judges = self.judges.iter().map(|judge| &judge.module);
+        for module in std::iter::once(&self.post_processor.module).chain(named).chain(judges) {
             module.wait().map_err(|source| PlanError::Module { plugin: self.name().clone(), source })?;
         }
         Ok(())

@@ -72,7 +72,8 @@ fn uses<'a>(plugin: &'a PlannedPlugin, subject: &'a Subject<'_>) -> Vec<Use<'a>>
     let expectations = plugin.expectations.iter().map(|module| Use { role: "expectations", module });
     let reader = Use { role: "post-processor", module: &plugin.post_processor.module };
     let summarizer = subject.summarizer.iter().map(|module| Use { role: "summarizer", module });
-    expectations.chain([reader]).chain(summarizer).collect()
+    let judges = plugin.judges.iter().map(|judge| Use { role: "judge", module: &judge.module });
+    expectations.chain([reader]).chain(summarizer).chain(judges).collect()
 }
 
 fn module(used: &Use<'_>, bundle: Option<&Path>, modules: &Modules) -> Value {

@@ -9,6 +9,7 @@
 //! meta/clusterhealth.json               the cluster's health, where there is a cluster
 //! plugins/PLUGIN/definition.json        what was executed
 //! plugins/PLUGIN/sonobuoy_results.yaml  the result tree
+//! plugins/PLUGIN/plumbline_verdict.json what judges made of the result tree, where there are any
 //! plugins/PLUGIN/results/NODE/...       what the plugin sent; NODE is `global` for the cluster as a whole
 //! plugins/PLUGIN/errors/NODE/error.json why there is no result
 //! plugins/PLUGIN/partial/NODE/...       what was there when the time was up
@@ -53,6 +54,9 @@ pub const PARTIAL_DIR: &str = "partial";
 
 /// In a plugin's directory: the result tree.
 pub const TREE_FILE: &str = "sonobuoy_results.yaml";
+
+/// In a plugin's directory: what judges made of the result tree.
+pub const VERDICT_FILE: &str = "plumbline_verdict.json";
 
 /// In a plugin's directory: what was executed.
 pub const DEFINITION_FILE: &str = "definition.json";
@@ -109,6 +113,12 @@ pub fn error_file(plugin: &PluginName, node: &NodeName) -> String {
 #[must_use]
 pub fn tree_file(plugin: &PluginName) -> String {
     format!("{PLUGINS_DIR}/{plugin}/{TREE_FILE}")
+}
+
+/// What judges made of the result tree of a plugin.
+#[must_use]
+pub fn verdict_file(plugin: &PluginName) -> String {
+    format!("{PLUGINS_DIR}/{plugin}/{VERDICT_FILE}")
 }
 
 /// What was executed for a plugin.

@@ -3,10 +3,11 @@
 //! An annotation holds a fixed number of bytes, whatever the number of nodes and however long the names of failed tests are. Readers that
 //! know nothing of this still find an array of plugins with the keys that they know.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::judgement::{VerdictStatus, VerdictSummary};
 use crate::rollup::counts_in;
 use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use crate::status::Status;
@@ -105,13 +106,16 @@ pub fn compact(status: &RunStatus, heartbeat: Timestamp, limit_bytes: usize) -> 
             return compacted;
         }
     }
-    shown.plugins = Some(totals(&entries));
+    shown.plugins = Some(totals(&entries, shown.verdicts.as_ref()));
     shown.compacted = Some(Level::Totals.as_str().to_owned());
     // As many as there are plugins. Who reads this level wants to know how many results are missing.
     shown.withdrawn.clear();
     shown.launched.clear();
     if let RunPhase::Other(word) = &shown.status {
         shown.status = RunPhase::Other(word.chars().take(MAX_WORD).collect());
+    }
+    if fitting(&shown, limit).is_none() {
+        shown.verdicts = shown.verdicts.as_ref().map(one_verdict);
     }
     // Cannot fail: maps with text for keys. If it did, a reader would be told that there is no plan yet.
     let json = serde_json::to_string(&shown).unwrap_or_else(|_| "{}".to_owned());
@@ -187,8 +191,32 @@ fn add(into: &mut PluginStatus, entry: &PluginStatus) {
     }
 }
 
+/// Stands for all plugins that were judged, where there is no room for each. No plugin has this name.
+const ALL_JUDGED: &str = "all judged";
+
+/// The worst of all verdicts, in place of each.
+fn one_verdict(verdicts: &BTreeMap<String, VerdictSummary>) -> BTreeMap<String, VerdictSummary> {
+    let has = |status| verdicts.values().any(|verdict| verdict.status == status);
+    let status = [VerdictStatus::Failed, VerdictStatus::Unknown].into_iter().find(|status| has(*status));
+    let sum = |of: fn(&VerdictSummary) -> u64| verdicts.values().map(of).fold(0, u64::saturating_add);
+    let one = VerdictSummary {
+        status: status.unwrap_or(VerdictStatus::Passed),
+        failures: sum(|verdict| verdict.failures),
+        excused: sum(|verdict| verdict.excused),
+        counting: sum(|verdict| verdict.counting),
+        unknown: sum(|verdict| verdict.unknown),
+        checks: sum(|verdict| verdict.checks),
+        checks_failed: sum(|verdict| verdict.checks_failed),
+        checks_unknown: sum(|verdict| verdict.checks_unknown),
+        judges_failed: sum(|verdict| verdict.judges_failed),
+        classes: BTreeMap::new(),
+    };
+    [(ALL_JUDGED.to_owned(), one)].into()
+}
+
 /// One entry per status and standard result, over all plugins: at most 3 × 6.
-fn totals(entries: &[PluginStatus]) -> Vec<PluginStatus> {
+fn totals(entries: &[PluginStatus], verdicts: Option<&BTreeMap<String, VerdictSummary>>) -> Vec<PluginStatus> {
+    let verdict = |entry: &PluginStatus| verdicts.and_then(|verdicts| verdicts.get(&entry.plugin));
     let plain: Vec<PluginStatus> = entries
         .iter()
         .map(|entry| PluginStatus {
@@ -199,7 +227,11 @@ fn totals(entries: &[PluginStatus]) -> Vec<PluginStatus> {
                 EntryStatus::Other(_) => EntryStatus::Running,
                 known => known.clone(),
             },
-            result_status: class(entry),
+            // What was judged is told by its plugin's name, which goes.
+            result_status: match (verdict(entry), &entry.status) {
+                (Some(verdict), EntryStatus::Complete) => Some(judged_class(verdict.status, class(entry))),
+                _ => class(entry),
+            },
             result_counts: None,
             progress: None,
             last_heartbeat: entry.last_heartbeat,
@@ -214,6 +246,22 @@ fn totals(entries: &[PluginStatus]) -> Vec<PluginStatus> {
     }
     sums
 }
+
+/// The result of a plugin that was judged, such that the verdict over it is the same.
+fn judged_class(verdict: VerdictStatus, class: Option<Status>) -> Status {
+    match (verdict, class) {
+        (VerdictStatus::Passed, _) => Status::Passed,
+        (VerdictStatus::Failed, _) => Status::Failed,
+        (VerdictStatus::Unknown, None | Some(Status::Unknown)) => Status::Unknown,
+        (VerdictStatus::Unknown, Some(Status::Custom(text))) if text == NOTHING => Status::Unknown,
+        (VerdictStatus::Unknown, Some(_)) => Status::Custom(PARTLY_UNKNOWN.to_owned()),
+    }
+}
+
+/// Something is known, and something is not.
+const PARTLY_UNKNOWN: &str = "passed: 1, unknown: 1";
+/// Counts that are all zero.
+const NOTHING: &str = "passed: 0";
 
 /// The result as one of few, such that the verdict over it is the same.
 fn class(entry: &PluginStatus) -> Option<Status> {
@@ -233,14 +281,14 @@ fn class(entry: &PluginStatus) -> Option<Status> {
     } else if has(Status::Failed) {
         Status::Failed
     } else if has(Status::Unknown) && good {
-        Status::Custom("passed: 1, unknown: 1".to_owned())
+        Status::Custom(PARTLY_UNKNOWN.to_owned())
     } else if has(Status::Unknown) {
         Status::Unknown
     } else if good {
         Status::Passed
     } else {
         // Counts that are all zero: nothing is known either way, and nothing was judged.
-        Status::Custom("passed: 0".to_owned())
+        Status::Custom(NOTHING.to_owned())
     })
 }
 

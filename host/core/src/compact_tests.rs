@@ -176,6 +176,39 @@ fn any_entry() -> impl Strategy<Value = PluginStatus> {
     )
 }
 
+fn any_verdict() -> impl Strategy<Value = VerdictSummary> {
+    let status = prop::sample::select(vec![VerdictStatus::Passed, VerdictStatus::Failed, VerdictStatus::Unknown]);
+    // Long names of classes, so that the last level has to spare them.
+    let classes = prop::collection::btree_map("[a-z]{60,64}", any::<u64>(), 0..9);
+    (status, any::<u64>(), classes).prop_map(|(status, failures, classes)| VerdictSummary {
+        status,
+        failures,
+        classes: classes
+            .into_iter()
+            .map(|(class, items)| (class, crate::judgement::ClassCount { items, ..Default::default() }))
+            .collect(),
+        ..VerdictSummary::default()
+    })
+}
+
+#[test]
+fn verdicts_that_do_not_fit_leave_the_worst_of_them() {
+    let entries: Vec<_> =
+        (0..300).map(|n| entry(&format!("plugin-{n}"), "global", EntryStatus::Complete, Some("failed"))).collect();
+    let verdict = |n: usize| VerdictSummary {
+        status: if n == 7 { VerdictStatus::Unknown } else { VerdictStatus::Passed },
+        failures: 1,
+        ..VerdictSummary::default()
+    };
+    let verdicts = (0..300).map(|n| (format!("plugin-{n}"), verdict(n))).collect();
+    let status = RunStatus { status: RunPhase::Complete, verdicts: Some(verdicts), ..run(entries) };
+    assert_eq!(Verdict::from_run(&status), Verdict::Incomplete);
+    let shown = read(&compact(&status, now(), MIN_LIMIT));
+    assert_eq!(Verdict::from_run(&shown), Verdict::Incomplete);
+    let verdicts = shown.verdicts.unwrap();
+    assert_eq!((verdicts.len(), verdicts["all judged"].failures), (1, 300));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
@@ -183,8 +216,15 @@ proptest! {
         entries in prop::collection::vec(any_entry(), 0..300),
         phase in prop::sample::select(&["running", "complete", "complete", "post-processing", "failed"][..]),
         limit in 0usize..(64 << 10),
+        verdicts in prop::option::of(prop::collection::btree_map("[a-c]{1,2}", any_verdict(), 1..9)),
     ) {
-        let status = RunStatus { status: phase.to_owned().into(), ..run(entries) };
+        // Only what is part of the run can have been judged.
+        let verdicts = verdicts.map(|mut verdicts| {
+            verdicts.retain(|plugin, _| entries.iter().any(|entry| entry.plugin == *plugin));
+            verdicts
+        });
+        let verdicts = verdicts.filter(|verdicts| !verdicts.is_empty());
+        let status = RunStatus { status: phase.to_owned().into(), verdicts, ..run(entries) };
         let compacted = compact(&status, now(), limit);
         prop_assert!(compacted.json.len() <= limit.max(MIN_LIMIT), "{} > {}", compacted.json.len(), limit);
         let shown = read(&compacted);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::judgement::VerdictSummary;
 use crate::progress::ProgressUpdate;
 use crate::status::Status;
 use crate::time::{NEVER, never};
@@ -42,6 +43,9 @@ pub struct RunStatus {
     /// When each plugin was launched. Ours: left out when none was.
     #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
     pub launched: BTreeMap<String, Timestamp>,
+    /// What judges made of plugins, by plugin. Ours: left out when nothing was judged.
+    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<BTreeMap<String, VerdictSummary>>,
 }
 
 /// The status of one expected result.

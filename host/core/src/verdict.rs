@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::judgement::VerdictStatus;
 use crate::rollup::counts_in;
-use crate::run_status::{EntryStatus, RunPhase, RunStatus};
+use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use crate::status::Status;
 
 /// What a run comes to, and the exit code that every command giving a verdict ends with. Exit code 2 is not among them: it belongs to
@@ -62,12 +63,16 @@ impl Verdict {
     /// 5. nothing is there, or everything is `unknown`: [`Verdict::NothingToJudge`];
     /// 6. something is `unknown` beside things that are not: [`Verdict::Incomplete`], because nobody can say how that part came out;
     /// 7. [`Verdict::Passed`]. Skipped items and statuses of a plugin's own are no failures.
+    ///
+    /// Where judges have spoken ([`RunStatus::verdicts`]), their verdict over a plugin takes the place of the statuses and counts of its
+    /// results; a result that is missing stays missing.
     #[must_use]
     pub fn from_run(run: &RunStatus) -> Self {
         Self::judge(run, [])
     }
 
-    /// Like [`Verdict::from_run`], with further results (statuses and leaf counts of whole trees) taken into account.
+    /// Like [`Verdict::from_run`], with further results (statuses and leaf counts of whole trees of plugins that were not judged) taken
+    /// into account.
     #[must_use]
     pub fn judge<'a>(run: &'a RunStatus, more: impl IntoIterator<Item = (&'a Status, Option<&'a Counts>)>) -> Self {
         if run.interrupted {
@@ -79,12 +84,19 @@ impl Verdict {
         let entries = run.plugins.as_deref().unwrap_or_default();
         let missing =
             run.status != RunPhase::Complete || entries.iter().any(|entry| entry.status != EntryStatus::Complete);
+        let verdicts = run.verdicts.as_ref();
+        let is_judged = |plugin: &str| verdicts.is_some_and(|verdicts| verdicts.contains_key(plugin));
         let results = entries
             .iter()
+            .filter(|entry| !is_judged(&entry.plugin))
             .map(|entry| (entry.result_status.as_ref().unwrap_or(&Status::Unknown), entry.result_counts.as_ref()));
         let mut seen = Seen::default();
         for (status, counts) in results.chain(more) {
             seen.look_at(status, counts);
+        }
+        for (plugin, verdict) in verdicts.into_iter().flatten() {
+            let of_plugin = entries.iter().filter(|entry| entry.plugin == *plugin);
+            seen.judged(verdict.status, of_plugin);
         }
         match seen {
             _ if missing => Self::Incomplete,
@@ -115,6 +127,25 @@ struct Seen {
 }
 
 impl Seen {
+    /// What judges made of a plugin with these results. Where nobody can say how it came out, it is still told
+    /// from a plugin that has nothing to judge.
+    fn judged<'a>(&mut self, verdict: VerdictStatus, entries: impl Iterator<Item = &'a PluginStatus>) {
+        match verdict {
+            VerdictStatus::Passed => self.good = true,
+            VerdictStatus::Failed => self.failed = true,
+            VerdictStatus::Unknown => {
+                self.unknown = true;
+                let mut own = Self::default();
+                for entry in entries {
+                    if let Some(status) = &entry.result_status {
+                        own.look_at(status, entry.result_counts.as_ref());
+                    }
+                }
+                self.good |= own.good || own.failed || own.timeout;
+            }
+        }
+    }
+
     fn look_at(&mut self, status: &Status, counts: Option<&Counts>) {
         self.timeout |= counts.is_some_and(|counts| counts.get("timeout").is_some_and(|&n| n > 0));
         match status {

@@ -1,7 +1,7 @@
 //! From status to verdict.
 
 use super::*;
-use crate::run_status::PluginStatus;
+use crate::judgement::VerdictSummary;
 
 fn entry(status: &str, counts: &[(&str, u64)]) -> PluginStatus {
     PluginStatus {
@@ -114,4 +114,32 @@ fn each_verdict_has_the_exit_code_that_the_manual_lists() {
         ("interrupted", 130),
     ];
     assert_eq!(codes, expected.map(|(word, code)| (word.to_owned(), code)));
+}
+
+#[test]
+fn what_judges_say_takes_the_place_of_a_plugin_s_results() {
+    let judged = |results: &[&str], verdict: VerdictStatus| {
+        let summary = VerdictSummary { status: verdict, ..VerdictSummary::default() };
+        RunStatus { verdicts: Some([("p".to_owned(), summary)].into()), ..complete(results) }
+    };
+    for (results, verdict, expected) in [
+        (&["failed"][..], VerdictStatus::Passed, Verdict::Passed),
+        (&["timeout"], VerdictStatus::Passed, Verdict::Passed),
+        (&["passed"], VerdictStatus::Failed, Verdict::Failed),
+        (&["passed"], VerdictStatus::Unknown, Verdict::Incomplete),
+        (&["failed"], VerdictStatus::Unknown, Verdict::Incomplete),
+        (&["unknown"], VerdictStatus::Unknown, Verdict::NothingToJudge),
+        (&["unknown"], VerdictStatus::Passed, Verdict::Passed),
+    ] {
+        assert_eq!(Verdict::from_run(&judged(results, verdict)), expected, "{results:?} {verdict}");
+    }
+    // What is missing stays missing, and other plugins are what they are.
+    let mut run = judged(&["failed"], VerdictStatus::Passed);
+    run.plugins.as_mut().unwrap().push(PluginStatus { plugin: "q".to_owned(), ..entry("failed", &[]) });
+    assert_eq!(Verdict::from_run(&run), Verdict::Failed);
+    let mut run = judged(&["failed"], VerdictStatus::Passed);
+    run.plugins.as_mut().unwrap()[0].status = EntryStatus::Failed;
+    assert_eq!(Verdict::from_run(&run), Verdict::Incomplete);
+    let run = RunStatus { interrupted: true, ..judged(&["passed"], VerdictStatus::Passed) };
+    assert_eq!(Verdict::from_run(&run), Verdict::Interrupted);
 }

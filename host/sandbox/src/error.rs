@@ -172,7 +172,7 @@ pub enum LoadError {
     },
     /// The component exports nothing that the host could call.
     #[error(
-        "module `{module}` plays no role: it exports none of `plumbline:plugin/post-processor`, `plumbline:plugin/expectations` and `plumbline:plugin/summarizer`"
+        "module `{module}` plays no role: it exports none of `plumbline:plugin/post-processor`, `plumbline:plugin/expectations`, `plumbline:plugin/summarizer` and `plumbline:plugin/judge`"
     )]
     NoRole {
         /// The module's name.

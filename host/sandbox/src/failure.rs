@@ -61,7 +61,7 @@ pub enum ModuleFailure {
     NoRole {
         /// The module.
         module: String,
-        /// `post-processor`, `expectations` or `summarizer`.
+        /// `post-processor`, `expectations`, `summarizer` or `judge`.
         role: &'static str,
     },
     /// The host failed, not the module: the sink could not take an item, or no thread could be started.

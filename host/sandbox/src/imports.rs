@@ -32,7 +32,7 @@ const WASI: &[&str] = &[
 const WASI_VERSION: &str = "0.2.";
 
 /// Interfaces of `plumbline:plugin` that the host offers.
-const OFFERED: &[&str] = &["input", "log", "output", "results", "types"];
+const OFFERED: &[&str] = &["input", "judgement", "log", "output", "results", "types"];
 
 /// The imports of a component that no module gets, in the component's order: [`Sandbox::load`](crate::Sandbox::load) refuses it for them.
 ///
@@ -68,7 +68,12 @@ mod tests {
 
     #[test]
     fn only_what_is_listed_is_allowed() {
-        for good in ["wasi:cli/environment@0.2.0", "wasi:io/streams@0.2.12", "plumbline:plugin/results@0.1.0"] {
+        for good in [
+            "wasi:cli/environment@0.2.0",
+            "wasi:io/streams@0.2.12",
+            "plumbline:plugin/results@0.1.0",
+            "plumbline:plugin/judgement@0.1.0",
+        ] {
             assert!(allowed(good), "{good}");
         }
         for bad in [

@@ -45,8 +45,8 @@ mod wasi;
 
 pub use accepted::Accepted;
 pub use call::io::{
-    CallStats, Entry, Expect, InputFile, ItemSink, LogLevel, LogSink, NoLog, OpenFile, PluginInfo, PostProcess,
-    ResultSource, Summarize,
+    CallStats, Entry, Expect, InputFile, ItemSink, Judge, LogLevel, LogSink, NoLog, OpenFile, PluginInfo, PostProcess,
+    ResultSource, RulingSink, Summarize, TreeItem, TreeSource,
 };
 pub use config::SandboxConfig;
 pub use error::{InspectError, LoadError, SandboxError};

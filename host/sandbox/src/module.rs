@@ -8,8 +8,9 @@ use plumbline_core::{ModuleLimits, NodeName};
 use wasmtime::Store;
 
 use crate::call::clock::Clock;
-use crate::call::io::{CallStats, Expect, Input, ItemSink, LogSink, PostProcess, Summarize};
+use crate::call::io::{CallStats, Expect, Input, ItemSink, Judge, LogSink, PostProcess, RulingSink, Summarize};
 use crate::call::outbox::Outbox;
+use crate::call::sink::Sink;
 use crate::call::state::CallState;
 use crate::call::thread;
 use crate::engine::HOST_STACK;
@@ -68,7 +69,7 @@ impl Module {
     ) -> Result<CallStats, ModuleFailure> {
         let PostProcess { plugin, files, limits } = call;
         let role = |bound: &Bound, store: &mut Store<CallState>| bound.process(store, plugin);
-        self.call("post-processor", limits, Input::Files(files), sink, log, role).map(|((), stats)| stats)
+        self.call("post-processor", limits, Input::Files(files), Sink::Items(sink), log, role).map(|((), stats)| stats)
     }
 
     /// Reads the items of all result sets of a plugin and says what they come to, in further items, which go to `sink` as they come.
@@ -84,7 +85,24 @@ impl Module {
     ) -> Result<CallStats, ModuleFailure> {
         let Summarize { plugin, results, limits } = call;
         let role = |bound: &Bound, store: &mut Store<CallState>| bound.summarize(store, plugin);
-        self.call("summarizer", limits, Input::Results(results), sink, log, role).map(|((), stats)| stats)
+        self.call("summarizer", limits, Input::Results(results), Sink::Items(sink), log, role).map(|((), stats)| stats)
+    }
+
+    /// Reads the finished tree of a plugin, and says what of it counts: rulings and checks, which go to `to` as they come, on this thread.
+    /// Blocks like [`Module::post_process`].
+    ///
+    /// # Errors
+    /// As for [`Module::post_process`]; what went to `to` before keeps to the rules of the contract. When `call.tree` or a file fails,
+    /// the module is told, and decides what comes of it.
+    pub fn judge(
+        &self,
+        call: Judge<'_>,
+        to: &mut dyn RulingSink,
+        log: &mut dyn LogSink,
+    ) -> Result<CallStats, ModuleFailure> {
+        let Judge { plugin, tree, evidence, limits } = call;
+        let role = |bound: &Bound, store: &mut Store<CallState>| bound.judge(store, plugin);
+        self.call("judge", limits, Input::Tree(tree, evidence), Sink::Rulings(to), log, role).map(|((), stats)| stats)
     }
 
     /// The results that must arrive: each once, in the module's order, all of nodes in `call.nodes`. Blocks like
@@ -102,9 +120,7 @@ impl Module {
     /// As for [`Module::expected_results`].
     pub fn expect(&self, call: Expect<'_>, log: &mut dyn LogSink) -> Result<(Vec<NodeName>, CallStats), ModuleFailure> {
         let role = |bound: &Bound, store: &mut Store<CallState>| bound.expected_results(store, &call);
-        // Nothing comes here: without files there is nothing to emit.
-        let mut no_items = Vec::new();
-        self.call("expectations", call.limits, Input::Nothing, &mut no_items, log, role)
+        self.call("expectations", call.limits, Input::Nothing, Sink::Nothing, log, role)
     }
 
     /// One call in a fresh instance. `role` gives `None` if the module does not play it.
@@ -113,7 +129,7 @@ impl Module {
         role_name: &'static str,
         limits: &ModuleLimits,
         input: Input,
-        sink: &mut dyn ItemSink,
+        sink: Sink<'_>,
         log: &mut dyn LogSink,
         role: impl FnOnce(&Bound, &mut Store<CallState>) -> Option<Answer<T>> + Send,
     ) -> Result<(T, CallStats), ModuleFailure> {

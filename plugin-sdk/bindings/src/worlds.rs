@@ -8,7 +8,8 @@ use wit_parser::{PackageId, Resolve};
 use crate::error::BindingsError;
 
 /// One role each: a module plays one, and more is its author's own business.
-pub(crate) const SDK_WORLDS: [&str; 3] = ["post-processor-module", "expectations-module", "summarizer-module"];
+pub(crate) const SDK_WORLDS: [&str; 4] =
+    ["post-processor-module", "expectations-module", "summarizer-module", "judge-module"];
 
 /// What `generator` makes of `world`: texts by file name. `what` is for messages.
 pub(crate) fn generate(

@@ -3,11 +3,16 @@
 use std::panic;
 
 use crate::input::{InputFile, Source};
+use crate::judgement::{RulingSink, TreeSource};
 use crate::log::Level;
 use crate::results::EntrySource;
-use crate::{Entry, Expectations, Expected, Node, Output, PluginInfo, PostProcessor, Results, Summarizer, Taint};
+use crate::{
+    Check, Entry, Expectations, Expected, Judge, JudgedItem, Node, Outcome, Output, PluginInfo, PostProcessor, Results,
+    Ruling, Rulings, Summarizer, Taint, Tree,
+};
 
 use expectations::exports::plumbline::plugin::expectations as expectations_role;
+use judge::plumbline::plugin::judgement;
 use post_processor::plumbline::plugin::{input, log, output};
 use summarizer::plumbline::plugin::results;
 
@@ -74,6 +79,22 @@ pub mod summarizer {
     });
 }
 
+/// Bindings of the world `judge-module`.
+#[expect(missing_docs, reason = "generated")]
+pub mod judge {
+    wit_bindgen::generate!({
+        world: "judge-module",
+        path: "../../wit",
+        pub_export_macro: true,
+        runtime_path: "plumbline_sdk::guest::rt",
+        with: {
+            "plumbline:plugin/types@0.1.0": crate::guest::types,
+            "plumbline:plugin/input@0.1.0": crate::guest::post_processor::plumbline::plugin::input,
+            "plumbline:plugin/log@0.1.0": crate::guest::post_processor::plumbline::plugin::log,
+        },
+    });
+}
+
 /// The runtime of the generated bindings.
 pub mod rt {
     pub use wit_bindgen::rt::*;
@@ -87,8 +108,7 @@ pub mod rt {
 pub fn process<P: PostProcessor>(plugin: types::PluginInfo, files: Vec<input::File>) -> Result<(), String> {
     report_panics();
     let plugin = plugin_info(plugin)?;
-    let files =
-        files.into_iter().map(|file| InputFile::new(file.path(), file.size(), Box::new(HostFile(file)))).collect();
+    let files = input_files(files);
     let mut out = Output::new(Box::new(|batch| output::emit(batch)));
     P::process(&plugin, files, &mut out)
 }
@@ -121,6 +141,26 @@ pub fn summarize<S: Summarizer>(plugin: types::PluginInfo, items: results::Items
     let plugin = plugin_info(plugin)?;
     let mut out = Output::new(Box::new(|batch| output::emit(batch)));
     S::summarize(&plugin, Results::new(Box::new(HostItems(items))), &mut out)
+}
+
+/// The role `judge`, as the host calls it.
+///
+/// # Errors
+///
+/// What the author's function returns, or that the options are not JSON.
+pub fn judge_tree<J: Judge>(
+    plugin: types::PluginInfo,
+    tree: judgement::Tree,
+    evidence: Vec<input::File>,
+) -> Result<(), String> {
+    report_panics();
+    let plugin = plugin_info(plugin)?;
+    let mut out = Rulings::new(Box::new(HostRulings));
+    J::judge(&plugin, Tree::new(Box::new(HostTree(tree))), input_files(evidence), &mut out)
+}
+
+fn input_files(files: Vec<input::File>) -> Vec<InputFile> {
+    files.into_iter().map(|file| InputFile::new(file.path(), file.size(), Box::new(HostFile(file)))).collect()
 }
 
 pub(crate) fn write_log(level: Level, message: &str) {
@@ -162,6 +202,50 @@ impl EntrySource for HostItems {
     fn next(&mut self, max: u32) -> Result<Vec<Entry>, String> {
         let entries = self.0.next(max)?;
         Ok(entries.into_iter().map(|results::Entry { set, item }| Entry { set, item }).collect())
+    }
+}
+
+struct HostTree(judgement::Tree);
+
+impl TreeSource for HostTree {
+    fn next(&mut self, max: u32) -> Result<Vec<JudgedItem>, String> {
+        let items = self.0.next(max)?;
+        let item = |judgement::JudgedItem { index, set, item, leaf, ruling }| JudgedItem {
+            index,
+            set,
+            item,
+            leaf,
+            ruling: ruling.map(|judgement::Ruling { class, counts, reason, source }| Ruling {
+                class,
+                counts,
+                reason,
+                source,
+            }),
+        };
+        Ok(items.into_iter().map(item).collect())
+    }
+}
+
+struct HostRulings;
+
+impl RulingSink for HostRulings {
+    fn rule(&mut self, rulings: &mut Vec<(u64, Ruling)>) {
+        let ruling = |(index, Ruling { class, counts, reason, source })| {
+            (index, judgement::Ruling { class, counts, reason, source })
+        };
+        judgement::rule(&rulings.drain(..).map(ruling).collect::<Vec<_>>());
+    }
+
+    fn report(&mut self, checks: &mut Vec<Check>) {
+        let check = |Check { id, name, outcome, want, got, reason }| {
+            let outcome = match outcome {
+                Outcome::Passed => judgement::Outcome::Passed,
+                Outcome::Failed => judgement::Outcome::Failed,
+                Outcome::Unknown => judgement::Outcome::Unknown,
+            };
+            judgement::Check { id, name, outcome, want, got, reason }
+        };
+        judgement::report(&checks.drain(..).map(check).collect::<Vec<_>>());
     }
 }
 

@@ -1,8 +1,8 @@
 //! Write a module for Plumbline in Rust.
 //!
 //! A module is a WebAssembly component that says what the results of a plugin *mean*: a **post-processor** turns files into a tree of
-//! items, an **expectation** says who must answer before a plugin is complete, a **summarizer** says what all results come to. The
-//! host runs it in a sandbox, where it sees nothing but its arguments. An author writes one function, names it in one macro, and tests
+//! items, an **expectation** says who must answer before a plugin is complete, a **summarizer** says what all results come to, a
+//! **judge** says what of the finished tree counts. The host runs it in a sandbox, where it sees nothing but its arguments. An author writes one function, names it in one macro, and tests
 //! it natively like any other code.
 //!
 //! # A post-processor, step by step
@@ -213,6 +213,62 @@
 //! assert_eq!(run.outline(), "in all: passed\n");
 //! # }
 //! ```
+//!
+//! # Judges
+//!
+//! The fourth role. A tree says what happened; a judge says what of it counts. [`Judge::judge`] reads the finished tree, and says of its
+//! leaves what class they are of and whether they count as failures, and of the whole which requirements it meets. A definition names its
+//! judges in a chain, each with options and files of its own:
+//!
+//! ```
+//! use std::collections::BTreeSet;
+//! use std::io::BufRead;
+//!
+//! use plumbline_sdk::{Check, InputFile, Item, Judge, Outcome, PluginInfo, Ruling, Rulings, Status, Tree, testing::Case};
+//!
+//! /// A failure that stands in a list does not count.
+//! struct Known;
+//!
+//! impl Judge for Known {
+//!     fn judge(
+//!         _plugin: &PluginInfo,
+//!         tree: Tree,
+//!         evidence: Vec<InputFile>,
+//!         out: &mut Rulings,
+//!     ) -> Result<(), String> {
+//!         let mut known = BTreeSet::new();
+//!         for file in evidence {
+//!             for line in file.lines() {
+//!                 known.insert(line.map_err(|error| error.to_string())?);
+//!             }
+//!         }
+//!         let mut unread = known.clone();
+//!         for judged in tree {
+//!             let judged = judged?;
+//!             // What an earlier judge said stands.
+//!             if judged.is_open_failure() && known.contains(&judged.item.name) {
+//!                 unread.remove(&judged.item.name);
+//!                 out.rule(judged.index, Ruling::excused("known-failure", "it stands in the list"));
+//!             }
+//!         }
+//!         let outcome = if unread.is_empty() { Outcome::Passed } else { Outcome::Failed };
+//!         out.report(Check::new("LIST-001", "the list is up to date", outcome).got(format!("{} pass", unread.len())));
+//!         Ok(())
+//!     }
+//! }
+//!
+//! plumbline_sdk::module! { name: "known", formats: [], default_files: [], judge: Known }
+//!
+//! # fn main() {
+//! let test = |name: &str, status| Item::new(1, name).status(status);
+//! let judged = Case::new()
+//!     .file("data/known.txt", "dns\n")
+//!     .results("global", [Item::new(0, "suite").status(Status::Failed), test("dns", Status::Failed), test("lb", Status::Failed)])
+//!     .judge::<Known>();
+//! assert_eq!(judged.outline(), "global/dns: known-failure, excused: it stands in the list\nLIST-001: passed\n");
+//! assert_eq!(judged.ruling("lb"), None);
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 // Generated bindings name this crate from inside and from outside alike.
@@ -223,6 +279,7 @@ extern crate self as plumbline_sdk;
 pub mod guest;
 pub mod input;
 pub mod item;
+pub mod judgement;
 pub mod log;
 #[doc(hidden)]
 pub mod metadata;
@@ -237,8 +294,9 @@ pub mod testing;
 
 pub use input::InputFile;
 pub use item::{Detail, Item, Status};
+pub use judgement::{Check, JudgedItem, Outcome, Ruling, Rulings, Tree};
 pub use node::{Expected, Node, Taint};
 pub use output::Output;
 pub use plugin::PluginInfo;
 pub use results::{Entry, Results};
-pub use roles::{Expectations, PostProcessor, Summarizer};
+pub use roles::{Expectations, Judge, PostProcessor, Summarizer};

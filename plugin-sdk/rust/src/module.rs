@@ -27,7 +27,7 @@
 ///   call gets is settled by the definition and the operator's cap;
 /// * \[`schema`\]: a JSON Schema of its `options`, for whoever writes or checks a definition. The module still reads its options with
 ///   care: see [`PluginInfo::options`](crate::PluginInfo::options);
-/// * \[`post_processor`\], \[`expectations`\], \[`summarizer`\], at least one of them: the types that play the roles.
+/// * \[`post_processor`\], \[`expectations`\], \[`summarizer`\], \[`judge`\], at least one of them: the types that play the roles.
 ///
 /// For `wasm32` this generates the exports of a component of the package `plumbline:plugin` and the custom section
 /// `plumbline:module`, from which the host learns all of the above without running anything. For every other target it generates
@@ -73,6 +73,7 @@ macro_rules! __module {
         $(post_processor: $post_processor:ty,)?
         $(expectations: $expectations:ty,)?
         $(summarizer: $summarizer:ty,)?
+        $(judge: $judge:ty,)?
         $(,)?
     ) => {
         $crate::__module_metadata!($name, [$($format),*], [$($pattern),*], [$($limits)?], [$($schema)?]);
@@ -81,12 +82,14 @@ macro_rules! __module {
                 $(::std::stringify!($post_processor),)?
                 $(::std::stringify!($expectations),)?
                 $(::std::stringify!($summarizer),)?
+                $(::std::stringify!($judge),)?
             ];
-            ::std::assert!(!ROLES.is_empty(), "a module plays a role: `post_processor`, `expectations` or `summarizer`");
+            ::std::assert!(!ROLES.is_empty(), "a module plays a role: `post_processor`, `expectations`, `summarizer` or `judge`");
         };
         $($crate::__module_role!(PostProcessor, post_processor, __module_post_processor_guest, $post_processor);)?
         $($crate::__module_role!(Expectations, expectations, __module_expectations_guest, $expectations);)?
         $($crate::__module_role!(Summarizer, summarizer, __module_summarizer_guest, $summarizer);)?
+        $($crate::__module_role!(Judge, judge, __module_judge_guest, $judge);)?
     };
 }
 
@@ -193,6 +196,23 @@ macro_rules! __module_summarizer_guest {
                 items: $crate::guest::summarizer::plumbline::plugin::results::Items,
             ) -> ::std::result::Result<(), ::std::string::String> {
                 $crate::guest::summarize::<$type>(plugin, items)
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "wasm32")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __module_judge_guest {
+    ($component:ident, $type:ty) => {
+        impl $crate::guest::judge::exports::plumbline::plugin::judge::Guest for $component {
+            fn judge(
+                plugin: $crate::guest::types::PluginInfo,
+                tree: $crate::guest::judge::plumbline::plugin::judgement::Tree,
+                evidence: ::std::vec::Vec<$crate::guest::post_processor::plumbline::plugin::input::File>,
+            ) -> ::std::result::Result<(), ::std::string::String> {
+                $crate::guest::judge_tree::<$type>(plugin, tree, evidence)
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{Expected, InputFile, Node, Output, PluginInfo, Results};
+use crate::{Expected, InputFile, Node, Output, PluginInfo, Results, Rulings, Tree};
 
 /// Turns the files of one result set (one node's, or the cluster-wide one) into items.
 ///
@@ -42,4 +42,19 @@ pub trait Summarizer {
     /// A sentence that says why the module cannot go on; the host adds it to what was emitted as an item of status `unknown`. The
     /// items of the result sets stay in any case.
     fn summarize(plugin: &PluginInfo, results: Results, out: &mut Output) -> Result<(), String>;
+}
+
+/// Says what of the finished tree counts: known failures, flaky tests, allowed skips, and requirements on the whole.
+pub trait Judge {
+    /// Called once for each plugin whose definition names the module in its chain `verdict`, when the tree is finished and everything
+    /// else of the run is in. Judges are called in the order of the chain; each sees what those before it said.
+    ///
+    /// The options of `plugin` are those of the entry of the chain; its format is the name that the entry calls the module by. `evidence`
+    /// are the files that the entry names: first those of its `data`, as `data/NAME`, then those of the archive that match its
+    /// patterns, under their paths there, each in lexical order.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says why the module cannot go on. What it said until then is kept, and the plugin does not pass.
+    fn judge(plugin: &PluginInfo, tree: Tree, evidence: Vec<InputFile>, out: &mut Rulings) -> Result<(), String>;
 }

@@ -19,14 +19,17 @@
 //! assert_eq!(run.items[1].status, Some(Status::Failed));
 //! ```
 //!
-//! The harness checks what the host checks of each item (depths, names, custom statuses, JSON) and panics where the host would end
+//! The harness checks what the host checks of each item (depths, names, custom statuses, JSON), ruling and check, and panics where the host would end
 //! the call, so a test cannot pass with items that a real run refuses. Limits are not enforced: a native run has none.
 
 mod case;
 mod check;
+mod judge;
+mod judged;
 mod log;
 mod run;
 
 pub use case::Case;
+pub use judged::Judged;
 pub(crate) use log::write_log;
 pub use run::{Run, Tree};

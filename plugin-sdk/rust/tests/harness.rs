@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use plumbline_sdk::log::{self, Level};
 use plumbline_sdk::testing::Case;
 use plumbline_sdk::{
-    Expectations, Expected, InputFile, Item, Node, Output, PluginInfo, PostProcessor, Results, Status, Summarizer,
+    Check, Expectations, Expected, InputFile, Item, Judge, Node, Outcome, Output, PluginInfo, PostProcessor, Results,
+    Ruling, Rulings, Status, Summarizer, Tree,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -95,6 +96,34 @@ impl Summarizer for Count {
     }
 }
 
+/// Rules as its options say (a number, a class, a reason each) in the place of every failure, and reports the checks that its options name.
+struct Says;
+
+impl Judge for Says {
+    fn judge(plugin: &PluginInfo, tree: Tree, evidence: Vec<InputFile>, out: &mut Rulings) -> Result<(), String> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        for mut file in evidence {
+            let mut known = String::new();
+            file.read_to_string(&mut known).map_err(|error| error.to_string())?;
+            out.report(Check::new(file.path(), "evidence", Outcome::Passed).got(known));
+        }
+        for judged in tree {
+            let judged = judged?;
+            if judged.is_open_failure() {
+                out.rule(judged.index, Ruling::excused("known", format!("{}/{}", judged.set, judged.item.name)));
+            }
+        }
+        for said in plugin.options["rulings"].as_array().into_iter().flatten() {
+            let index = said["index"].as_u64().unwrap_or_default();
+            out.rule(index, Ruling::counts(text(&said["class"]), text(&said["reason"])).source(text(&said["source"])));
+        }
+        for said in plugin.options["checks"].as_array().into_iter().flatten() {
+            out.report(Check::new(text(said), "named", Outcome::Unknown).want("a").reason("b"));
+        }
+        Ok(())
+    }
+}
+
 plumbline_sdk::module! {
     name: "all",
     formats: ["lines"],
@@ -104,6 +133,7 @@ plumbline_sdk::module! {
     post_processor: Lines,
     expectations: Names,
     summarizer: Count,
+    judge: Says,
 }
 
 #[test]
@@ -222,4 +252,62 @@ fn a_summarizer_reads_what_post_processors_made() {
         case.broken_results("the disk is gone").summarize::<Count>().outcome,
         Err("the disk is gone".to_owned())
     );
+}
+
+fn judged_case() -> Case {
+    let test = |name: &str, status| Item::new(1, name).status(status);
+    let suite = [Item::new(0, "suite").status(Status::Failed), test("a", Status::Failed), test("b", Status::Timeout)];
+    Case::new()
+        .results("n1", suite.clone())
+        .results("n2", suite)
+        .results("", [Item::new(0, "in all").status(Status::Failed)])
+        .ruled("b", Ruling::counts("regression", "it was good yesterday"))
+}
+
+#[test]
+fn a_judge_speaks_of_leaves_that_nobody_has_ruled_on() {
+    let case = judged_case().file("data/known.yaml", "list");
+    let judged = case.judge::<Says>();
+    assert_eq!(judged.outcome, Ok(()));
+    assert_eq!(
+        judged.outline(),
+        "n1/a: known, excused: n1/a\nn2/a: known, excused: n2/a\nn2/b: known, excused: n2/b\n\
+         /in all: known, excused: /in all\ndata/known.yaml: passed\n"
+    );
+    assert_eq!(judged.check("data/known.yaml").unwrap().got, "list");
+    assert_eq!((judged.count("known"), judged.ruling("suite"), judged.ruling("b")), (4, None, None));
+    assert!(judged.tree[0].ruling.is_none() && judged.tree[2].ruling.is_some());
+    let changed = case.option("rulings", json!([{ "index": 1, "class": "again" }])).judge::<Says>();
+    assert_eq!(changed.ruling("a").unwrap(), &Ruling::counts("again", ""), "the last ruling counts");
+    let many = Case::new().results("n", (0..3000).map(|_| Item::new(0, "x").status(Status::Failed))).judge::<Says>();
+    assert_eq!(many.count("known"), 3000, "more than one batch");
+    let broken = judged_case().broken_results("the disk is gone").judge::<Says>();
+    assert_eq!((broken.outcome.clone(), broken.count("known")), (Err("the disk is gone".to_owned()), 4));
+}
+
+#[test]
+fn what_the_host_refuses_of_a_judge_fails_the_test() {
+    let ruling = |ruling: Value| ("rulings", json!([ruling]));
+    for ((key, value), reason) in [
+        (ruling(json!({ "index": 0, "class": "x" })), "item 0 (`suite`) is ruled on, and is no leaf"),
+        (ruling(json!({ "index": 7, "class": "x" })), "item 7 is ruled on, and there are 7"),
+        (ruling(json!({ "index": 1, "class": "Not Good" })), "the class `Not Good` of item 1 (`a`) cannot be one"),
+        (ruling(json!({ "index": 1, "class": "" })), "cannot be one"),
+        (
+            ruling(json!({ "index": 1, "class": "x", "reason": "r".repeat(4097) })),
+            "the reason for item 1 (`a`) has 4097",
+        ),
+        (
+            ruling(json!({ "index": 1, "class": "x", "source": "s".repeat(4097) })),
+            "the source for item 1 (`a`) has 4097",
+        ),
+        (("checks", json!([""])), "the id `` of a check is empty"),
+        (("checks", json!(["A", "A"])), "check `A` is reported twice"),
+        (("checks", (0..10_001).map(|n| n.to_string()).collect()), "there are 10001 checks (at most 10000)"),
+    ] {
+        let case = judged_case().option(key, value);
+        let panic = catch_unwind(AssertUnwindSafe(|| case.judge::<Says>())).unwrap_err();
+        let refusal = panic.downcast_ref::<String>().unwrap();
+        assert!(refusal.starts_with("the host would end the call: ") && refusal.contains(reason), "{refusal}");
+    }
 }

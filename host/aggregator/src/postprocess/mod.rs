@@ -3,6 +3,7 @@
 mod errors;
 mod failure;
 mod inputs;
+mod keep;
 mod leaves;
 mod process;
 mod replay;

@@ -17,6 +17,7 @@ use crate::modules::ModuleError;
 
 use super::errors::error_item;
 use super::failure::{Failure, MAX_FAILURES};
+use super::keep::keep;
 use super::select::{ResultSet, Selection, SetFile, result_sets};
 use super::sink::{RunLog, SetSink};
 use super::spool::{RootOutcome, Spool, SpoolWriter};
@@ -39,6 +40,8 @@ pub struct Subject<'a> {
     pub limits: ModuleLimits,
     /// Says what the results come to as a whole, in items beside those of the result sets; `None`: nobody does.
     pub summarizer: Option<LazyModule>,
+    /// A file for the items of the finished tree, for who judges it; `None`: nobody does.
+    pub keep_items: Option<PathBuf>,
     /// Sentences that a reader of the tree must see, such as an unknown result format. They stand in the root's meta.
     pub warnings: Vec<String>,
 }
@@ -136,6 +139,13 @@ pub fn post_process(
     Ok(Outcome { usage: usage.into_inner().unwrap_or_else(PoisonError::into_inner), ..outcome })
 }
 
+impl Subject<'_> {
+    /// Whether somebody reads the items again once they are all in.
+    fn reads_again(&self) -> bool {
+        self.summarizer.is_some() || self.keep_items.is_some()
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Results,
@@ -180,7 +190,7 @@ fn run_all(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Vec<Spool>
 }
 
 fn run_piece(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Spool> {
-    let mut spool = SpoolWriter::create(work.scratch, work.subject.per_node, work.subject.summarizer.is_some())?;
+    let mut spool = SpoolWriter::create(work.scratch, work.subject.per_node, work.subject.reads_again())?;
     for (kind, set) in sets {
         let mut shift = 0;
         if let Some(node) = &set.node {
@@ -324,6 +334,9 @@ fn write_tree(
     temporary.as_file().sync_all()?;
     fs::set_permissions(temporary.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
     temporary.persist(tree).map_err(|error| error.error)?;
+    if let Some(path) = &subject.keep_items {
+        keep(path, spools, sets, subject.per_node)?;
+    }
     Ok(outcome)
 }
 

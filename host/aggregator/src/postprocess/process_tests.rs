@@ -77,6 +77,7 @@ fn subject(files: &[String]) -> Subject<'_> {
         result_files: files,
         limits: ModuleLimits::default(),
         summarizer: None,
+        keep_items: None,
         warnings: Vec::new(),
     }
 }

@@ -33,8 +33,13 @@ impl Replay {
         (BufReader::new(part(Which::Index)), BufReader::with_capacity(64 << 10, part(Which::Replay)))
     }
 
+    /// Which spool the next item is of, if that has any left.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
     /// The next item as it was spooled, with its status as it was resolved.
-    fn item(&mut self) -> io::Result<Option<FlatItem>> {
+    pub(super) fn item(&mut self) -> io::Result<Option<FlatItem>> {
         while let Some(spool) = self.spools.get(self.at) {
             let mut open = match self.open.take() {
                 Some(open) => open,

@@ -33,7 +33,7 @@ pub(super) fn summarize(
         Ok(module) => module,
         Err(error) => {
             usage().broke(error.to_string());
-            let mut summary = SpoolWriter::create(scratch, false, false)?;
+            let mut summary = SpoolWriter::create(scratch, false, subject.keep_items.is_some())?;
             SummarySink(&mut summary).item(unusable_item(&error, 0))?;
             return Ok((spools, summary.finish()?));
         }
@@ -43,7 +43,7 @@ pub(super) fn summarize(
         spool.resolve(custom_mode, false)?;
     }
     let spools = Arc::new(spools);
-    let mut summary = SpoolWriter::create(scratch, false, false)?;
+    let mut summary = SpoolWriter::create(scratch, false, subject.keep_items.is_some())?;
     let plugin = subject.plugin.name.as_str();
     let results = Box::new(Replay::new(Arc::clone(&spools), subject.per_node));
     let call = Summarize { plugin: &subject.plugin, results, limits: &subject.limits };

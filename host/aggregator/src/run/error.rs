@@ -64,6 +64,9 @@ pub enum RunError {
     /// Post-processing.
     #[error(transparent)]
     PostProcess(#[from] crate::postprocess::PostProcessError),
+    /// Judging.
+    #[error(transparent)]
+    Judge(#[from] crate::judging::JudgeError),
     /// The archive.
     #[error("failed to write the archive: {0}")]
     Archive(#[source] plumbline_archive::pack::PackError),

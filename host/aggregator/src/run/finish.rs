@@ -1,5 +1,7 @@
 //! The end: what a reader of the archive needs besides results, the archive itself, and nothing left behind.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use plumbline_archive::layout;
 use plumbline_archive::pack::{PackOptions, Packed, write_archive};
@@ -11,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::begin::Run;
 use super::error::RunError;
 use super::finished::Finished;
+use super::judge::{judge, retell};
 use crate::plan::PlannedPlugin;
 use crate::publish;
 use crate::workdir::replace;
@@ -47,16 +50,18 @@ impl Run {
         for plugin in &plugins {
             documents.push((layout::definition_file(plugin.name()), definition(plugin, &record.run, &place)));
         }
+        write_documents(&tree, documents).await?;
+        // An interrupted run is to end soon, and its verdict speaks of nothing else.
+        if !state.read(plumbline_core::Ledger::is_interrupted) {
+            for plugin in plugins.iter().filter(|plugin| !plugin.judges.is_empty()) {
+                let verdict = judge(&state, plugin, &tree, &work.scratch()).await?;
+                if let (Some(verdict), Some(outcome)) = (&verdict, outcomes.get_mut(plugin.name())) {
+                    retell(outcome, verdict);
+                }
+            }
+        }
         let output = settings.output.join(layout::archive_name(record.started, &record.run));
         let packed = tokio::task::spawn_blocking(move || {
-            for (path, document) in documents {
-                let path = tree.join(path);
-                let failed = |source| RunError::Io { what: format!("write `{}`", path.display()), source };
-                if let Some(parent) = path.parent() {
-                    std::fs::create_dir_all(parent).map_err(failed)?;
-                }
-                replace(&path, document.to_string().as_bytes(), 0o644).map_err(failed)?;
-            }
             write_archive(&tree, &output, &PackOptions::default()).map_err(RunError::Archive)
         });
         let packed: Packed =
@@ -88,6 +93,25 @@ impl Run {
             sha256: packed.sha256,
         })
     }
+}
+
+/// Writes `documents` below `tree`.
+async fn write_documents(tree: &Path, documents: Vec<(String, Value)>) -> Result<(), RunError> {
+    let tree = tree.to_owned();
+    let written = tokio::task::spawn_blocking(move || {
+        for (path, document) in documents {
+            let path = tree.join(path);
+            let failed = |source| RunError::Io { what: format!("write `{}`", path.display()), source };
+            if let Some(parent) = path.parent() {
+                std::fs::create_dir_all(parent).map_err(failed)?;
+            }
+            replace(&path, document.to_string().as_bytes(), 0o644).map_err(failed)?;
+        }
+        Ok(())
+    });
+    written
+        .await
+        .map_err(|error| RunError::Io { what: "write the documents of the run".into(), source: error.into() })?
 }
 
 /// What `definition.json` repeats of the configuration of the run.

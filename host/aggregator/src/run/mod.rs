@@ -5,6 +5,7 @@ mod drive;
 mod error;
 mod finish;
 mod finished;
+mod judge;
 mod rerun;
 mod steer;
 

@@ -18,6 +18,7 @@ use super::begin::Run;
 use super::drive::{Ready, drive, record};
 use super::error::RunError;
 use super::finished::{Finished, PluginOutcome};
+use super::judge::items_file;
 use super::rerun::Rerun;
 use crate::dispatcher::{Dispatcher, Exit, Heard, Launch, Report};
 use crate::postprocess::{EXIT_FILE, Outcome, PostProcessError, TREE_FILE, post_process};
@@ -200,13 +201,12 @@ impl Run {
                 let dir = tree.join(layout::plugin_dir(planned.name()));
                 std::fs::create_dir_all(&dir)
                     .map_err(|source| RunError::Io { what: format!("create `{}`", dir.display()), source })?;
-                let outcome = post_process(
-                    &planned.subject(),
-                    &dir,
-                    &planned.post_processor.module,
-                    &scratch,
-                    &dir.join(TREE_FILE),
-                );
+                let mut subject = planned.subject();
+                if !planned.judges.is_empty() {
+                    subject.keep_items = Some(items_file(&scratch, planned.name()));
+                }
+                let outcome =
+                    post_process(&subject, &dir, &planned.post_processor.module, &scratch, &dir.join(TREE_FILE));
                 outcome.map_err(|error: PostProcessError| RunError::from(error))
             });
             let outcome = work

@@ -50,6 +50,7 @@ fn processed(case: &str, format: &str, files: &[&str]) -> Item {
         result_files: &files,
         limits: ModuleLimits::default(),
         summarizer: None,
+        keep_items: None,
         warnings: Vec::new(),
     };
     let out = tempfile::tempdir().unwrap();

@@ -5,6 +5,7 @@ mod compiling;
 mod crowd;
 mod goldens;
 mod harness;
+mod judges;
 mod memory;
 mod modules_fail;
 mod options;

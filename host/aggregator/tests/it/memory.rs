@@ -55,6 +55,7 @@ fn processed(bytes: usize) -> (Outcome, usize) {
         result_files: &[],
         limits: ModuleLimits::default(),
         summarizer: None,
+        keep_items: None,
         warnings: Vec::new(),
     };
     let module = modules().post_processor(None, "junit").unwrap().module;

@@ -27,7 +27,8 @@ fn again(name: &str, order: u32, other: &str) -> Source {
     );
     let mut source = source(name, "Job", &rest);
     let mut document = source.definition.to_json();
-    document["spec"]["env"] = json!([{"name": "FOCUS", "value": "all"}, {"name": "SKIP", "value": "some"}, {"name": "KEEP", "value": "1"}]);
+    document["spec"]["env"] =
+        json!([{"name": "FOCUS", "value": "all"}, {"name": "SKIP", "value": "some"}, {"name": "KEEP", "value": "1"}]);
     source.definition = std::sync::Arc::new(plumbline_core::Definition::from_json(document).unwrap().definition);
     source
 }

@@ -46,6 +46,7 @@ pub(crate) fn role_names(roles: Roles) -> Vec<&'static str> {
         (roles.post_processor, "post-processor"),
         (roles.expectations, "expectations"),
         (roles.summarizer, "summarizer"),
+        (roles.judge, "judge"),
     ];
     names.into_iter().filter(|(plays, _)| *plays).map(|(_, name)| name).collect()
 }

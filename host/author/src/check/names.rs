@@ -30,7 +30,10 @@ pub(super) fn check(answers: &[Answer], host: &Host<'_>, checked: &mut Checked) 
         for name in &answer.names {
             let shared = |stock: &Roles| {
                 let (a, b) = (answer.roles, stock);
-                a.post_processor && b.post_processor || a.expectations && b.expectations || a.summarizer && b.summarizer
+                a.post_processor && b.post_processor
+                    || a.expectations && b.expectations
+                    || a.summarizer && b.summarizer
+                    || a.judge && b.judge
             };
             let stock = host.stock.iter().find(|info| {
                 (info.name.as_deref() == Some(name) || info.formats.contains(name)) && shared(&info.roles)

@@ -89,6 +89,8 @@ fn planned(project: &Project, file: String) -> Option<Answer> {
         post_processor: every || matches!(world, "post-processor-module" | "full-module"),
         expectations: every || matches!(world, "expectations-module" | "full-module"),
         summarizer: every || world == "summarizer-module",
+        // Not in the world of every role: that one is older.
+        judge: world == "judge-module",
     };
     let metadata = project.metadata(roles).ok()?;
     let limits = serde_json::from_value(serde_json::Value::Object(metadata.limits)).unwrap_or_default();

@@ -139,6 +139,7 @@ fn component(file: String, info: &ModuleInfo, refused: Vec<String>, sections: Se
         (info.roles.post_processor, "post-processor"),
         (info.roles.expectations, "expectations"),
         (info.roles.summarizer, "summarizer"),
+        (info.roles.judge, "judge"),
     ];
     let mut imports = Imports::default();
     for name in info.imports.iter().filter(|name| !refused.contains(name)) {

@@ -32,7 +32,7 @@ pub(super) fn read(
 }
 
 /// What Kubernetes takes as a key of a ConfigMap.
-fn is_file_name(key: &str) -> bool {
+pub(super) fn is_file_name(key: &str) -> bool {
     !key.is_empty()
         && key.len() <= 253
         && key != "."

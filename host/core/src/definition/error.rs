@@ -131,6 +131,14 @@ pub enum DefinitionError {
         /// What is wrong, and what to do.
         why: &'static str,
     },
+    /// A chain of judges is too long, or names what cannot be there.
+    #[error("`{path}`: {why}")]
+    Verdict {
+        /// The key.
+        path: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
     /// The key has no meaning yet.
     #[error("`{0}` is reserved for a later version: leave it out or empty")]
     Reserved(String),

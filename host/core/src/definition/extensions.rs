@@ -11,6 +11,7 @@ use crate::definition::progress::LogProgress;
 use crate::definition::reruns::Reruns;
 use crate::definition::schema::PLUMBLINE;
 use crate::definition::section::{Section, wrong_type};
+use crate::definition::verdict::{self, VerdictEntry};
 use crate::definition::warning::{Warnings, cut};
 use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
 
@@ -39,6 +40,8 @@ pub struct Extensions {
     pub reruns: Option<Reruns>,
     /// Where its worker looks how far it is when it does not say so itself.
     pub progress: Option<LogProgress>,
+    /// The judges that say what of the finished tree counts, in their order.
+    pub verdict: Vec<VerdictEntry>,
 }
 
 impl Extensions {
@@ -63,6 +66,7 @@ impl Extensions {
                 Some(progress) => Some(LogProgress::read(&section.at("progress"), progress, warnings)?),
                 None => None,
             },
+            verdict: verdict::read(&mut section, warnings)?,
             limits: match section.take("limits") {
                 Some(limits) => LimitsRequest::read(&section.at("limits"), limits, warnings)?,
                 None => LimitsRequest::default(),
@@ -95,6 +99,9 @@ impl Extensions {
         }
         if let Some(progress) = &self.progress {
             fields.insert("progress".to_owned(), progress.to_json());
+        }
+        if !self.verdict.is_empty() {
+            fields.insert("verdict".to_owned(), self.verdict.iter().map(VerdictEntry::to_json).collect());
         }
         fields
     }

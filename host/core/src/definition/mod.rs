@@ -17,6 +17,7 @@ mod reruns;
 mod schema;
 mod section;
 mod set;
+mod verdict;
 mod warning;
 mod yaml;
 
@@ -33,6 +34,7 @@ pub use schema::{
     module_schema_text,
 };
 pub use set::check_set;
+pub use verdict::{MAX_JUDGES, VerdictEntry};
 pub use warning::{MAX_WARNINGS, Warning, WarningKind};
 pub use yaml::MAX_YAML_BYTES;
 

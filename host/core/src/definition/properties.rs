@@ -51,6 +51,15 @@ fn limits() -> impl Strategy<Value = Value> {
     ])
 }
 
+fn judge() -> impl Strategy<Value = Value> {
+    object(vec![
+        ("judge", mostly(text("[a-z]{1,6}")).boxed()),
+        ("options", mostly(object(vec![("a", any_json().boxed())])).boxed()),
+        ("data", mostly(prop::collection::vec(text("[a-z./]{0,4}"), 0..2).prop_map(Value::from)).boxed()),
+        ("evidence", mostly(prop::collection::vec(text("[a-z./*]{0,6}"), 0..2).prop_map(Value::from)).boxed()),
+    ])
+}
+
 /// Documents that are definitions, or nearly.
 fn document() -> impl Strategy<Value = Value> {
     let env = object(vec![("name", text("[A-Z]{1,4}").boxed()), ("value", mostly(text("\\PC{0,8}")).boxed())]);
@@ -66,6 +75,7 @@ fn document() -> impl Strategy<Value = Value> {
         ("options", object(vec![("a", any_json().boxed()), ("B", any_json().boxed())]).boxed()),
         ("timeout", mostly(prop_oneof![text("[0-9]{1,11}(s|h|ns)"), any::<u64>().prop_map(Value::from)]).boxed()),
         ("limits", limits().boxed()),
+        ("verdict", mostly(prop::collection::vec(judge(), 0..3).prop_map(Value::from)).boxed()),
     ]);
     let config = (
         object(vec![

@@ -87,6 +87,11 @@ impl Ledger {
                 effects.push(Effect::StatusChanged);
                 Ok(Look::Nowhere)
             }
+            Event::PluginJudged { plugin, summary } => {
+                self.plugin_mut(&plugin)?.verdict = Some(summary);
+                effects.push(Effect::StatusChanged);
+                Ok(Look::Nowhere)
+            }
             Event::Archived { tar } => self.archived(tar, effects),
             Event::Interrupted => Ok(self.interrupted(at, effects)),
             Event::Restarted => Ok(self.restarted(at, effects)),
@@ -146,6 +151,7 @@ impl Ledger {
             range,
             complete: false,
             judged: None,
+            verdict: None,
             withdrawn: None,
         });
         effects.push(Effect::StatusChanged);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::judgement::VerdictSummary;
 use crate::ledger::error_record::ErrorRecord;
 use crate::name::{PluginName, ResultKey};
 use crate::progress::ProgressUpdate;
@@ -115,6 +116,13 @@ pub enum Event {
         status: Status,
         /// Its leaves by status.
         counts: BTreeMap<String, u64>,
+    },
+    /// Judges have spoken on the tree of a whole plugin.
+    PluginJudged {
+        /// The plugin.
+        plugin: PluginName,
+        /// What they made of it.
+        summary: VerdictSummary,
     },
     /// The archive exists.
     Archived {

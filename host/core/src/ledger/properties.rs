@@ -58,6 +58,10 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (key(), status(), counts()).prop_map(|(key, status, counts)| Event::PostProcessed { key, status, counts }),
         1 => (plugin(), status(), counts())
             .prop_map(|(plugin, status, counts)| Event::PluginPostProcessed { plugin, status, counts }),
+        1 => (plugin(), 0u64..3).prop_map(|(plugin, failures)| Event::PluginJudged {
+            plugin,
+            summary: crate::judgement::VerdictSummary { failures, ..Default::default() },
+        }),
         1 => Just(Event::Archived { tar: TarInfo::default() }),
         1 => Just(Event::Interrupted),
         2 => Just(Event::Restarted),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use crate::judgement::VerdictSummary;
 use crate::ledger::entry::{Entry, Judged, KeyState, Outcome};
 use crate::ledger::error_record::ErrorRecord;
 use crate::ledger::state::{Ledger, Plugin};
@@ -77,6 +78,12 @@ impl Ledger {
     #[must_use]
     pub fn plugin_result(&self, plugin: &PluginName) -> Option<&Judged> {
         self.plugin(plugin)?.judged.as_ref()
+    }
+
+    /// What judges made of a plugin; `None` before, and where there are none.
+    #[must_use]
+    pub fn plugin_verdict(&self, plugin: &PluginName) -> Option<&VerdictSummary> {
+        self.plugin(plugin)?.verdict.as_ref()
     }
 
     /// How the tree of one result came out; `None` before it is post-processed.
@@ -153,7 +160,11 @@ impl Ledger {
         } else {
             RunPhase::Running
         };
+        let verdicts =
+            self.plugins.iter().filter_map(|plugin| Some((plugin.name.to_string(), plugin.verdict.clone()?)));
+        let verdicts: BTreeMap<_, _> = verdicts.collect();
         RunStatus {
+            verdicts: (!verdicts.is_empty()).then_some(verdicts),
             plugins: if self.plugins.is_empty() { None } else { Some(entries) },
             status,
             tar_info: self.tar.clone().unwrap_or_default(),
@@ -168,7 +179,8 @@ impl Ledger {
     /// it, which may be worse than those of their parts.
     #[must_use]
     pub fn verdict(&self, now: Timestamp) -> Verdict {
-        let judged = self.plugins.iter().filter_map(|plugin| plugin.judged.as_ref());
+        let unjudged = self.plugins.iter().filter(|plugin| plugin.verdict.is_none());
+        let judged = unjudged.filter_map(|plugin| plugin.judged.as_ref());
         Verdict::judge(&self.status(now), judged.map(|judged| (&judged.status, Some(&judged.counts))))
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::judgement::VerdictSummary;
 use crate::ledger::effect::Refusal;
 use crate::ledger::entry::{Entry, Judged};
 use crate::ledger::event::Event;
@@ -73,6 +74,7 @@ pub(super) struct Plugin {
     pub(super) judged: Option<Judged>,
     /// Why it is part of the run no longer. It is complete then, and has no entries.
     pub(super) withdrawn: Option<String>,
+    pub(super) verdict: Option<VerdictSummary>,
 }
 
 /// A journal that does not follow from itself.

@@ -515,6 +515,10 @@ fn every_event_has_its_line_in_the_journal() {
         timed_out("b"),
         Event::PostProcessed { key: key("b/n1"), status: "warn: 1".into(), counts: [("warn".to_owned(), 1)].into() },
         Event::PluginPostProcessed { plugin: plugin("b"), status: Status::Passed, counts: [].into() },
+        Event::PluginJudged {
+            plugin: plugin("b"),
+            summary: crate::judgement::VerdictSummary { failures: 4, excused: 4, ..Default::default() },
+        },
         Event::Archived {
             tar: TarInfo { name: "x.tar.gz".to_owned(), created: at(1), sha256: "0".repeat(64), size: 7 },
         },
@@ -580,4 +584,29 @@ fn the_ends_of_time_are_no_trouble() {
     late.apply(Timestamp::MAX, started("a/global", 1)).unwrap();
     assert!(late.apply(Timestamp::MAX, broken("a/global", 1)).unwrap().contains(&complete("a")));
     assert_eq!(late.next_deadline(Timestamp::MAX), None);
+}
+
+#[test]
+fn what_judges_say_is_in_the_status_and_in_place_of_a_plugin_s_result() {
+    use crate::judgement::{VerdictStatus, VerdictSummary};
+    use crate::verdict::Verdict;
+    let mut ledger = Ledger::default();
+    let mut apply = |event| ledger.apply(at(0), event).unwrap();
+    apply(planned("a", &["a/global"]));
+    apply(started("a/global", 1));
+    apply(stored("a/global", 1));
+    apply(Event::PluginPostProcessed { plugin: plugin("a"), status: Status::Failed, counts: [].into() });
+    apply(Event::Archived { tar: TarInfo::default() });
+    assert_eq!(ledger.verdict(at(1)), Verdict::Failed);
+    assert_eq!(ledger.status(at(1)).verdicts, None);
+    let summary =
+        VerdictSummary { status: VerdictStatus::Passed, failures: 1, excused: 1, ..VerdictSummary::default() };
+    ledger.apply(at(1), Event::PluginJudged { plugin: plugin("a"), summary: summary.clone() }).unwrap();
+    assert_eq!(ledger.verdict(at(1)), Verdict::Passed);
+    assert_eq!(ledger.plugin_verdict(&plugin("a")), Some(&summary));
+    let json = serde_json::to_value(ledger.status(at(1))).unwrap();
+    assert_eq!(json["verdicts"]["a"]["status"], "passed");
+    assert_eq!(json["plugins"][0]["result-status"], "failed");
+    let refused = ledger.apply(at(1), Event::PluginJudged { plugin: plugin("nobody"), summary });
+    assert_eq!(refused, Err(Refusal::UnknownPlugin(plugin("nobody"))));
 }

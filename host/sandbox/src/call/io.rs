@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::time::Duration;
 
 use plumbline_core::item::FlatItem;
-use plumbline_core::{ModuleLimits, Node};
+use plumbline_core::{Check, ModuleLimits, Node, Ruling};
 use serde_json::Value;
 
 /// What a module is told about the plugin that it works for (`plugin-info` of the WIT).
@@ -93,6 +93,64 @@ pub trait ResultSource: Send {
     fn next(&mut self) -> io::Result<Option<Entry>>;
 }
 
+/// A call of the role `judge`.
+pub struct Judge<'a> {
+    /// The plugin; its options are those of the entry of the chain.
+    pub plugin: &'a PluginInfo,
+    /// The items of its finished tree. Dropped when the call ends, or when the module lets go of it.
+    pub tree: Box<dyn TreeSource>,
+    /// The files that the entry of the chain names, in the order in which the module is to see them.
+    pub evidence: Vec<InputFile>,
+    /// What the call may use; as in [`PostProcess::limits`]. Items and evidence that are read count as
+    /// [`ModuleLimits::input_bytes`], each by itself; rulings and checks count as [`ModuleLimits::items`], their texts as
+    /// [`ModuleLimits::output_bytes`].
+    pub limits: &'a ModuleLimits,
+}
+
+impl fmt::Debug for Judge<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Judge").field("plugin", &self.plugin).field("evidence", &self.evidence).finish_non_exhaustive()
+    }
+}
+
+/// An item of a finished tree (`judged-item` of the WIT); its number is counted by the sandbox.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TreeItem {
+    /// Whose it is: the node's name, or `global`; empty for what a summarizer added.
+    pub set: String,
+    /// The item; depth 0 is a root of the result set.
+    pub item: FlatItem,
+    /// Whether it has no children: only then it can be ruled on.
+    pub leaf: bool,
+    /// What an earlier judge of the chain said of it.
+    pub ruling: Option<Ruling>,
+}
+
+/// Gives the items of a plugin's finished tree: set by set, in pre-order, then those of the summarizer. Runs on the module's thread.
+pub trait TreeSource: Send {
+    /// The next one; `None` at the end, after which it is not asked again.
+    ///
+    /// # Errors
+    /// When it cannot be read. The module is told, and it is not asked again.
+    fn next(&mut self) -> io::Result<Option<TreeItem>>;
+}
+
+/// Takes what a judge says, already checked, in the order in which it is said. Runs on the caller's thread while the module goes on.
+pub trait RulingSink {
+    /// Takes a ruling on the item that [`TreeSource`] gave as number `index`, counted from 0: a leaf. A later ruling on an item takes
+    /// the place of an earlier one.
+    ///
+    /// # Errors
+    /// As for [`ItemSink::item`].
+    fn ruling(&mut self, index: u64, ruling: Ruling) -> io::Result<()>;
+
+    /// Takes a check. No other check of this call has its id.
+    ///
+    /// # Errors
+    /// As for [`ItemSink::item`].
+    fn check(&mut self, check: Check) -> io::Result<()>;
+}
+
 /// What a call gets to see beside its arguments.
 pub(crate) enum Input {
     /// Nothing, and it emits nothing.
@@ -101,6 +159,8 @@ pub(crate) enum Input {
     Files(Vec<InputFile>),
     /// The items of all result sets.
     Results(Box<dyn ResultSource>),
+    /// The finished tree, and evidence.
+    Tree(Box<dyn TreeSource>, Vec<InputFile>),
 }
 
 /// A call of the role `expectations`.
@@ -177,9 +237,9 @@ pub struct CallStats {
     pub memory: u64,
     /// Bytes of files, or of other result sets' items, that were read.
     pub input_bytes: u64,
-    /// Items emitted.
+    /// Items emitted; of a judge, rulings and checks.
     pub items: u64,
-    /// Bytes of these items.
+    /// Bytes of these.
     pub output_bytes: u64,
     /// Bytes of the log that were dropped.
     pub log_dropped: u64,

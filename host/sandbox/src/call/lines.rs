@@ -141,7 +141,7 @@ mod tests {
                 .iter()
                 .map(|message| match message {
                     Message::Line(level, text) => (level, text),
-                    Message::Items(_) => panic!("no items here"),
+                    Message::Said(_) => panic!("no items here"),
                 })
                 .collect();
             (lines, writer.join().unwrap())

@@ -3,6 +3,7 @@
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use plumbline_core::item::FlatItem;
+use plumbline_core::{Check, Ruling};
 
 use crate::call::io::LogLevel;
 use crate::call::stop::Stop;
@@ -14,10 +15,21 @@ const WAITING: usize = 2;
 /// What leaves a call.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// A batch of checked items.
-    Items(Vec<FlatItem>),
+    /// A batch of what the module is there to say.
+    Said(Said),
     /// A line of the log.
     Line(LogLevel, String),
+}
+
+/// A batch, checked.
+#[derive(Debug)]
+pub(crate) enum Said {
+    /// Items.
+    Items(Vec<FlatItem>),
+    /// Rulings, with the numbers of what they are on.
+    Rulings(Vec<(u64, Ruling)>),
+    /// Checks.
+    Checks(Vec<Check>),
 }
 
 /// Where messages are put. Blocks while the other side is behind.

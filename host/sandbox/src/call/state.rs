@@ -1,16 +1,17 @@
 //! What the host keeps beside an instance while a call runs: the data of its store.
 
-use plumbline_core::ModuleLimits;
+use plumbline_core::{Check, ModuleLimits, Ruling};
 use wasmtime::UpdateDeadline;
 
 use crate::call::clock::Clock;
 use crate::call::emit::{Emitter, RawItem};
 use crate::call::files::Files;
-use crate::call::io::{CallStats, Input};
+use crate::call::io::{CallStats, Entry, Input, TreeItem};
+use crate::call::judgement::{self, Ruler};
 use crate::call::limiter::Limiter;
 use crate::call::lines::Lines;
-use crate::call::outbox::{Message, Outbox};
-use crate::call::results::Results;
+use crate::call::outbox::{Message, Outbox, Said};
+use crate::call::reading::{self, Reading};
 use crate::call::stop::Stop;
 use crate::wasi::WasiState;
 
@@ -22,32 +23,39 @@ pub(crate) struct CallState {
     pub(crate) clock: Clock,
     pub(crate) limiter: Limiter,
     pub(crate) files: Files,
-    pub(crate) results: Results,
+    pub(crate) results: Reading<Entry>,
+    pub(crate) tree: Reading<TreeItem>,
     pub(crate) lines: Lines,
     pub(crate) wasi: WasiState,
     /// `None`: this call is not one that emits items.
     emitter: Option<Emitter>,
+    /// `None`: this call is not one that judges.
+    ruler: Option<Ruler>,
     outbox: Outbox,
 }
 
 impl CallState {
     /// A call with nothing to read emits nothing either.
     pub(crate) fn new(limits: &ModuleLimits, input: Input, clock: Clock, outbox: Outbox) -> Self {
-        let emitter = (!matches!(input, Input::Nothing)).then(|| Emitter::new(limits));
-        let (files, results) = match input {
-            Input::Nothing => (Vec::new(), None),
-            Input::Files(files) => (files, None),
-            Input::Results(results) => (Vec::new(), Some(results)),
+        let emitter = matches!(input, Input::Files(_) | Input::Results(_)).then(|| Emitter::new(limits));
+        let ruler = matches!(input, Input::Tree(..)).then(|| Ruler::new(limits));
+        let (files, results, tree) = match input {
+            Input::Nothing => (Vec::new(), None, None),
+            Input::Files(files) => (files, None, None),
+            Input::Results(results) => (Vec::new(), Some(reading::results(results)), None),
+            Input::Tree(tree, evidence) => (evidence, None, Some(judgement::tree(tree))),
         };
         let lines = Lines::new(outbox.clone(), limits.log_bytes);
         Self {
             limiter: Limiter::new(limits.memory, limits.table_elements),
             files: Files::new(files, limits.input_bytes),
-            results: Results::new(results, limits.input_bytes),
+            results: Reading::new(results, limits.input_bytes),
+            tree: Reading::new(tree, limits.input_bytes),
             wasi: WasiState::new(lines.clone(), clock.clone()),
             clock,
             lines,
             emitter,
+            ruler,
             outbox,
         }
     }
@@ -75,17 +83,48 @@ impl CallState {
         let Some(emitter) = &mut self.emitter else {
             return Err(Stop::rubbish(
                 "only post-processors and summarizers emit items",
-                "`emit` was called while results were to be named",
+                "`emit` was called in another role",
             ));
         };
         let mut items = Vec::with_capacity(batch.len());
         for raw in batch {
             items.push(emitter.check(raw)?);
         }
-        if items.is_empty() {
-            return Ok(());
+        self.send(items, Said::Items)
+    }
+
+    /// The next items of the finished tree with their numbers; none at the end. The inner error is for the module.
+    pub(crate) fn next_of_tree(&mut self, max: u32) -> Result<Result<Vec<(u64, TreeItem)>, String>, Stop> {
+        let batch = self.tree.next(max, &self.clock)?;
+        // There is no tree but in a judge's call.
+        let Some(ruler) = &mut self.ruler else { return Ok(Ok(Vec::new())) };
+        Ok(batch.map(|items| items.into_iter().map(|item| (ruler.give(item.leaf), item)).collect()))
+    }
+
+    /// Rulings of one batch: all are checked before the first goes out.
+    pub(crate) fn rule(&mut self, batch: impl ExactSizeIterator<Item = (u64, Ruling)>) -> Result<(), Stop> {
+        self.clock.check()?;
+        let ruler = self.ruler.as_mut().ok_or_else(|| no_judge("rule"))?;
+        let mut rulings = Vec::with_capacity(batch.len());
+        for (index, ruling) in batch {
+            rulings.push(ruler.ruling(index, ruling)?);
         }
-        self.outbox.send(Message::Items(items))
+        self.send(rulings, Said::Rulings)
+    }
+
+    /// Checks of one batch: all are looked at before the first goes out.
+    pub(crate) fn report(&mut self, batch: impl ExactSizeIterator<Item = Check>) -> Result<(), Stop> {
+        self.clock.check()?;
+        let ruler = self.ruler.as_mut().ok_or_else(|| no_judge("report"))?;
+        let mut checks = Vec::with_capacity(batch.len());
+        for check in batch {
+            checks.push(ruler.check(check)?);
+        }
+        self.send(checks, Said::Checks)
+    }
+
+    fn send<T>(&self, batch: Vec<T>, said: impl FnOnce(Vec<T>) -> Said) -> Result<(), Stop> {
+        if batch.is_empty() { Ok(()) } else { self.outbox.send(Message::Said(said(batch))) }
     }
 
     /// Sends what is left of the log and says what the call used.
@@ -94,9 +133,15 @@ impl CallState {
             log_dropped: self.lines.finish(),
             wall: self.clock.elapsed(),
             memory: self.limiter.memory(),
-            input_bytes: self.files.bytes_read().saturating_add(self.results.bytes_read()),
-            items: self.emitter.as_ref().map_or(0, Emitter::items),
-            output_bytes: self.emitter.as_ref().map_or(0, Emitter::bytes),
+            input_bytes: [self.results.bytes_read(), self.tree.bytes_read()]
+                .into_iter()
+                .fold(self.files.bytes_read(), u64::saturating_add),
+            items: self.emitter.as_ref().map_or(0, Emitter::items) + self.ruler.as_ref().map_or(0, Ruler::said),
+            output_bytes: self.emitter.as_ref().map_or(0, Emitter::bytes) + self.ruler.as_ref().map_or(0, Ruler::bytes),
         }
     }
+}
+
+fn no_judge(function: &str) -> Stop {
+    Stop::rubbish("only judges rule on items and report checks", format!("`{function}` was called in another role"))
 }

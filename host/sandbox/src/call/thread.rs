@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, scope};
 
-use crate::call::io::{ItemSink, LogSink};
+use crate::call::io::LogSink;
 use crate::call::outbox::{Message, Outbox};
+use crate::call::sink::Sink;
 
 /// Runs `guest` with a stack of `stack` bytes. It sends to the outbox and ends soon after the flag is set.
 ///
@@ -16,7 +17,7 @@ use crate::call::outbox::{Message, Outbox};
 /// When there is no thread to be had, or the sink fails.
 pub(crate) fn run<R: Send>(
     stack: usize,
-    sink: &mut dyn ItemSink,
+    mut sink: Sink<'_>,
     log: &mut dyn LogSink,
     guest: impl FnOnce(Outbox, Arc<AtomicBool>) -> R + Send,
 ) -> io::Result<R> {
@@ -32,7 +33,7 @@ pub(crate) fn run<R: Send>(
         let guard = GiveUp(given_up);
         for message in messages {
             match message {
-                Message::Items(items) => items.into_iter().try_for_each(|item| sink.item(item))?,
+                Message::Said(said) => sink.take(said)?,
                 Message::Line(level, text) => log.line(level, &text),
             }
         }

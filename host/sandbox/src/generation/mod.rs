@@ -16,6 +16,8 @@ pub(crate) const POST_PROCESSOR: &str = "plumbline:plugin/post-processor";
 pub(crate) const EXPECTATIONS: &str = "plumbline:plugin/expectations";
 /// The interface of the role that says what all results of a plugin come to.
 pub(crate) const SUMMARIZER: &str = "plumbline:plugin/summarizer";
+/// The interface of the role that says what of a finished tree counts.
+pub(crate) const JUDGE: &str = "plumbline:plugin/judge";
 
 /// `namespace:package/interface@version` without and with its version; the version is empty if there is none.
 pub(crate) fn split_name(name: &str) -> (&str, &str) {

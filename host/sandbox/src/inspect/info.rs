@@ -8,7 +8,7 @@ use super::metadata::Metadata;
 use super::shape::Shape;
 use super::{encoding, walk};
 use crate::error::InspectError;
-use crate::generation::{EXPECTATIONS, PACKAGE, POST_PROCESSOR, SUMMARIZER, split_name};
+use crate::generation::{EXPECTATIONS, JUDGE, PACKAGE, POST_PROCESSOR, SUMMARIZER, split_name};
 
 /// What a component is. From [`inspect`] it is what the file itself says; from [`Module::info`](crate::Module::info), what was left
 /// out is filled in: the name is the one that it was loaded under, the formats are that name, the default files are all.
@@ -62,6 +62,8 @@ pub struct Roles {
     pub expectations: bool,
     /// It says what all results of a plugin come to.
     pub summarizer: bool,
+    /// It says what of a finished tree counts.
+    pub judge: bool,
 }
 
 /// Reads what a component is, without compiling or running it. Takes time in proportion to the size.
@@ -98,6 +100,7 @@ pub(crate) fn inspect_all(wasm: &[u8]) -> Result<Inspected, InspectError> {
         roles.post_processor |= *instance && interface == POST_PROCESSOR;
         roles.expectations |= *instance && interface == EXPECTATIONS;
         roles.summarizer |= *instance && interface == SUMMARIZER;
+        roles.judge |= *instance && interface == JUDGE;
     }
     // Exports first: a role's version is what the host will be held to.
     let names = found.exports.iter().map(|(name, _)| name).chain(found.imports.iter().map(|import| &import.name));

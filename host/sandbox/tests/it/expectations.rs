@@ -63,5 +63,5 @@ pub(crate) fn a_result_is_expected_once(behaviour: Behaviour) {
 
 pub(crate) fn expectations_emit_nothing(behaviour: Behaviour) {
     let rule = "module `misbehave` broke the contract: only post-processors and summarizers emit items: ";
-    assert_eq!(failure(behaviour), format!("{rule}`emit` was called while results were to be named"));
+    assert_eq!(failure(behaviour), format!("{rule}`emit` was called in another role"));
 }

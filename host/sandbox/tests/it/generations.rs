@@ -248,7 +248,7 @@ fn a_later_module_that_asks_for_more_is_told_that_the_host_is_older() {
                  update plumbline, or build the module against the older interface";
     // An interface that came later, as an import or as a role.
     assert_eq!(asking_for("0.1.7", "charts", "draw", "post-processor"), newer);
-    assert_eq!(asking_for("0.1.7", "log", "write", "judge"), newer);
+    assert_eq!(asking_for("0.1.7", "log", "write", "oracle"), newer);
     // A function that came later.
     let said = asking_for("0.1.7", "log", "flush", "post-processor");
     assert!(said.contains("flush") && said.contains("may need a newer plumbline"), "{said}");
@@ -258,6 +258,6 @@ fn a_later_module_that_asks_for_more_is_told_that_the_host_is_older() {
         said.starts_with("module `later` asks for what modules do not get: plumbline:plugin/charts@0.1.0; "),
         "{said}"
     );
-    let said = asking_for("0.1.0", "log", "write", "judge");
+    let said = asking_for("0.1.0", "log", "write", "oracle");
     assert!(said.starts_with("module `later` plays no role: "), "{said}");
 }

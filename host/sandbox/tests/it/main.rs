@@ -5,6 +5,7 @@ mod cache;
 mod expectations;
 mod generations;
 mod handmade;
+mod judge;
 mod load;
 mod misbehave;
 mod neighbours;

@@ -5,7 +5,7 @@ use plumbline_guest_misbehave::Behaviour;
 use plumbline_sandbox::{LogLevel, ModuleFailure};
 
 use crate::support::{Called, endless_file, file, one_second, run};
-use crate::{expectations, summarizer};
+use crate::{expectations, judge, summarizer};
 
 /// A test for each behaviour; one without a test does not compile.
 macro_rules! tests {
@@ -239,4 +239,12 @@ tests! {
     EmitOutOfRole => expectations_emit_nothing { expectations::expectations_emit_nothing }
     ReadAfterEnd => the_end_of_the_results_stays_the_end { summarizer::the_end_of_the_results_stays_the_end }
     ReadNothing => results_need_not_be_read { summarizer::results_need_not_be_read }
+    RuleUnread => what_was_not_given_cannot_be_ruled_on { judge::what_was_not_given_cannot_be_ruled_on }
+    RuleParent => only_leaves_are_ruled_on { judge::only_leaves_are_ruled_on }
+    RuleLate => rulings_may_come_when_the_tree_is_let_go_of { judge::rulings_may_come_when_the_tree_is_let_go_of }
+    RuleTwice => a_second_ruling_comes_after_the_first { judge::a_second_ruling_comes_after_the_first }
+    RuleFlood => rulings_end_at_the_limit { judge::rulings_end_at_the_limit }
+    BadClass => a_class_is_a_word { judge::a_class_is_a_word }
+    CheckFlood => checks_are_few { judge::checks_are_few }
+    RuleOutOfRole => nobody_but_a_judge_rules { judge::nobody_but_a_judge_rules }
 }

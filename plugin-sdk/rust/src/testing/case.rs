@@ -1,5 +1,6 @@
 //! The input of a native run.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io::{self, Read};
@@ -13,7 +14,9 @@ use super::log;
 use super::run::Run;
 use crate::input::Source;
 use crate::results::{Entry, EntrySource};
-use crate::{Expectations, Expected, InputFile, Item, Node, Output, PluginInfo, PostProcessor, Results, Summarizer};
+use crate::{
+    Expectations, Expected, InputFile, Item, Node, Output, PluginInfo, PostProcessor, Results, Ruling, Summarizer,
+};
 
 /// What a module is given: the plugin, the files, the nodes, the results.
 #[derive(Debug, Clone)]
@@ -24,8 +27,10 @@ pub struct Case {
     chunk: Option<u32>,
     pod_spec: Option<Value>,
     nodes: Vec<Node>,
-    results: Vec<Entry>,
-    broken_results: Option<String>,
+    pub(super) results: Vec<Entry>,
+    pub(super) broken_results: Option<String>,
+    /// What earlier judges said, by the number of the item.
+    pub(super) ruled: BTreeMap<u64, Ruling>,
 }
 
 #[derive(Clone)]
@@ -74,6 +79,7 @@ impl Case {
             nodes: Vec::new(),
             results: Vec::new(),
             broken_results: None,
+            ruled: BTreeMap::new(),
         }
     }
 
@@ -191,7 +197,7 @@ impl Case {
         self
     }
 
-    /// Adds the items of a result set (a node's name, or `global`), for a summarizer; those of a [`Run`] are what a post-processor
+    /// Adds the items of a result set (a node's name, or `global`), for a summarizer or a judge; those of a [`Run`] are what a post-processor
     /// made of it. Sets reach the module in the order in which they are added. Items have the status that they are given here: the
     /// harness rolls nothing up, which the host does before a summarizer is called.
     #[must_use]
@@ -228,10 +234,7 @@ impl Case {
     /// Where the host would end the call: an item that breaks a rule.
     #[must_use]
     pub fn run<P: PostProcessor>(&self) -> Run {
-        self.gather(|out| {
-            let files = self.files.iter().map(|(path, content)| self.input(path, content)).collect();
-            P::process(&self.info(), files, out)
-        })
+        self.gather(|out| P::process(&self.info(), self.inputs(), out))
     }
 
     /// What `call` emits, checked as the host checks it.
@@ -279,8 +282,12 @@ impl Case {
         Ok(expected)
     }
 
-    fn info(&self) -> PluginInfo {
+    pub(super) fn info(&self) -> PluginInfo {
         PluginInfo { options: Value::Object(self.options.clone()), ..self.plugin.clone() }
+    }
+
+    pub(super) fn inputs(&self) -> Vec<InputFile> {
+        self.files.iter().map(|(path, content)| self.input(path, content)).collect()
     }
 
     fn input(&self, path: &str, content: &Content) -> InputFile {

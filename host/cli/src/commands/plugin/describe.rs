@@ -10,6 +10,7 @@ pub(super) fn roles(roles: Roles) -> Vec<&'static str> {
         (roles.post_processor, "post-processor"),
         (roles.expectations, "expectations"),
         (roles.summarizer, "summarizer"),
+        (roles.judge, "judge"),
     ];
     roles.into_iter().filter(|(plays, _)| *plays).map(|(_, role)| role).collect()
 }

@@ -16,7 +16,7 @@ pub use build::{
 
 pub(super) use container::CONTAINER;
 pub(super) use field::Field;
-pub(super) use own::{LIMITS, PLUMBLINE};
+pub(super) use own::{LIMITS, PLUMBLINE, VERDICT};
 pub(super) use runs::{PROGRESS, RERUNS};
 pub(super) use top::{CONFIG, TOP};
 

@@ -25,7 +25,7 @@ pub(super) const MODULE: &[Field] = &[
     .required(),
     Field::new("world", "World", WORD, "The world of the contract that the module is built for.")
         .default("post-processor-module")
-        .examples(&["expectations-module", "summarizer-module", "every-role-module"]),
+        .examples(&["expectations-module", "summarizer-module", "judge-module", "every-role-module"]),
     Field::new(
         "formats",
         "Formats",

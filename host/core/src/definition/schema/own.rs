@@ -29,6 +29,9 @@ macro_rules! file_name {
 /// A pattern of files below the plugin's directory.
 const FILES: &str = concat!("^(\\./)?", file_name!(), "(/", file_name!(), ")*$");
 
+/// A pattern of files of the archive.
+const EVIDENCE: &str = concat!("^", file_name!(), "(/", file_name!(), ")*$");
+
 /// The largest number that every reader of JSON reads exactly: 2^53 - 1.
 const MOST: i64 = (1 << 53) - 1;
 
@@ -89,7 +92,49 @@ pub(in crate::definition) const PLUMBLINE: &[Field] = &[
     .examples(&[r#"["data/**"]"#]),
     Field::new("reruns", "Runs failures again", Shape::Section { fields: RERUNS, open: false }, "This plugin runs again what failed in another plugin of the same run. With nothing failed it is withdrawn: neither launched nor expected."),
     Field::new("progress", "Progress from a log", Shape::Section { fields: PROGRESS, open: false }, "Where the worker looks how far the plugin is when the plugin itself says nothing."),
+    Field::new(
+        "verdict",
+        "Judges",
+        Shape::Few { of: &Shape::Section { fields: VERDICT, open: false }, least: 0, most: 16 },
+        "A chain of judges, in order: modules that say what of the finished tree counts, such as known failures, and which requirements on the whole are met.",
+    )
+    .examples(&[r#"[{"judge": "known-failures", "data": ["known.yaml"]}]"#]),
     Field::new("depends-on", "Reserved", Shape::Few { of: &Shape::Text, least: 0, most: 0 }, "Reserved for a later version: leave it out or empty."),
+];
+
+/// A key of a ConfigMap.
+const DATA: &str = "^([-_a-zA-Z0-9]|\\.[-_a-zA-Z0-9])[-._a-zA-Z0-9]{0,251}$";
+
+/// The keys of an entry of `plumbline.verdict`.
+pub(in crate::definition) const VERDICT: &[Field] = &[
+    Field::new(
+        "judge",
+        "Module",
+        Shape::Form { pattern: MODULE_NAME, longest: 63, not: &[] },
+        "The module that judges: one of the bundle, else of the stock.",
+    )
+    .required()
+    .examples(&["known-failures"]),
+    Field::new(
+        "options",
+        "Options",
+        Shape::Open,
+        "Free options for the judge. It may bring a schema of its own for them.",
+    ),
+    Field::new(
+        "data",
+        "Data",
+        Shape::Few { of: &Shape::Form { pattern: DATA, longest: 253, not: &[] }, least: 0, most: 64 },
+        "Keys of config-map: the judge sees them as files data/KEY.",
+    )
+    .examples(&[r#"["known.yaml"]"#]),
+    Field::new(
+        "evidence",
+        "Evidence",
+        Shape::Few { of: &Shape::Form { pattern: EVIDENCE, longest: 240, not: &[] }, least: 0, most: 64 },
+        "Patterns of files of the archive that the judge may read, relative to its root.",
+    )
+    .examples(&[r#"["meta/clusterhealth.json", "podlogs/kube-system/etcd-*/logs/*.txt"]"#]),
 ];
 
 /// The keys of `plumbline.limits`. Defaults are those of [`crate::ModuleLimits`].

@@ -83,14 +83,30 @@ behaviours! {
     ReadFlood = "read-flood",
     /// As an expectation: names a node that it was not told of.
     Stranger = "stranger",
-    /// As an expectation: names a result twice.
+    /// As an expectation: names a result twice; as a judge: reports a check twice.
     Twice = "twice",
-    /// As an expectation: emits an item.
+    /// As an expectation or a judge: emits an item.
     EmitOutOfRole = "emit-out-of-role",
-    /// As a summarizer: goes on reading after the end.
+    /// As a summarizer or a judge: goes on reading after the end.
     ReadAfterEnd = "read-after-end",
-    /// As a summarizer: never reads.
+    /// As a summarizer or a judge: never reads.
     ReadNothing = "read-nothing",
+    /// As a judge: rules on an item that it was not given.
+    RuleUnread = "rule-unread",
+    /// As a judge: rules on an item that has children.
+    RuleParent = "rule-parent",
+    /// As a judge: reads the whole tree, lets go of it, and only then rules.
+    RuleLate = "rule-late",
+    /// As a judge: rules on an item twice.
+    RuleTwice = "rule-twice",
+    /// As a judge: rules without end.
+    RuleFlood = "rule-flood",
+    /// As a judge: rules with a class that cannot be one.
+    BadClass = "bad-class",
+    /// As a judge: reports more checks than a person reads.
+    CheckFlood = "check-flood",
+    /// As a post-processor: rules on an item.
+    RuleOutOfRole = "rule-out-of-role",
 }
 
 impl Behaviour {

@@ -35,7 +35,7 @@ fn keys(pod_spec: Option<&Value>) -> usize {
 }
 
 /// The host offers the interface to every role: that this one may not use it is a rule.
-fn emit() {
+pub(crate) fn emit() {
     #[cfg(target_arch = "wasm32")]
     plumbline_sdk::guest::post_processor::plumbline::plugin::output::emit(&[plumbline_sdk::Item::new(0, "item")]);
 }

@@ -3,6 +3,7 @@
 
 mod behaviour;
 mod expectations;
+mod judge;
 mod post_processor;
 mod summarizer;
 
@@ -19,4 +20,5 @@ plumbline_sdk::module! {
     post_processor: Misbehave,
     expectations: Misbehave,
     summarizer: Misbehave,
+    judge: Misbehave,
 }

@@ -22,7 +22,15 @@ impl PostProcessor for Misbehave {
             | Behaviour::Twice
             | Behaviour::EmitOutOfRole
             | Behaviour::ReadAfterEnd
-            | Behaviour::ReadNothing => {}
+            | Behaviour::ReadNothing
+            | Behaviour::RuleUnread
+            | Behaviour::RuleParent
+            | Behaviour::RuleLate
+            | Behaviour::RuleTwice
+            | Behaviour::RuleFlood
+            | Behaviour::BadClass
+            | Behaviour::CheckFlood => {}
+            Behaviour::RuleOutOfRole => rule(),
             Behaviour::EndlessLoop => spin(),
             Behaviour::Recursion => _ = black_box(recurse(1)),
             Behaviour::LargeFrames => _ = black_box(recurse_with_arrays(1)),
@@ -85,6 +93,12 @@ fn emit_now(out: &mut Output, item: Item) {
 pub(crate) fn half(out: &mut Output) {
     (0..HALF).for_each(|_| out.emit(item()));
     out.flush();
+}
+
+/// The host offers the interface to every role: that this one may not use it is a rule.
+fn rule() {
+    #[cfg(target_arch = "wasm32")]
+    plumbline_sdk::guest::judge::plumbline::plugin::judgement::rule(&[]);
 }
 
 fn read_all(files: Vec<InputFile>, out: &mut Output) {

@@ -36,7 +36,23 @@ pub(crate) mod summarizer {
             "plumbline:plugin/types": super::post_processor::plumbline::plugin::types,
             "plumbline:plugin/output": super::post_processor::plumbline::plugin::output,
             "plumbline:plugin/log": super::post_processor::plumbline::plugin::log,
-            "plumbline:plugin/results.items": crate::call::results::ItemsHandle,
+            "plumbline:plugin/results.items": crate::call::reading::ItemsHandle,
+        },
+    });
+}
+
+/// The role `judge`; beside what the others import it has the finished tree to read from, and to speak of.
+pub(crate) mod judge {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "plumbline:plugin/judge-module",
+        imports: { default: trappable },
+        require_store_data_send: true,
+        with: {
+            "plumbline:plugin/types": super::post_processor::plumbline::plugin::types,
+            "plumbline:plugin/input": super::post_processor::plumbline::plugin::input,
+            "plumbline:plugin/log": super::post_processor::plumbline::plugin::log,
+            "plumbline:plugin/judgement.tree": crate::call::judgement::TreeHandle,
         },
     });
 }

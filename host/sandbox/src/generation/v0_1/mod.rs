@@ -2,6 +2,7 @@
 
 mod bindings;
 mod input_impl;
+mod judgement_impl;
 mod log_impl;
 mod output_impl;
 mod results_impl;

@@ -7,7 +7,7 @@ use wasmtime::component::Resource;
 use super::bindings::post_processor::plumbline::plugin::types;
 use super::bindings::summarizer::plumbline::plugin::results::{Entry, Host, HostItems};
 use crate::call::io;
-use crate::call::results::ItemsHandle;
+use crate::call::reading::ItemsHandle;
 use crate::call::state::CallState;
 
 impl Host for CallState {}

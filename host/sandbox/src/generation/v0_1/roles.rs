@@ -9,13 +9,16 @@ use wasmtime::component::{HasSelf, InstancePre, Linker, Resource};
 
 use super::bindings::expectations::ExpectationsModulePre;
 use super::bindings::expectations::exports::plumbline::plugin::expectations as wit;
+use super::bindings::judge::JudgeModulePre;
+use super::bindings::judge::plumbline::plugin::judgement;
 use super::bindings::post_processor::plumbline::plugin::types;
 use super::bindings::post_processor::{PostProcessorModule, PostProcessorModulePre};
 use super::bindings::summarizer::SummarizerModulePre;
 use super::bindings::summarizer::plumbline::plugin::results;
 use crate::call::files::FileHandle;
 use crate::call::io::{Expect, PluginInfo};
-use crate::call::results::ItemsHandle;
+use crate::call::judgement::TreeHandle;
+use crate::call::reading::ItemsHandle;
 use crate::call::state::CallState;
 use crate::call::stop::Stop;
 use crate::failure::cut;
@@ -27,8 +30,9 @@ const MAX_QUOTED: usize = 300;
 /// Offers what modules of this generation may import.
 pub(crate) fn add_to_linker(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     PostProcessorModule::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
-    // The rest of what a summarizer imports is there already.
-    results::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
+    // The rest of what summarizers and judges import is there already.
+    results::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)?;
+    judgement::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
 }
 
 /// A component, bound to its roles: its exports are found and their types checked.
@@ -37,6 +41,7 @@ pub(crate) struct Bound {
     post_processor: Option<PostProcessorModulePre<CallState>>,
     expectations: Option<ExpectationsModulePre<CallState>>,
     summarizer: Option<SummarizerModulePre<CallState>>,
+    judge: Option<JudgeModulePre<CallState>>,
 }
 
 /// What a role's function gives: the module's own words on failure.
@@ -48,6 +53,7 @@ impl Bound {
             post_processor: roles.post_processor.then(|| PostProcessorModulePre::new(pre.clone())).transpose()?,
             expectations: roles.expectations.then(|| ExpectationsModulePre::new(pre.clone())).transpose()?,
             summarizer: roles.summarizer.then(|| SummarizerModulePre::new(pre.clone())).transpose()?,
+            judge: roles.judge.then(|| JudgeModulePre::new(pre.clone())).transpose()?,
         })
     }
 
@@ -56,8 +62,7 @@ impl Bound {
         let pre = self.post_processor.as_ref()?;
         let run = |store: &mut Store<CallState>| {
             let module = pre.instantiate(&mut *store)?;
-            let count = u32::try_from(store.data().files.len())?;
-            let files: Vec<Resource<FileHandle>> = (0..count).map(Resource::new_own).collect();
+            let files = files(store)?;
             module.plumbline_plugin_post_processor().call_process(store, &plugin_info(plugin), &files)
         };
         Some(run(store))
@@ -70,6 +75,18 @@ impl Bound {
             let module = pre.instantiate(&mut *store)?;
             let items: Resource<ItemsHandle> = Resource::new_own(0);
             module.plumbline_plugin_summarizer().call_summarize(store, &plugin_info(plugin), items)
+        };
+        Some(run(store))
+    }
+
+    /// `None`: the module does not play this role.
+    pub(crate) fn judge(&self, store: &mut Store<CallState>, plugin: &PluginInfo) -> Option<Answer<()>> {
+        let pre = self.judge.as_ref()?;
+        let run = |store: &mut Store<CallState>| {
+            let module = pre.instantiate(&mut *store)?;
+            let evidence = files(store)?;
+            let tree: Resource<TreeHandle> = Resource::new_own(0);
+            module.plumbline_plugin_judge().call_judge(store, &plugin_info(plugin), tree, &evidence)
         };
         Some(run(store))
     }
@@ -94,6 +111,12 @@ impl Bound {
         };
         Some(run(store))
     }
+}
+
+/// Handles to all files of the call.
+fn files(store: &Store<CallState>) -> wasmtime::Result<Vec<Resource<FileHandle>>> {
+    let count = u32::try_from(store.data().files.len())?;
+    Ok((0..count).map(Resource::new_own).collect())
 }
 
 /// The results that a module names must be nodes that it was told of, each once.

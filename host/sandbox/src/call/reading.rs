@@ -1,4 +1,6 @@
-//! The tree of a plugin, as the module that summarises it reads it.
+//! A stream of entries from the host, as the module reads it: in batches, within a limit.
+
+use std::io;
 
 use plumbline_core::FlatItem;
 use serde_json::Value;
@@ -19,24 +21,38 @@ const BATCH_BYTES: u64 = 1 << 20;
 #[expect(unreachable_pub, reason = "the generated bindings name it in a `pub use`; their module keeps it inside")]
 pub struct ItemsHandle;
 
+/// Gives the next entry; `None` at the end, after which it is not asked again, nor after an error.
+pub(crate) type Next<T> = Box<dyn FnMut() -> io::Result<Option<T>> + Send>;
+
 /// What is left to read in one call.
-pub(crate) struct Results {
-    content: Content,
+pub(crate) struct Reading<T> {
+    content: Content<T>,
     /// Read from the source, and not in the batch that was full.
     read: u64,
     limit: u64,
 }
 
-enum Content {
-    Open(Box<dyn ResultSource>),
+enum Content<T> {
+    Open(Next<T>),
     End,
     Failed(String),
 }
 
-impl Results {
+/// What counts against the limit on reading.
+pub(crate) trait Size {
+    /// Bytes, roughly: of the texts, and of the places that they take.
+    fn size(&self) -> u64;
+}
+
+/// The source of a summarizer, which lives until nothing is read from it any more.
+pub(crate) fn results(mut source: Box<dyn ResultSource>) -> Next<Entry> {
+    Box::new(move || source.next())
+}
+
+impl<T: Size> Reading<T> {
     /// `limit`: bytes that may be read of all entries together.
-    pub(crate) fn new(source: Option<Box<dyn ResultSource>>, limit: u64) -> Self {
-        Self { content: source.map_or(Content::End, Content::Open), read: 0, limit }
+    pub(crate) fn new(next: Option<Next<T>>, limit: u64) -> Self {
+        Self { content: next.map_or(Content::End, Content::Open), read: 0, limit }
     }
 
     /// What was read, in bytes.
@@ -50,19 +66,19 @@ impl Results {
     }
 
     /// The next entries; none at the end. The inner error is for the module.
-    pub(crate) fn next(&mut self, max: u32, clock: &Clock) -> Result<Result<Vec<Entry>, String>, Stop> {
+    pub(crate) fn next(&mut self, max: u32, clock: &Clock) -> Result<Result<Vec<T>, String>, Stop> {
         clock.check()?;
-        let source = match &mut self.content {
-            Content::Open(source) => source,
+        let next = match &mut self.content {
+            Content::Open(next) => next,
             Content::End => return Ok(Ok(Vec::new())),
             Content::Failed(reason) => return Ok(Err(reason.clone())),
         };
         let max = usize::try_from(max).unwrap_or(MAX_BATCH).clamp(1, MAX_BATCH);
         let (mut batch, mut bytes) = (Vec::new(), 0_u64);
         while batch.len() < max && bytes < BATCH_BYTES {
-            match source.next() {
+            match next() {
                 Ok(Some(entry)) => {
-                    bytes = bytes.saturating_add(size(&entry));
+                    bytes = bytes.saturating_add(entry.size());
                     batch.push(entry);
                 }
                 Ok(None) => {
@@ -89,12 +105,18 @@ impl Results {
     }
 }
 
+impl Size for Entry {
+    fn size(&self) -> u64 {
+        (self.set.len() as u64).saturating_add(item_size(&self.item))
+    }
+}
+
 /// Counted like the items that a module emits.
-fn size(entry: &Entry) -> u64 {
-    let FlatItem { name, meta, details, .. } = &entry.item;
+pub(crate) fn item_size(item: &FlatItem) -> u64 {
+    let FlatItem { name, meta, details, .. } = item;
     let meta = meta.iter().map(|(key, value)| ENTRY_BYTES + key.len() as u64 + value.len() as u64);
     let details = details.iter().map(|(key, value)| ENTRY_BYTES + key.len() as u64 + weight(value));
-    ENTRY_BYTES + entry.set.len() as u64 + name.len() as u64 + meta.sum::<u64>() + details.sum::<u64>()
+    ENTRY_BYTES + name.len() as u64 + meta.sum::<u64>() + details.sum::<u64>()
 }
 
 /// Bytes of a value, roughly. Not deep: what was emitted went through the limit on nesting of [`crate::call::json`].
@@ -109,7 +131,6 @@ fn weight(value: &Value) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
     use std::sync::Arc;
 
     use super::*;
@@ -128,47 +149,47 @@ mod tests {
         }
     }
 
-    fn results(source: Made, limit: u64) -> Results {
-        Results::new(Some(Box::new(source)), limit)
+    fn reading(source: Made, limit: u64) -> Reading<Entry> {
+        Reading::new(Some(results(Box::new(source))), limit)
     }
 
-    fn next(results: &mut Results, max: u32) -> Result<Result<usize, String>, Stop> {
+    fn next(reading: &mut Reading<Entry>, max: u32) -> Result<Result<usize, String>, Stop> {
         let clock = Clock::start(1000, Arc::default());
-        results.next(max, &clock).map(|batch| batch.map(|batch| batch.len()))
+        reading.next(max, &clock).map(|batch| batch.map(|batch| batch.len()))
     }
 
     #[test]
     fn entries_come_in_batches_and_the_end_stays_the_end() {
-        let mut few = results(Made(5, 1, None), u64::MAX);
+        let mut few = reading(Made(5, 1, None), u64::MAX);
         let counts: Vec<usize> = [2, 0, 100, 100, 100].map(|max| next(&mut few, max).unwrap().unwrap()).into();
         assert_eq!(counts, [2, 1, 2, 0, 0], "at least one, whatever is asked for");
-        let mut many = results(Made(3000, 1, None), u64::MAX);
+        let mut many = reading(Made(3000, 1, None), u64::MAX);
         assert_eq!(next(&mut many, u32::MAX), Ok(Ok(MAX_BATCH)));
-        let mut large = results(Made(9, 1 << 19, None), u64::MAX);
+        let mut large = reading(Made(9, 1 << 19, None), u64::MAX);
         assert_eq!(next(&mut large, 9), Ok(Ok(2)));
     }
 
     #[test]
     fn a_failure_comes_after_what_could_be_read_and_stays() {
-        let mut results = results(Made(2, 1, Some("the disk is on fire")), u64::MAX);
-        assert_eq!(next(&mut results, 9), Ok(Ok(2)));
+        let mut source = reading(Made(2, 1, Some("the disk is on fire")), u64::MAX);
+        assert_eq!(next(&mut source, 9), Ok(Ok(2)));
         let told = Ok(Err("the results cannot be read: the disk is on fire".to_owned()));
-        assert_eq!((next(&mut results, 9), next(&mut results, 9)), (told.clone(), told));
+        assert_eq!((next(&mut source, 9), next(&mut source, 9)), (told.clone(), told));
     }
 
     #[test]
     fn all_reads_together_are_bounded() {
-        let mut results = results(Made(u32::MAX, 68, None), 1000);
-        assert_eq!(next(&mut results, 10), Ok(Ok(10)));
-        assert_eq!(results.bytes_read(), 1000);
-        assert_eq!(next(&mut results, 1), Err(Stop::limit("input-bytes", 1000, Unit::Bytes)));
+        let mut source = reading(Made(u32::MAX, 68, None), 1000);
+        assert_eq!(next(&mut source, 10), Ok(Ok(10)));
+        assert_eq!(source.bytes_read(), 1000);
+        assert_eq!(next(&mut source, 1), Err(Stop::limit("input-bytes", 1000, Unit::Bytes)));
     }
 
     #[test]
     fn nothing_is_read_of_what_was_closed_or_never_there() {
-        let mut closed = results(Made(2, 1, None), u64::MAX);
+        let mut closed = reading(Made(2, 1, None), u64::MAX);
         closed.close();
         assert_eq!(next(&mut closed, 1), Ok(Ok(0)));
-        assert_eq!(next(&mut Results::new(None, 0), 1), Ok(Ok(0)));
+        assert_eq!(next(&mut Reading::<Entry>::new(None, 0), 1), Ok(Ok(0)));
     }
 }

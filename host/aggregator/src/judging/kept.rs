@@ -1,0 +1,213 @@
+//! The items of a finished tree on disk, one line of JSON each, in pre-order: what every judge of a chain reads anew, in bounded memory.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+
+use plumbline_core::{FlatItem, GLOBAL, Item};
+use serde::{Deserialize, Serialize};
+
+/// Buffer for lines; one that a huge item made larger is given back.
+const LINE: usize = 1 << 20;
+
+/// The key of an item's meta that says what it is.
+const TYPE: &str = "type";
+
+/// An item of the tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// The result set: a node, or `global`; empty for what a summarizer added.
+    pub(super) set: String,
+    /// It has no children.
+    pub(super) leaf: bool,
+    /// It stands for the node itself, above the items of its result set. Judges do not see it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) node: bool,
+    /// The item, with its status; depth 0 is a root of the result set.
+    pub(super) item: FlatItem,
+}
+
+/// Writes the items of a tree.
+pub(crate) struct ItemWriter {
+    out: BufWriter<File>,
+    /// The last item and how deep it is below the plugin's root: whether it has children, says the next one.
+    last: Option<(u32, Kept)>,
+    set: String,
+}
+
+impl ItemWriter {
+    /// Begins the file at `path` anew.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        let out = BufWriter::with_capacity(256 << 10, File::create(path)?);
+        Ok(Self { out, last: None, set: GLOBAL.to_owned() })
+    }
+
+    /// A node: the items after it, one level deeper, are its.
+    pub(crate) fn node(&mut self, item: FlatItem) -> io::Result<()> {
+        self.set.clone_from(&item.name);
+        self.push(item.depth, Kept { set: item.name.clone(), leaf: false, node: true, item })
+    }
+
+    /// An item of the node before it; `item.depth` counts from the plugin's root.
+    pub(crate) fn below_node(&mut self, mut item: FlatItem) -> io::Result<()> {
+        let level = item.depth;
+        item.depth = level.saturating_sub(1);
+        self.push(level, Kept { set: self.set.clone(), leaf: false, node: false, item })
+    }
+
+    /// An item of the one result set of a plugin that is not per node.
+    pub(crate) fn global(&mut self, item: FlatItem) -> io::Result<()> {
+        self.push(item.depth, Kept { set: GLOBAL.to_owned(), leaf: false, node: false, item })
+    }
+
+    /// An item that a summarizer added.
+    pub(crate) fn summary(&mut self, item: FlatItem) -> io::Result<()> {
+        self.push(item.depth, Kept { set: String::new(), leaf: false, node: false, item })
+    }
+
+    fn push(&mut self, level: u32, kept: Kept) -> io::Result<()> {
+        if let Some((above, mut last)) = self.last.replace((level, kept)) {
+            last.leaf = level <= above;
+            self.write(&last)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, kept: &Kept) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, kept)?;
+        self.out.write_all(b"\n")
+    }
+
+    /// The end of the tree.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        if let Some((_, mut last)) = self.last.take() {
+            last.leaf = true;
+            self.write(&last)?;
+        }
+        self.out.flush()
+    }
+}
+
+/// Writes the items of `root`, the tree of a plugin, to the file at `path`: what [`judge_plugin`](super::judge_plugin) reads. A run
+/// does so on its own.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn keep_tree(root: &Item, path: &Path) -> io::Result<()> {
+    enum Whose {
+        Node,
+        Global,
+        Summary,
+    }
+    let mut writer = ItemWriter::create(path)?;
+    let mut walk = root.walk();
+    let mut whose = Whose::Global;
+    while let Some(item) = walk.next() {
+        let Some(depth) = walk.depth().checked_sub(1) else { continue };
+        let flat = FlatItem {
+            depth: u32::try_from(depth).unwrap_or(u32::MAX),
+            name: item.name.clone(),
+            status: Some(item.status.clone()),
+            meta: item.meta.clone(),
+            details: item.details.clone(),
+        };
+        if depth == 0 {
+            whose = match item.meta.get(TYPE).map(String::as_str) {
+                Some("node") => Whose::Node,
+                Some("summary") => Whose::Summary,
+                _ => Whose::Global,
+            };
+        }
+        match whose {
+            Whose::Node if depth == 0 => writer.node(flat)?,
+            Whose::Node => writer.below_node(flat)?,
+            Whose::Global => writer.global(flat)?,
+            Whose::Summary => writer.summary(flat)?,
+        }
+    }
+    writer.finish()
+}
+
+/// Reads the items of a tree.
+pub(super) struct KeptItems {
+    from: BufReader<File>,
+    line: Vec<u8>,
+}
+
+impl KeptItems {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { from: BufReader::with_capacity(64 << 10, File::open(path)?), line: Vec::new() })
+    }
+
+    /// The next item; `None` at the end.
+    pub(super) fn next(&mut self) -> io::Result<Option<Kept>> {
+        self.line.clear();
+        self.line.shrink_to(LINE);
+        match self.from.read_until(b'\n', &mut self.line)? {
+            0 => Ok(None),
+            _ => Ok(Some(serde_json::from_slice(&self.line)?)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn kept(root: serde_json::Value) -> Vec<String> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("items");
+        keep_tree(&serde_json::from_value(root).unwrap(), &path).unwrap();
+        let mut items = KeptItems::open(&path).unwrap();
+        let mut seen = Vec::new();
+        while let Some(kept) = items.next().unwrap() {
+            let kind = if kept.node {
+                "node"
+            } else if kept.leaf {
+                "leaf"
+            } else {
+                "inner"
+            };
+            let status = kept.item.status.unwrap();
+            seen.push(format!("[{}] {} {} {kind} {status}", kept.set, kept.item.depth, kept.item.name));
+        }
+        seen
+    }
+
+    #[test]
+    fn nodes_become_result_sets_and_what_stands_beside_them_none() {
+        let leaf = |name: &str| json!({"name": name, "status": "passed"});
+        let node = |name: &str, items: serde_json::Value| json!({"name": name, "status": "failed", "meta": {"type": "node"}, "items": items});
+        let seen = kept(json!({"name": "p", "status": "failed", "items": [
+            node("n1", json!([{"name": "f", "status": "failed", "items": [leaf("a"), leaf("b")]}, leaf("c")])),
+            node("n2", json!([])),
+            {"name": "totals", "status": "passed", "meta": {"type": "summary"}, "items": [leaf("t")]},
+        ]}));
+        assert_eq!(
+            seen,
+            [
+                "[n1] 0 n1 node failed",
+                "[n1] 0 f inner failed",
+                "[n1] 1 a leaf passed",
+                "[n1] 1 b leaf passed",
+                "[n1] 0 c leaf passed",
+                "[n2] 0 n2 node failed",
+                "[] 0 totals inner passed",
+                "[] 1 t leaf passed",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_items_of_a_job_are_global_and_no_items_are_none() {
+        let seen =
+            kept(json!({"name": "p", "items": [{"name": "junit.xml", "items": [{"name": "a"}]}, {"name": "b"}]}));
+        assert_eq!(
+            seen,
+            ["[global] 0 junit.xml inner unknown", "[global] 1 a leaf unknown", "[global] 0 b leaf unknown"]
+        );
+        assert_eq!(kept(json!({"name": "p"})), [""; 0]);
+    }
+}

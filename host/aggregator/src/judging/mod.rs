@@ -1,0 +1,14 @@
+//! From a finished tree to a verdict: the judges of a chain read it one after the other, the host applies the rules (docs/judging.md).
+
+mod chain;
+mod evidence;
+mod kept;
+mod plan;
+mod said;
+
+pub use chain::{JudgeError, Judged, judge_plugin};
+pub use evidence::{MAX_EVIDENCE_FILES, evidence_patterns};
+pub use kept::keep_tree;
+pub use plan::{PlannedJudge, plan_judges};
+
+pub(crate) use kept::ItemWriter;

@@ -1,0 +1,102 @@
+//! Judging, when everything else of the run is in: each plugin with a chain gets its verdict.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use plumbline_archive::layout;
+use plumbline_core::PluginName;
+use plumbline_core::judgement::{CheckOutcome, PluginVerdict};
+use plumbline_core::ledger::Event;
+
+use super::error::RunError;
+use super::finished::PluginOutcome;
+use crate::judging::{Judged, judge_plugin};
+use crate::plan::PlannedPlugin;
+use crate::postprocess::{Failure, MAX_FAILURES};
+use crate::state::State;
+use crate::workdir::replace;
+
+/// Bytes of a verdict that is read again after a restart: what a run writes is far below it.
+const MAX_VERDICT: u64 = 512 << 20;
+
+/// Where the items of a plugin's tree are kept for its judges.
+pub(super) fn items_file(scratch: &Path, plugin: &PluginName) -> PathBuf {
+    scratch.join(format!("items-{plugin}"))
+}
+
+/// Judges `plugin`, unless that was done before, and tells the ledger. `tree` is the content of the archive.
+pub(super) async fn judge(
+    state: &State,
+    plugin: &PlannedPlugin,
+    tree: &Path,
+    scratch: &Path,
+) -> Result<Option<PluginVerdict>, RunError> {
+    let name = plugin.name().clone();
+    let done = state.read(|ledger| ledger.plugin_verdict(&name).is_some());
+    let (planned, tree, scratch) = (plugin.clone(), tree.to_owned(), scratch.to_owned());
+    let judged = tokio::task::spawn_blocking(move || judged(&planned, &tree, &scratch, done));
+    let judged = judged.await.map_err(|error| RunError::Io { what: "judge".into(), source: error.into() })??;
+    if let Some(verdict) = &judged {
+        let summary = verdict.summary();
+        tracing::info!(plugin = %name, "judged: {}", summary.sentence());
+        if state.read(|ledger| ledger.plugin_verdict(&name) != Some(&summary)) {
+            state.apply_durable(Event::PluginJudged { plugin: name, summary }).await?;
+        }
+    }
+    Ok(judged)
+}
+
+/// `done`: the ledger has the verdict, so what a life before this one wrote is whole.
+fn judged(plugin: &PlannedPlugin, tree: &Path, scratch: &Path, done: bool) -> Result<Option<PluginVerdict>, RunError> {
+    let path = tree.join(layout::verdict_file(plugin.name()));
+    if done && let Some(verdict) = written(&path) {
+        return Ok(Some(verdict));
+    }
+    let items = items_file(scratch, plugin.name());
+    if !items.exists() {
+        // It was taken out of the run: there is no tree.
+        return Ok(None);
+    }
+    let info = plugin.info();
+    let data = &plugin.source.definition.config_map;
+    let verdict = judge_plugin(&plugin.judges, Judged { plugin: &info, items: &items, root: tree, data })?;
+    let failed = |source: io::Error| RunError::Io { what: format!("write `{}`", path.display()), source };
+    let document = serde_json::to_vec(&verdict).map_err(|error| failed(error.into()))?;
+    replace(&path, &document, 0o644).map_err(failed)?;
+    Ok(Some(verdict))
+}
+
+fn written(path: &Path) -> Option<PluginVerdict> {
+    let small = std::fs::symlink_metadata(path).ok()?.len() <= MAX_VERDICT;
+    let bytes = small.then(|| std::fs::read(path).ok()).flatten()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// What a person reads at the end of a run is what counts, not what is excused.
+pub(super) fn retell(outcome: &mut PluginOutcome, verdict: &PluginVerdict) {
+    let said = |parts: [&str; 2]| {
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        Some(parts.join(": ")).filter(|text| !text.is_empty())
+    };
+    let items = verdict.items.iter().filter(|item| item.ruling.counts).map(|item| {
+        // What nobody ruled on is told with the reason that its own test gives.
+        let own = outcome.outcome.failures.iter().find(|failure| failure.name == item.name());
+        match own {
+            Some(own) if item.judge.is_empty() => own.clone(),
+            _ => Failure { name: item.name().to_owned(), reason: said([&item.ruling.class, &item.ruling.reason]) },
+        }
+    });
+    let checks = verdict.checks.iter().map(|judged| &judged.check);
+    let checks = checks.filter(|check| check.outcome != CheckOutcome::Passed).map(|check| {
+        let found = match (check.want.as_str(), check.got.as_str()) {
+            ("", got) => got.to_owned(),
+            (want, "") => format!("want {want}"),
+            (want, got) => format!("want {want}, got {got}"),
+        };
+        Failure { name: format!("{} {}", check.id, check.name), reason: said([&found, &check.reason]) }
+    });
+    let judges = verdict.chain.iter().filter_map(|judge| {
+        Some(Failure { name: format!("judge {}", judge.judge), reason: Some(judge.error.clone()?) })
+    });
+    outcome.outcome.failures = items.chain(checks).chain(judges).take(MAX_FAILURES).collect();
+}
