@@ -106,7 +106,8 @@ async fn a_killed_aggregator_takes_its_rerun_up_again() {
     // An acknowledged event brings the journal to the disk.
     let event = plumbline_core::ledger::Event::Launched { plugin: "retry".parse().unwrap() };
     live.state.apply_durable(event).await.unwrap();
-    let mut second = bed.crashed().live(Vec::new(), &[]).await;
+    let crashed = bed.crashed();
+    let mut second = crashed.live(Vec::new(), &[]).await;
     let adopted = second.launch().await;
     assert_eq!(adopted.definition.name.as_str(), "retry");
     assert_eq!(env(&adopted), env(&launched), "the same tests, from the same tree");
@@ -125,7 +126,8 @@ async fn a_withdrawal_outlives_the_aggregator() {
     until(&live.state, |ledger| ledger.withdrawn(&"retry".parse().unwrap()).is_some()).await;
     let event = plumbline_core::ledger::Event::Launched { plugin: "late".parse().unwrap() };
     live.state.apply_durable(event).await.unwrap();
-    let mut second = bed.crashed().live(Vec::new(), &[]).await;
+    let crashed = bed.crashed();
+    let mut second = crashed.live(Vec::new(), &[]).await;
     let late = second.launch().await;
     assert_eq!(late.definition.name.as_str(), "late");
     send(&late.access, "late/global", &file("a.txt", "a")).await.unwrap();

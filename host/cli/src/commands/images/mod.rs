@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::args::{ImagesArgs, Global};
+use crate::args::{Global, ImagesArgs};
 use crate::error::CliError;
 
 /// Does what the subcommand says.

@@ -133,7 +133,12 @@ fn standing_still(entry: &Entry, seen: &Seen, now: Timestamp) -> Vec<String> {
         .take(MAX_LISTED)
         .map(|(result, still)| {
             let log = local_log(&entry.work, &result.plugin, &result.node);
-            format!("{}: no progress for {}; its output: {}", output::one_line(&result.plugin), period(still), log.display())
+            format!(
+                "{}: no progress for {}; its output: {}",
+                output::one_line(&result.plugin),
+                period(still),
+                log.display()
+            )
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::args::{SubmissionArgs, Global};
+use crate::args::{Global, SubmissionArgs};
 use crate::error::CliError;
 
 /// Does what the subcommand says.
