@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         Command::Gen(args) => commands::generate::generate(&args, &cli.global),
         Command::Logs(args) => commands::logs::logs(&args, &cli.global),
         Command::Query(args) => commands::query::query(&args, &cli.global),
-        Command::Conformance(args) => commands::conformance::conformance(&args, &cli.global),
+        Command::Conformance(args) => commands::conformance::conformance(*args, &cli.global),
         Command::Submission(args) => commands::submission::submission(&args, &cli.global),
         Command::E2e(args) => commands::e2e::e2e(&args, &cli.global),
         Command::Modes(args) => commands::modes::modes(&args),

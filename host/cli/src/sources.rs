@@ -17,7 +17,7 @@ use std::sync::Arc;
 use plumbline_aggregator::Source;
 use plumbline_bundle::{Bundle, BundleWarning, Digest};
 use plumbline_core::PluginName;
-use plumbline_core::definition::Warning;
+use plumbline_core::definition::{Definition, Warning};
 use plumbline_registry::Reference;
 use plumbline_stock::Place;
 
@@ -97,6 +97,11 @@ pub(crate) fn find(reference: &str, place: Place) -> Result<Found, CliError> {
         (Some(found), None) => Ok(found),
         (None, _) => Err(unknown::unknown(reference, place)),
     }
+}
+
+/// The definitions of these plugins, for what options make of them.
+pub(crate) fn definitions(found: &mut [Found]) -> Vec<&mut Arc<Definition>> {
+    found.iter_mut().map(|one| &mut one.source.definition).collect()
 }
 
 /// A file, else what is installed under this name.

@@ -37,6 +37,7 @@ impl StockDefinition {
 }
 
 static DEFINITIONS: &[StockDefinition] = &[
+    StockDefinition { name: "e2e", local: None, cluster: Some(include_str!("../../../plugins/definitions/e2e.yaml")) },
     StockDefinition {
         name: "host-facts",
         local: Some(include_str!("../../../plugins/definitions/host-facts.yaml")),
@@ -77,8 +78,9 @@ mod tests {
                 assert!(parsed.warnings.is_empty(), "{:?}", parsed.warnings);
                 let process = parsed.definition.driver == Driver::Process;
                 assert_eq!(process, place == Place::Local, "{} {place:?}", stock.name);
-                // Which version of this program runs is the run's to say.
-                assert_eq!(parsed.definition.spec.image(), None, "{}", stock.name);
+                // Which version of this program runs is the run's to say; which one of the suite, the cluster's.
+                let suite = (stock.name == "e2e").then_some("registry.k8s.io/conformance:$SONOBUOY_K8S_VERSION");
+                assert_eq!(parsed.definition.spec.image(), suite, "{}", stock.name);
             }
         }
         assert!(definition("nobody").is_none());

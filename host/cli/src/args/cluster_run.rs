@@ -51,7 +51,8 @@ pub(crate) struct ClusterRunArgs {
     /// Pull the images of plugins by the same policy, whatever their definitions say
     #[arg(long)]
     pub(crate) force_image_pull_policy: bool,
-    /// The version that plugins are told and that stands in their images: `auto` (the cluster's), `ignore`, or one such as `v1.30.2`
+    /// The version that plugins are told and that stands in their images: `auto` (the cluster's), `latest` (the last build, looked up),
+    /// `ignore`, or one such as `v1.30.2`
     #[arg(long, alias = "kube-conformance-image-version", value_name = "VERSION")]
     pub(crate) kubernetes_version: Option<String>,
     /// Write out the default pod of each plugin that has none of its own

@@ -1,6 +1,10 @@
 //! `plumbline conformance`
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
+
+use super::RunArgs;
 
 /// Run the Kubernetes conformance suite.
 #[derive(Debug, clap::Args)]
@@ -10,4 +14,22 @@ pub(crate) struct ConformanceArgs {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum ConformanceCommand {}
+pub(crate) enum ConformanceCommand {
+    /// Look at the cluster, run the suite, follow it, bring the archive home, and say how it went: `plumbline run` with the plugin e2e,
+    /// `--wait` and `--retrieve`
+    Run(Box<ConformanceRunArgs>),
+}
+
+/// `plumbline conformance run`
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConformanceRunArgs {
+    /// Put together and check what is submitted for a certificate, in this directory; the mode is then `certified-conformance` unless
+    /// tests are chosen otherwise
+    #[arg(long, value_name = "DIR", requires = "product")]
+    pub(crate) submission_dir: Option<PathBuf>,
+    /// What is submitted: a `PRODUCT.yaml`
+    #[arg(long, value_name = "FILE", requires = "submission_dir")]
+    pub(crate) product: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}

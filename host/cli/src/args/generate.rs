@@ -110,6 +110,12 @@ pub(crate) struct GenPluginArgs {
     /// A label of the nodes that it runs on; repeatable
     #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
     pub(crate) node_selector: Vec<String>,
+    /// A variable for the containers of a stock plugin, as `gen` and `run` take it; an empty value removes it; repeatable
+    #[arg(long, value_name = "PLUGIN.KEY=VALUE", requires = "stock")]
+    pub(crate) plugin_env: Vec<String>,
+    /// The version that stands in the image of a stock plugin: one such as `v1.30.2`; without it, the run puts the cluster's there
+    #[arg(long, alias = "kube-conformance-image-version", value_name = "VERSION", requires = "stock")]
+    pub(crate) kubernetes_version: Option<String>,
     /// A file that it finds in `$SONOBUOY_CONFIG_DIR`; repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) configmap: Vec<PathBuf>,
@@ -122,4 +128,6 @@ pub(crate) struct GenPluginArgs {
     /// Write out the default pod
     #[arg(long)]
     pub(crate) show_default_podspec: bool,
+    #[command(flatten)]
+    pub(crate) suite: SuiteArgs,
 }

@@ -33,7 +33,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use cluster_run::{BundleDelivery, ClusterRunArgs, RbacChoice};
-pub(crate) use conformance::{ConformanceArgs, ConformanceCommand};
+pub(crate) use conformance::{ConformanceArgs, ConformanceCommand, ConformanceRunArgs};
 pub(crate) use delete::{DeleteArgs, RbacArg};
 pub(crate) use e2e::E2eArgs;
 pub(crate) use generate::{

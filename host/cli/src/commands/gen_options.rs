@@ -4,9 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use plumbline_conformance::suite;
 use plumbline_core::config::{Config, Permissions};
-use plumbline_kubernetes::manifest::{DockerConfig, ManifestOptions, ManifestPlugin, Transform, prepare_definition};
+use plumbline_core::definition::{Definition, EnvValue};
+use plumbline_kubernetes::manifest::{
+    DockerConfig, ManifestOptions, ManifestPlugin, Transform, merged, prepare_definition,
+};
 use plumbline_kubernetes::{ServerVersion, names};
+use serde_json::Value;
 
 use crate::args::{ClusterRunArgs, Level, RbacChoice, Time};
 use crate::commands::gen_delivery;
@@ -19,7 +24,7 @@ use crate::sources::Found;
 const AGGREGATOR: &str = "sonobuoy";
 
 /// The Secret for pulling images, if credentials are given and no name.
-const DEFAULT_PULL_SECRET: &str = "auth-repo-cred";
+pub(super) const DEFAULT_PULL_SECRET: &str = "auth-repo-cred";
 
 /// What else decides how a run in a cluster looks.
 pub(crate) struct Circumstances {
@@ -105,6 +110,9 @@ impl ClusterRunArgs {
         let mut plugins = Vec::new();
         for one in &found {
             let name = one.source.definition.name.as_str();
+            if name == suite::PLUGIN {
+                append_args(&mut env, &one.source.definition);
+            }
             let transform = Transform {
                 image: images.get(name).cloned(),
                 env: env.get(name).cloned().unwrap_or_default(),
@@ -145,6 +153,21 @@ impl ClusterRunArgs {
             server,
             ..ManifestOptions::new(config, plugins)
         })
+    }
+
+    /// The definition with what `--plugin-env` says of it.
+    pub(crate) fn with_env(&self, definition: &Definition) -> Result<Value, CliError> {
+        let name = definition.name.as_str();
+        let mut env = self.env_by_plugin(&[name.to_owned()])?;
+        if name == suite::PLUGIN {
+            append_args(&mut env, definition);
+        }
+        let mut json = definition.to_json();
+        if let (Some(over), Some(Value::Object(spec))) = (env.get(name), json.get_mut("spec")) {
+            let list = spec.get("env").and_then(Value::as_array).cloned().unwrap_or_default();
+            spec.insert("env".to_owned(), Value::Array(merged(list, over)));
+        }
+        Ok(json)
     }
 
     /// `--plugin-env`, by plugin. A plugin's name may have dots; a variable's has none that anybody knows of.
@@ -217,17 +240,28 @@ fn read_config(path: &Path) -> Result<Config, CliError> {
     })
 }
 
+/// Arguments for the suite that somebody gives by its variable are appended: without the address in front of them nobody hears of progress.
+fn append_args(env: &mut BTreeMap<String, BTreeMap<String, String>>, definition: &Definition) {
+    let Some(over) = env.get_mut(suite::PLUGIN) else { return };
+    let text = |name: &str| {
+        let variable = definition.spec.env().iter().rfind(|variable| variable.name == name);
+        variable.and_then(|variable| if let EnvValue::Text(text) = &variable.value { Some(text.clone()) } else { None })
+    };
+    let separator = over.get(suite::EXTRA_ARGS_SEPARATOR).cloned().or_else(|| text(suite::EXTRA_ARGS_SEPARATOR));
+    if let Some(more) = over.get_mut(suite::EXTRA_ARGS) {
+        let given = text(suite::EXTRA_ARGS).unwrap_or_default();
+        *more = suite::appended(&given, more, separator.as_deref().unwrap_or(" "));
+    }
+}
+
 /// Empty for the cluster's own version.
 fn fixed_version(text: &str) -> Result<String, CliError> {
     let wrong = |hint: &str| Err(CliError::usage(format!("`{text}` is not a version of Kubernetes")).hint(hint));
     match text {
         "" | "auto" => Ok(String::new()),
-        "ignore" => Ok(text.to_owned()),
-        "latest" => {
-            wrong("this version of Plumbline does not look up the latest build: name a version such as `v1.30.2`")
-        }
+        "ignore" | "latest" => Ok(text.to_owned()),
         _ if ServerVersion::parse(text).is_some() => Ok(text.to_owned()),
-        _ => wrong("write `auto`, `ignore`, or a version that begins with `v`, such as `v1.30.2`"),
+        _ => wrong("write `auto`, `ignore`, `latest`, or a version that begins with `v`, such as `v1.30.2`"),
     }
 }
 

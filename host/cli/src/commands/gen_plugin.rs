@@ -2,24 +2,33 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use plumbline_core::definition::{Definition, DefinitionError};
+use plumbline_core::definition::{Definition, DefinitionError, K8S_VERSION_VARIABLE};
 use plumbline_core::{Config, Driver, PluginName};
 use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, default_pod_spec, image_of_run, to_document};
 use plumbline_kubernetes::names;
 use plumbline_stock::Place;
 use serde_json::{Map, Value, json};
 
-use crate::args::GenPluginArgs;
-use crate::commands::gen_files;
+use crate::args::{ClusterRunArgs, GenPluginArgs};
+use crate::commands::generate::runtime;
+use crate::commands::{gen_files, suite};
 use crate::error::CliError;
 use crate::sources;
+use crate::ui::say;
 
 /// Prints the definition of a stock plugin, or a new one.
 pub(crate) fn plugin(args: &GenPluginArgs) -> Result<ExitCode, CliError> {
     let text = match &args.stock {
         Some(name) => stock(name, args)?,
-        None => to_document(&new(args)?),
+        None => {
+            if let Some(option) = suite::any(&args.suite) {
+                return Err(CliError::usage(format!("`{option}` is for a stock plugin, and this one is new"))
+                    .hint("`plumbline gen plugin e2e` takes it"));
+            }
+            to_document(&new(args)?)
+        }
     };
     write!(std::io::stdout(), "{text}")
         .map_err(|error| CliError::printing("the definition cannot be printed", &error))?;
@@ -38,6 +47,7 @@ fn stock(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
     let definition = Definition::parse(yaml)
         .map_err(|error| CliError::system(format!("stock plugin `{name}` cannot be read")).because(&error))?
         .definition;
+    let definition = with_run_options(definition, args)?;
     let mut json = definition.to_json();
     if args.show_default_podspec && definition.pod_spec.is_none() {
         insert(&mut json, "podSpec", default_pod_spec(definition.driver, names::SERVICE_ACCOUNT));
@@ -46,6 +56,32 @@ fn stock(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
     image_of_run(&mut json, args.image.as_deref().unwrap_or(&worker_image), image_pull_policy);
     let comment = yaml.split_inclusive('\n').take_while(|line| line.starts_with('#'));
     Ok(comment.chain([to_document(&json).as_str()]).collect())
+}
+
+/// What options of a run make of a stock definition.
+fn with_run_options(definition: Definition, args: &GenPluginArgs) -> Result<Definition, CliError> {
+    let run = ClusterRunArgs {
+        kubernetes_version: args.kubernetes_version.clone(),
+        plugin_env: args.plugin_env.clone(),
+        ..ClusterRunArgs::default()
+    };
+    let mut config = run.config(names::DEFAULT_NAMESPACE, None)?;
+    let mut definition = Arc::new(definition);
+    runtime()?.block_on(suite::settle(&args.suite, &mut config, vec![&mut definition], None))?;
+    if !config.e2e_docker_config_file.is_empty() {
+        say(&format!(
+            "the credentials stay here: a run that is given `--e2e-docker-config-file` puts them into the Secret `{}`, which this definition mounts",
+            config.image_pull_secrets
+        ));
+    }
+    let mut json = run.with_env(&definition)?;
+    let version = &config.plumbline.kubernetes_version;
+    if !version.is_empty()
+        && let Some(Value::String(image)) = json.pointer_mut("/spec/image")
+    {
+        *image = image.replace(K8S_VERSION_VARIABLE, version);
+    }
+    Ok(Definition::from_json(json).map_err(|error| refused(&error))?.definition)
 }
 
 fn new(args: &GenPluginArgs) -> Result<Value, CliError> {

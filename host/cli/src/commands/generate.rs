@@ -8,13 +8,14 @@ use plumbline_kubernetes::manifest::{ManifestError, ManifestOptions, manifest, r
 use plumbline_kubernetes::{Cluster, ClusterError, ServerVersion};
 use plumbline_stock::Place;
 use serde_json::Value;
+use tokio::runtime::Runtime;
 
 use crate::args::{GenArgs, GenCommand, GenManifestArgs, Global};
 use crate::commands::gen_options::Circumstances;
-use crate::commands::{gen_config, gen_plugin, gen_schema};
+use crate::commands::{gen_config, gen_plugin, gen_schema, suite};
 use crate::error::CliError;
 use crate::logging;
-use crate::sources;
+use crate::sources::{self, definitions};
 use crate::ui::say;
 
 /// How long the cluster is asked. What it would tell can be told by options.
@@ -37,24 +38,28 @@ pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, CliE
 fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, CliError> {
     sources::remote::use_registries(&args.registry);
     let find = |reference: &String| sources::find(reference, Place::Cluster);
-    let found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let mut found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     if found.is_empty() {
-        return Err(CliError::usage("no plugin is named").hint(
-            "name one with `--plugin`: a stock plugin, a definition or a directory with `plugin.yaml`; `plumbline gen plugin` prints one to begin with",
-        ));
+        let default = suite::DEFAULT_PLUGINS.iter().map(|name| sources::find(name, Place::Cluster));
+        found = default.collect::<Result<_, _>>()?;
     }
     for plugin in &found {
         for warning in &plugin.warnings {
             say(&format!("warning: `{}`: {warning}", plugin.origin));
         }
     }
-    let config = args.run.config(&args.cluster.namespace, args.timeout)?;
+    let mut config = args.run.config(&args.cluster.namespace, args.timeout)?;
     let questions = args.run.questions(&config, false);
     let answers = if questions.any() { ask(args)? } else { Answers::default() };
-    let options = args.run.manifest_options(
+    let runtime = runtime()?;
+    runtime.block_on(suite::settle(&args.suite, &mut config, definitions(&mut found), answers.version.as_ref()))?;
+    let mut options = args.run.manifest_options(
         config,
         Circumstances { found, level: global.level, server: answers.version, serves_rbac: answers.serves_rbac },
     )?;
+    options.ssh_key = suite::ssh_key(&args.suite)?;
+    // Whoever prints a manifest may be somewhere else than whoever creates it, who asks the registry.
+    runtime.block_on(suite::look(&args.suite, &options, false))?;
     let objects = objects(&options)?;
     if questions.version && options.server.is_none() {
         let why = answers.silence.as_deref().unwrap_or("it was not asked");
@@ -104,11 +109,7 @@ struct Answers {
 /// Asks the cluster. A cluster that is named must answer; without one, what it would tell is simply not known.
 fn ask(args: &GenManifestArgs) -> Result<Answers, CliError> {
     let named = args.cluster.kubeconfig.is_some() || args.cluster.context.is_some();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("the cluster cannot be asked").because(&error))?;
-    let asked = runtime.block_on(async {
+    let asked = runtime()?.block_on(async {
         let late =
             || ClusterError::new("ask the cluster", format!("it did not answer within {} s", PATIENCE.as_secs()));
         tokio::time::timeout(PATIENCE, answers(args)).await.unwrap_or_else(|_| Err(late()))
@@ -118,6 +119,14 @@ fn ask(args: &GenManifestArgs) -> Result<Answers, CliError> {
         Err(error) if named => Err(CliError::cluster(&error)),
         Err(error) => Ok(Answers { silence: Some(error.to_string()), ..Answers::default() }),
     }
+}
+
+/// A runtime for a few questions.
+pub(super) fn runtime() -> Result<Runtime, CliError> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::system("the cluster cannot be asked").because(&error))
 }
 
 async fn answers(args: &GenManifestArgs) -> Result<Answers, ClusterError> {

@@ -32,6 +32,7 @@ pub(crate) mod run;
 pub(crate) mod splat;
 pub(crate) mod status;
 pub(crate) mod submission;
+pub(crate) mod suite;
 pub(crate) mod test_plugin;
 pub(crate) mod version;
 pub(crate) mod wait;

@@ -1,11 +1,36 @@
 //! `plumbline modes`
 
+use std::io::Write;
 use std::process::ExitCode;
+
+use plumbline_conformance::suite::Mode;
 
 use crate::args::ModesArgs;
 use crate::error::CliError;
 
+/// Characters of a line without `--verbose`: one mode leaves out tests by their names, which fill a page.
+const MAX_LINE: usize = 200;
+
 /// Prints the modes.
-pub(crate) fn modes(_args: &ModesArgs) -> Result<ExitCode, CliError> {
+pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, CliError> {
+    let text = Mode::ALL.map(|mode| told(mode, args.verbose)).join("\n");
+    write!(anstream::stdout().lock(), "{text}")
+        .map_err(|error| CliError::printing("the modes cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The keys are those that scripts look for.
+fn told(mode: Mode, whole: bool) -> String {
+    let lines = [
+        format!("Mode: {mode}"),
+        format!("Description: {}", mode.description()),
+        format!("E2E_FOCUS: {}", mode.focus()),
+        format!("E2E_SKIP: {}", mode.skip().unwrap_or_default()),
+        format!("E2E_PARALLEL: {}", mode.parallel()),
+    ];
+    let cut = |line: String| match line.char_indices().nth(MAX_LINE) {
+        Some((end, _)) if !whole => format!("{}... (`--verbose` shows all of it)\n", line.get(..end).unwrap_or(&line)),
+        _ => format!("{}\n", line.trim_end()),
+    };
+    lines.map(cut).concat()
 }

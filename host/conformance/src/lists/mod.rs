@@ -1,1 +1,35 @@
-//! See the crate's page.
+//! Names of tests by version, and selections by regular expressions as Go writes them.
+//!
+//! * [`embedded`], [`read_dir`], [`read_file`], [`parse`] and [`resolve`] give a [`TestList`]: from this program, a directory, a file, bytes, or wherever else
+//!   lists by version are kept.
+//! * [`GoRegex`] is a regular expression in the syntax of Go's package `regexp`, [`Selection`] a focus and a skip, [`check_selection`] what they select.
+//! * [`rerun_focus`] is a focus on tests by their names.
+//! * [`tags`] are the words in brackets in the names of tests.
+
+mod check;
+mod embedded;
+mod error;
+mod files;
+mod list;
+mod near;
+mod regex;
+mod rerun;
+mod resolve;
+mod selection;
+mod tags;
+mod text;
+mod version;
+
+pub use check::{Checked, SelectionError, check_selection};
+pub use embedded::{embedded, embedded_for, embedded_versions};
+pub use error::ListError;
+pub use files::{read_dir, read_file, versions_in};
+pub use list::{SUITE, TestList, is_suite_node, plain_name};
+pub use near::near;
+pub use regex::{GoRegex, GoRegexError, MAX_PATTERN, MAX_PROGRAM};
+pub use rerun::{alternatives, quote, rerun_focus};
+pub use resolve::{MAX_DELTAS, resolve};
+pub use selection::Selection;
+pub use tags::tags;
+pub use text::{MAX_LINE, MAX_PACKED, MAX_TESTS, MAX_TEXT, parse};
+pub use version::closest_version;

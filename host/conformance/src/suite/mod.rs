@@ -1,5 +1,28 @@
-//! See the crate's page.
+//! The plugin `e2e`: its modes, and how what a user asks for becomes its definition.
+//!
+//! ```text
+//! Mode, options ──▶ Settings::apply(definition) ──▶ definition ──▶ chosen(definition): what its image will select
+//! ```
 
+mod environment;
+mod extra_args;
+mod mode;
+mod quote;
+mod rerun;
 mod retry;
+mod settings;
+mod version;
 
+pub use environment::{Chosen, DEFAULT_FOCUS, chosen};
+pub use extra_args::{EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, PROGRESS_FLAG, appended, with_progress};
+pub use mode::{Mode, UnknownMode};
+pub use quote::quote;
+pub use rerun::{MAX_FOCUS_BYTES, RerunError, failed_tests, rerun_focus};
 pub use retry::{MAX_RETRIES, RetryError, add_retries};
+pub use settings::{CONFIG_DIR, CREDENTIALS_DIR, ConfigFile, Settings, SettingsError, Ssh};
+pub use version::{
+    LATEST_IMAGE, LATEST_URL, MAX_LATEST_BYTES, NoVersion, STOCK_IMAGE, latest_version, takes_credentials,
+};
+
+/// The plugin that the settings are for.
+pub const PLUGIN: &str = "e2e";

@@ -16,7 +16,8 @@ pub const AUTOMATIC_VARIABLES: [&str; 6] = [
 
 /// Lays `over` over the variables in `list`: an empty value removes a variable. Sorted by lower-cased name, as the incumbent does; of two
 /// variables of one name the last counts, as in a container. Entries without a name stay in front, for the API server to refuse.
-pub(super) fn merged(list: Vec<Value>, over: &BTreeMap<String, String>) -> Vec<Value> {
+#[must_use]
+pub fn merged(list: Vec<Value>, over: &BTreeMap<String, String>) -> Vec<Value> {
     let mut nameless = Vec::new();
     let mut named: BTreeMap<(String, String), Value> = BTreeMap::new();
     let key = |name: &str| (name.to_lowercase(), name.to_owned());

@@ -24,7 +24,7 @@ mod yaml;
 pub use build::manifest;
 pub use config_maps::MAX_CONFIG_MAP_BYTES;
 pub use defaults::default_pod_spec;
-pub use env::AUTOMATIC_VARIABLES;
+pub use env::{AUTOMATIC_VARIABLES, merged};
 pub use error::ManifestError;
 pub use modules::{MAX_MODULE_BYTES, MAX_PACKED_BYTES, UnpackError, Unpacked, packed_bytes, unpack_modules};
 pub use options::{DockerConfig, ManifestOptions, ManifestPlugin};

@@ -1,11 +1,15 @@
 //! `plumbline conformance`
 
+mod run;
+
 use std::process::ExitCode;
 
-use crate::args::{ConformanceArgs, Global};
+use crate::args::{ConformanceArgs, ConformanceCommand, Global};
 use crate::error::CliError;
 
 /// Does what the subcommand says.
-pub(crate) fn conformance(args: &ConformanceArgs, _global: &Global) -> Result<ExitCode, CliError> {
-    match args.command {}
+pub(crate) fn conformance(args: ConformanceArgs, global: &Global) -> Result<ExitCode, CliError> {
+    match args.command {
+        ConformanceCommand::Run(args) => run::run(*args, global),
+    }
 }

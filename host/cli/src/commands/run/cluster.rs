@@ -1,7 +1,7 @@
 //! A run in a cluster: look first, create its objects, follow it, bring its archive home.
 
 use std::io::{IsTerminal, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -17,17 +17,33 @@ use crate::args::{Global, RunArgs, SkipPreflight};
 use crate::commands::gen_options::Circumstances;
 use crate::commands::generate::{objects, serves_rbac};
 use crate::commands::status::{code_of_run, print_end};
+use crate::commands::suite;
 use crate::commands::wait::until_over;
 use crate::error::CliError;
-use crate::sources::{self, Found};
+use crate::sources::{self, Found, definitions};
 use crate::ui::{Transfer, say};
 use crate::{logging, signed};
 
 /// Bytes of a manifest that is given: a run's objects are at most some MiB.
 const MAX_MANIFEST: u64 = 64 << 20;
 
+/// How a run in a cluster went, as far as it was followed.
+pub(crate) struct Ended {
+    /// The exit code.
+    pub(crate) code: ExitCode,
+    /// The archives that were brought home.
+    pub(crate) archives: Vec<PathBuf>,
+}
+
+impl Ended {
+    /// It was begun, and is not followed.
+    fn begun() -> Self {
+        Self { code: ExitCode::SUCCESS, archives: Vec::new() }
+    }
+}
+
 /// Puts a run into a cluster, and follows it where somebody looks or waits.
-pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, CliError> {
+pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Ended, CliError> {
     logging::init(global);
     let found = match &args.manifest {
         Some(_) => Vec::new(),
@@ -40,11 +56,10 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<ExitCode, CliError>
 
 fn plugins(args: &RunArgs) -> Result<Vec<Found>, CliError> {
     let find = |reference: &String| sources::find(reference, Place::Cluster);
-    let found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let mut found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     if found.is_empty() {
-        return Err(CliError::usage("no plugin is named").hint(
-            "name one with `--plugin`: a stock plugin, a definition or a directory with `plugin.yaml`; `--local` runs plugins on this machine",
-        ));
+        let default = suite::DEFAULT_PLUGINS.iter().map(|name| sources::find(name, Place::Cluster));
+        found = default.collect::<Result<_, _>>()?;
     }
     for plugin in &found {
         for warning in &plugin.warnings {
@@ -58,8 +73,8 @@ fn plugins(args: &RunArgs) -> Result<Vec<Found>, CliError> {
     Ok(found)
 }
 
-async fn run_there(args: &RunArgs, global: &Global, found: Vec<Found>) -> Result<ExitCode, CliError> {
-    let config = args.cluster_run.config(&args.cluster.namespace, args.timeout)?;
+async fn run_there(args: &RunArgs, global: &Global, mut found: Vec<Found>) -> Result<Ended, CliError> {
+    let mut config = args.cluster_run.config(&args.cluster.namespace, args.timeout)?;
     let given = args.manifest.as_deref().map(read_manifest).transpose()?;
     let namespace = match &given {
         Some(objects) => namespace_of(objects).unwrap_or_else(|| config.namespace.clone()),
@@ -76,8 +91,13 @@ async fn run_there(args: &RunArgs, global: &Global, found: Vec<Found>) -> Result
                 true => Some(serves_rbac(&cluster).await.map_err(|error| CliError::cluster(&error))?),
                 false => None,
             };
+            suite::settle(&args.suite, &mut config, definitions(&mut found), version.as_ref()).await?;
             let circumstances = Circumstances { found, level: global.level, server: version, serves_rbac };
-            let options = args.cluster_run.manifest_options(config, circumstances)?;
+            let mut options = args.cluster_run.manifest_options(config, circumstances)?;
+            options.ssh_key = suite::ssh_key(&args.suite)?;
+            if !args.skip_preflight.contains(&SkipPreflight::All) {
+                suite::look(&args.suite, &options, true).await?;
+            }
             for line in rbac::why(&rbac::Needs::of(&options)).iter().filter(|_| args.dry_run && options.rbac) {
                 say(&format!("permission: {line}"));
             }
@@ -88,7 +108,7 @@ async fn run_there(args: &RunArgs, global: &Global, found: Vec<Found>) -> Result
         for object in &objects {
             say(&format!("would create {}", title(object)));
         }
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Ended::begun());
     }
     create(&cluster, &objects, |object, created| tracing::info!("{object}: {created:?}"))
         .await
@@ -97,19 +117,20 @@ async fn run_there(args: &RunArgs, global: &Global, found: Vec<Found>) -> Result
 
     if args.wait.is_none() && !args.retrieve && !std::io::stderr().is_terminal() {
         say(&format!("next: `plumbline wait -n {namespace}`, then `plumbline retrieve -n {namespace}`"));
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Ended::begun());
     }
     let minutes = args.wait.filter(|&minutes| minutes > 0);
     let limit = minutes.map(|minutes| Duration::from_secs(60 * u64::from(minutes)));
     let seen = match until_over(&cluster, &namespace, args.wait_output, limit, global).await? {
         Ok(seen) => seen,
-        Err(code) => return Ok(code),
+        Err(code) => return Ok(Ended { code, archives: Vec::new() }),
     };
     print_end(&seen)?;
-    if args.retrieve {
-        bring_home(args, &cluster, &namespace).await?;
-    }
-    Ok(code_of_run(&seen, global))
+    let archives = match args.retrieve {
+        true => bring_home(args, &cluster, &namespace).await?,
+        false => Vec::new(),
+    };
+    Ok(Ended { code: code_of_run(&seen, global), archives })
 }
 
 /// What speaks against a run; the cluster's version.
@@ -164,7 +185,7 @@ fn namespace_of(objects: &[Value]) -> Option<String> {
     objects.iter().find_map(|object| object.pointer("/metadata/namespace")?.as_str().map(str::to_owned))
 }
 
-async fn bring_home(args: &RunArgs, cluster: &Cluster, namespace: &str) -> Result<(), CliError> {
+async fn bring_home(args: &RunArgs, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, CliError> {
     let dir = args.output.clone().unwrap_or_else(|| ".".into());
     let mut options = RetrieveOptions::new(namespace, dir);
     names::AGGREGATOR_DIR.clone_into(&mut options.remote_dir);
@@ -183,7 +204,7 @@ async fn bring_home(args: &RunArgs, cluster: &Cluster, namespace: &str) -> Resul
     if let Some(archive) = brought.first() {
         say(&format!("next:    plumbline results {}", archive.path.display()));
     }
-    Ok(())
+    Ok(brought.into_iter().map(|archive| archive.path).collect())
 }
 
 impl SkipPreflight {

@@ -6,10 +6,30 @@ mod local;
 use std::process::ExitCode;
 
 use crate::args::{Global, RunArgs};
+use crate::commands::suite::not_here;
 use crate::error::CliError;
+
+pub(crate) use cluster::Ended;
 
 /// Runs plugins in a cluster, or on this machine.
 pub(crate) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
     crate::sources::remote::use_registries(&args.registry);
-    if args.local || args.resume.is_some() { local::run(args, global) } else { cluster::run(&args, global) }
+    if args.local || args.resume.is_some() {
+        not_here(&args.suite)?;
+        local::run(args, global)
+    } else {
+        in_cluster(&args, global).map(|ended| ended.code)
+    }
+}
+
+/// Runs plugins in a cluster, for who wants to do more with what comes of it.
+pub(crate) fn in_cluster(args: &RunArgs, global: &Global) -> Result<Ended, CliError> {
+    crate::sources::remote::use_registries(&args.registry);
+    if args.manifest.is_some()
+        && let Some(option) = args.suite.given()
+    {
+        return Err(CliError::usage(format!("`{option}` changes a plugin, and the manifest has its plugins already"))
+            .hint("give it to `plumbline gen`, which makes the manifest"));
+    }
+    cluster::run(args, global)
 }

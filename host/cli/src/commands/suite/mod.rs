@@ -1,0 +1,12 @@
+//! The plugin e2e in a run: what options make of it, and what is looked at before anything is created.
+
+mod choice;
+mod image;
+mod latest;
+mod look;
+mod rerun;
+mod settle;
+
+pub(crate) use choice::{DEFAULT_PLUGINS, any, not_here};
+pub(crate) use look::look;
+pub(crate) use settle::{settle, ssh_key};

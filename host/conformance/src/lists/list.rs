@@ -1,0 +1,96 @@
+//! A list of tests.
+
+use super::version::Version;
+
+/// What the suite calls itself. Its tests are selected by this name, a blank and their own.
+pub const SUITE: &str = "Kubernetes e2e suite";
+
+/// What stands before the names of tests in reports and lists.
+const MARK: &str = "[It] ";
+
+/// What the suite does around its tests: reports and lists name it beside them, and no focus selects or skips it.
+const NODES: [&str; 8] = [
+    "[AfterSuite]",
+    "[BeforeSuite]",
+    "[DeferCleanup (Suite)]",
+    "[ReportAfterSuite]",
+    "[ReportBeforeSuite]",
+    "[SynchronizedAfterSuite]",
+    "[SynchronizedBeforeSuite]",
+    "[TOP-LEVEL]",
+];
+
+/// The names of the tests of one version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestList {
+    /// The version that the list is of, such as `v1.30.2`; empty where nothing says it.
+    pub version: String,
+    /// Sorted, each once, without `[It] `. What the suite does around its tests is among them ([`is_suite_node`]).
+    pub tests: Vec<String>,
+    /// Where it comes from, for a person.
+    pub source: String,
+}
+
+impl TestList {
+    /// A list of `names`, which may be in any order, several times the same, and with `[It] ` or without.
+    #[must_use]
+    pub fn new<'a>(version: &str, names: impl IntoIterator<Item = &'a str>, source: &str) -> Self {
+        let names = names.into_iter().map(plain_name).filter(|name| !name.is_empty());
+        let mut tests: Vec<String> = names.map(str::to_owned).collect();
+        tests.sort_unstable();
+        tests.dedup();
+        Self { version: version.to_owned(), tests, source: source.to_owned() }
+    }
+
+    /// Its tests without what the suite does around them.
+    pub fn specs(&self) -> impl Iterator<Item = &str> {
+        self.tests.iter().map(String::as_str).filter(|name| !is_suite_node(name))
+    }
+
+    /// A sentence for whoever asked for `version` and gets this one; `None` if it is that of the version.
+    #[must_use]
+    pub fn stands_in_for(&self, version: &str) -> Option<String> {
+        let name = Version::parse(version)?.name();
+        if self.version.is_empty() || self.version == name {
+            return None;
+        }
+        Some(format!(
+            "there is no list of tests of {name} in {}: that of {} stands in for it",
+            self.source, self.version
+        ))
+    }
+}
+
+/// A name without what reports put before it and without blanks around it.
+#[must_use]
+pub fn plain_name(name: &str) -> &str {
+    let name = name.trim();
+    name.strip_prefix(MARK).map_or(name, str::trim_start)
+}
+
+/// Whether this is something that the suite does around its tests, and not one of them.
+#[must_use]
+pub fn is_suite_node(name: &str) -> bool {
+    let name = plain_name(name);
+    NODES.iter().any(|node| name.starts_with(node))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain_sorted_and_there_once() {
+        let list =
+            TestList::new("v1.30.2", [" [It] b [It] c ", "a", "", "[It] a", "  ", "[SynchronizedBeforeSuite]"], "x");
+        assert_eq!(list.tests, ["[SynchronizedBeforeSuite]", "a", "b [It] c"]);
+        assert_eq!(list.specs().collect::<Vec<_>>(), ["a", "b [It] c"]);
+    }
+
+    #[test]
+    fn a_list_says_for_whom_it_stands_in() {
+        let list = TestList::new("v1.30.2", ["a"], "this program");
+        assert_eq!(list.stands_in_for("1.30.2+k3s1"), None);
+        assert!(list.stands_in_for("v1.30.9").is_some_and(|said| said.contains("v1.30.9") && said.contains("v1.30.2")));
+    }
+}

@@ -1,0 +1,143 @@
+//! Versions that lists are of.
+
+use std::cmp::Ordering;
+
+/// A version in parts: numbers, and what stands behind a hyphen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Version {
+    numbers: [u64; 3],
+    pre_release: Option<String>,
+}
+
+/// The bytes that a version may have: what is longer is none, and no file's name either.
+const MAX_LENGTH: usize = 64;
+
+impl Version {
+    /// Reads `v1.30.2`, also without its `v` or with a pre-release; what vendors add behind `+` is left out.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        if text.len() > MAX_LENGTH {
+            return None;
+        }
+        let text = text.strip_prefix('v').unwrap_or(text);
+        let text = text.split_once('+').map_or(text, |(version, _)| version);
+        let (numbers, pre) = text.split_once('-').map_or((text, None), |(numbers, pre)| (numbers, Some(pre)));
+        let mut parts = numbers.split('.');
+        let mut next = || parts.next()?.parse::<u64>().ok();
+        let numbers = [next()?, next()?, next().unwrap_or_default()];
+        if parts.next().is_some() {
+            return None;
+        }
+        let plain = |pre: &str| !pre.is_empty() && pre.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
+        if !pre.is_none_or(plain) {
+            return None;
+        }
+        Some(Self { numbers, pre_release: pre.map(str::to_owned) })
+    }
+
+    /// As lists are named: `v1.30.2`.
+    pub(super) fn name(&self) -> String {
+        let [major, minor, patch] = self.numbers;
+        let pre = self.pre_release.as_ref().map_or_else(String::new, |pre| format!("-{pre}"));
+        format!("v{major}.{minor}.{patch}{pre}")
+    }
+
+    fn minor(&self) -> (u64, u64) {
+        let [major, minor, _] = self.numbers;
+        (major, minor)
+    }
+
+    pub(super) fn same_minor(&self, other: &Self) -> bool {
+        self.minor() == other.minor()
+    }
+
+    /// How far apart two versions are: first the minor, then the patch.
+    fn distance(&self, other: &Self) -> (u64, u64, u64, bool) {
+        let [major, minor, patch] = self.numbers;
+        let [other_major, other_minor, other_patch] = other.numbers;
+        (
+            major.abs_diff(other_major),
+            minor.abs_diff(other_minor),
+            patch.abs_diff(other_patch),
+            self.pre_release != other.pre_release,
+        )
+    }
+}
+
+impl PartialOrd for Version {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Version {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // A release comes after its pre-releases.
+        let pre = |version: &Self| (version.pre_release.is_none(), version.pre_release.clone());
+        self.numbers.cmp(&other.numbers).then_with(|| pre(self).cmp(&pre(other)))
+    }
+}
+
+/// The one of `known` that is closest to `version`: of the same minor version, or, with `any_minor`, of any. Of two that are equally far the later one.
+#[must_use]
+pub fn closest_version<'a>(
+    version: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    any_minor: bool,
+) -> Option<&'a str> {
+    let wanted = Version::parse(version)?;
+    let known = known.into_iter().filter_map(|name| Some((Version::parse(name)?, name)));
+    let known = known.filter(|(version, _)| any_minor || version.same_minor(&wanted));
+    let closest = known.min_by(|(a, _), (b, _)| a.distance(&wanted).cmp(&b.distance(&wanted)).then_with(|| b.cmp(a)));
+    closest.map(|(_, name)| name)
+}
+
+/// The latest of `known`; what is no version is left out.
+pub(super) fn latest<'a>(known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known = known.into_iter().filter_map(|name| Some((Version::parse(name)?, name)));
+    known.max_by(|(a, _), (b, _)| a.cmp(b)).map(|(_, name)| name)
+}
+
+/// Versions for a person: in their order, and few enough to read.
+pub(super) fn told<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
+    /// Versions that a message names.
+    const SHOWN: usize = 12;
+    let mut known: Vec<_> = known.into_iter().filter_map(|name| Some((Version::parse(name)?, name))).collect();
+    known.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let names: Vec<&str> = known.iter().take(SHOWN).map(|(_, name)| *name).collect();
+    match known.len().saturating_sub(names.len()) {
+        0 if names.is_empty() => "none".to_owned(),
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_clusters_say_them() {
+        let name = |text| Version::parse(text).map(|version| version.name());
+        assert_eq!(name("v1.30.2"), Some("v1.30.2".to_owned()));
+        assert_eq!(name("1.30.2+k3s1"), Some("v1.30.2".to_owned()));
+        assert_eq!(name("v1.31.0-rc.1"), Some("v1.31.0-rc.1".to_owned()));
+        assert_eq!(name("v1.30"), Some("v1.30.0".to_owned()));
+        for bad in ["", "v", "v1", "1.2.3.4", "v1.x.2", "../v1.2.3", "v1.2.3-../..", "v1.2.3-", "ignore"] {
+            assert_eq!(name(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_closest_is_of_the_same_minor_version() {
+        let known = ["v1.29.6", "v1.30.1", "v1.30.5", "v1.31.0", "v1.31.0-rc.1", "README"];
+        let closest = |version| closest_version(version, known, false);
+        assert_eq!(closest("v1.30.1"), Some("v1.30.1"));
+        assert_eq!(closest("v1.30.3"), Some("v1.30.5"), "equally far: the later one");
+        assert_eq!(closest("v1.30.99"), Some("v1.30.5"));
+        assert_eq!(closest("v1.31.4"), Some("v1.31.0"));
+        assert_eq!(closest("v1.32.0"), None);
+        assert_eq!(closest_version("v1.32.0", known, true), Some("v1.31.0"));
+        assert_eq!(closest("nonsense"), None);
+        assert_eq!(latest(known), Some("v1.31.0"));
+    }
+}

@@ -1,0 +1,174 @@
+//! Modes: which tests are chosen, by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use plumbline_core::closest;
+
+use super::environment::DEFAULT_FOCUS;
+use super::quote::quote;
+
+/// The tests that [`Mode::ConformanceLite`] leaves out, one per line (data/lite/README.md).
+const LITE: &str = include_str!("../../data/lite/skipped.txt");
+
+/// Marks of tests that it leaves out beside them.
+const LITE_MARKS: [&str; 3] = ["Serial", "Slow", "Disruptive"];
+
+/// A choice of tests that has a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// One test.
+    Quick,
+    /// The conformance tests that disturb nobody else in the cluster.
+    #[default]
+    NonDisruptiveConformance,
+    /// All conformance tests: what a certificate takes.
+    CertifiedConformance,
+    /// The conformance tests that are quick, side by side.
+    ConformanceLite,
+}
+
+/// There is no mode of this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no mode of this name{}: there are {}", hint(.0), all())]
+pub struct UnknownMode(String);
+
+impl Mode {
+    /// All of them, in the order of their names.
+    pub const ALL: [Self; 4] =
+        [Self::CertifiedConformance, Self::ConformanceLite, Self::NonDisruptiveConformance, Self::Quick];
+
+    /// The name, as the incumbent's users know it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::NonDisruptiveConformance => "non-disruptive-conformance",
+            Self::CertifiedConformance => "certified-conformance",
+            Self::ConformanceLite => "conformance-lite",
+        }
+    }
+
+    /// What it is for, in a sentence or two.
+    #[must_use]
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Quick => {
+                "One test, which makes a pod and removes it. Says within minutes whether a run works at all."
+            }
+            Self::NonDisruptiveConformance => {
+                "The conformance tests, without those that would disturb what else runs in the cluster, for example by evicting pods from nodes. For clusters that are in use."
+            }
+            Self::CertifiedConformance => {
+                "All conformance tests, also those that disturb others. What is submitted for a certificate is a run in this mode."
+            }
+            Self::ConformanceLite => {
+                "The conformance tests that do not take long, side by side: much of what can be found in a fraction of the time. No certificate is given for it."
+            }
+        }
+    }
+
+    /// The expression for tests that are chosen (`E2E_FOCUS`).
+    #[must_use]
+    pub fn focus(self) -> &'static str {
+        match self {
+            Self::Quick => "Pods should be submitted and removed",
+            Self::NonDisruptiveConformance | Self::CertifiedConformance | Self::ConformanceLite => DEFAULT_FOCUS,
+        }
+    }
+
+    /// The expression for tests that are left out of them (`E2E_SKIP`); `None`: nothing is.
+    #[must_use]
+    pub fn skip(self) -> Option<String> {
+        match self {
+            Self::Quick | Self::CertifiedConformance => None,
+            // The second part is a test that disturbs others and was not marked so by Kubernetes 1.16.
+            Self::NonDisruptiveConformance => Some(r"\[Disruptive\]|NoExecuteTaintManager".to_owned()),
+            Self::ConformanceLite => Some(lite_skip()),
+        }
+    }
+
+    /// Whether tests run side by side (`E2E_PARALLEL`).
+    #[must_use]
+    pub fn parallel(self) -> bool {
+        self == Self::ConformanceLite
+    }
+}
+
+fn lite_skip() -> String {
+    let marks = LITE_MARKS.iter().map(|&mark| mark.to_owned());
+    // A double quote would end the argument in the shell scripts of old images: any character is taken in its place.
+    let names = LITE.lines().map(|name| quote(name).replace('"', "."));
+    marks.chain(names).collect::<Vec<_>>().join("|")
+}
+
+fn all() -> String {
+    Mode::ALL.map(|mode| format!("`{mode}`")).join(", ")
+}
+
+fn hint(typed: &str) -> String {
+    let near = closest(typed, Mode::ALL.map(Mode::name));
+    near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"))
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Self, UnknownMode> {
+        Self::ALL.into_iter().find(|mode| mode.name() == text).ok_or_else(|| UnknownMode(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_choose_what_users_of_the_field_know() {
+        let table: Vec<_> = Mode::ALL.iter().map(|mode| (mode.name(), mode.focus(), mode.parallel())).collect();
+        assert_eq!(
+            table,
+            [
+                ("certified-conformance", r"\[Conformance\]", false),
+                ("conformance-lite", r"\[Conformance\]", true),
+                ("non-disruptive-conformance", r"\[Conformance\]", false),
+                ("quick", "Pods should be submitted and removed", false),
+            ]
+        );
+        assert_eq!(Mode::default(), Mode::NonDisruptiveConformance);
+        assert_eq!(Mode::default().skip().unwrap(), r"\[Disruptive\]|NoExecuteTaintManager");
+        assert_eq!((Mode::Quick.skip(), Mode::CertifiedConformance.skip()), (None, None));
+    }
+
+    #[test]
+    fn lite_leaves_out_three_marks_and_fifty_six_tests() {
+        let skip = Mode::ConformanceLite.skip().unwrap();
+        // No name has a bar of its own, so that each is one between alternatives.
+        let parts: Vec<&str> = skip.split('|').collect();
+        assert_eq!(parts.len(), 59);
+        assert_eq!(parts[..3], ["Serial", "Slow", "Disruptive"]);
+        assert_eq!(
+            parts[3],
+            r"\[sig-apps\] StatefulSet Basic StatefulSet functionality \[StatefulSetBasic\] should have a working scale subresource \[Conformance\]"
+        );
+        let quoted = r"\[sig-node\] Probing container should \*not\* be restarted with a exec .cat /tmp/health. liveness probe \[NodeConformance\] \[Conformance\]";
+        assert!(parts.contains(&quoted) && !skip.contains('"'));
+        assert!(parts[58].starts_with(r"\[sig-apps\] StatefulSet \[k8s\.io\] Basic"), "{}", parts[58]);
+        // Every one is an expression, and finds the name that it was made of.
+        let all = regex::Regex::new(&skip).unwrap();
+        assert!(LITE.lines().all(|name| all.is_match(name)));
+    }
+
+    #[test]
+    fn a_mistyped_mode_is_told_with_what_was_meant() {
+        assert_eq!("quick".parse(), Ok(Mode::Quick));
+        let told = "conformance-light".parse::<Mode>().unwrap_err().to_string();
+        assert!(told.contains("did you mean `conformance-lite`?") && told.contains("`quick`"), "{told}");
+    }
+}

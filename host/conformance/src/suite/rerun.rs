@@ -1,0 +1,101 @@
+//! Running again what failed.
+
+use std::collections::BTreeSet;
+
+use plumbline_core::size::Bytes;
+use plumbline_core::{Item, Status};
+
+use super::quote::quote;
+
+/// The longest focus: 100 KiB. Linux gives a variable 128 KiB, its name included, and the suite passes it on as an argument of its own.
+pub const MAX_FOCUS_BYTES: usize = 100 << 10;
+
+/// What ginkgo writes in front of a test's name since its version 2.
+const TEST_MARK: &str = "[It] ";
+
+/// What it writes in front of what is no test, but what is done before and after all of them.
+const AROUND_TESTS: [&str; 7] = [
+    "[BeforeSuite]",
+    "[SynchronizedBeforeSuite]",
+    "[AfterSuite]",
+    "[SynchronizedAfterSuite]",
+    "[ReportBeforeSuite]",
+    "[ReportAfterSuite]",
+    "[DeferCleanup",
+];
+
+/// Why there is nothing to run again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RerunError {
+    /// Nothing failed.
+    #[error("no test failed")]
+    NothingFailed,
+    /// More failed than fits into a variable.
+    #[error("{tests} tests failed: the expression for their names has {}, and a variable holds {}", Bytes(*.bytes as u64), Bytes(MAX_FOCUS_BYTES as u64))]
+    TooLong {
+        /// How many.
+        tests: usize,
+        /// Bytes of the expression.
+        bytes: usize,
+    },
+}
+
+/// The names of the tests in a result tree that failed or took too long, in its order, each once, without what the framework writes in
+/// front of them. What stands for a file, and what the framework does around all tests, is no test.
+#[must_use]
+pub fn failed_tests(root: &Item) -> Vec<&str> {
+    let mut told = BTreeSet::new();
+    let failed = root.leaves().filter(|leaf| matches!(leaf.status, Status::Failed | Status::Timeout));
+    let tests = failed.filter(|leaf| !leaf.meta.contains_key("file")).map(|leaf| plain(&leaf.name));
+    tests.filter(|name| !AROUND_TESTS.iter().any(|mark| name.starts_with(mark)) && told.insert(*name)).collect()
+}
+
+fn plain(name: &str) -> &str {
+    let name = name.trim();
+    name.strip_prefix(TEST_MARK).unwrap_or(name).trim()
+}
+
+/// The focus that runs these tests.
+///
+/// # Errors
+/// There are none, or their names are too long together.
+pub fn rerun_focus(tests: &[&str]) -> Result<String, RerunError> {
+    if tests.is_empty() {
+        return Err(RerunError::NothingFailed);
+    }
+    let focus = tests.iter().map(|name| quote(name)).collect::<Vec<_>>().join("|");
+    match focus.len() {
+        bytes if bytes > MAX_FOCUS_BYTES => Err(RerunError::TooLong { tests: tests.len(), bytes }),
+        _ => Ok(focus),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tests_that_failed_are_named_without_what_stands_around_them() {
+        let leaf = |name: &str, status: &str| json!({"name": name, "status": status});
+        let tree: Item = serde_json::from_value(json!({"name": "e2e", "status": "failed", "items": [
+            {"name": "junit_01.xml", "status": "failed", "meta": {"file": "results/global/junit_01.xml"}, "items": [
+                leaf("[It] [sig-a] b (c)", "failed"), leaf("[sig-a] b (c)", "failed"), leaf("[It] d", "passed"),
+                leaf("[SynchronizedBeforeSuite]", "failed"), leaf("e|f", "timeout"), leaf("g", "skipped"),
+            ]},
+            {"name": "broken.xml", "status": "failed", "meta": {"file": "results/global/broken.xml"}},
+        ]}))
+        .unwrap();
+        let tests = failed_tests(&tree);
+        assert_eq!(tests, ["[sig-a] b (c)", "e|f"]);
+        assert_eq!(rerun_focus(&tests).unwrap(), r"\[sig-a\] b \(c\)|e\|f");
+    }
+
+    #[test]
+    fn nothing_and_too_much_are_told() {
+        assert_eq!(rerun_focus(&[]), Err(RerunError::NothingFailed));
+        let long = "x".repeat(MAX_FOCUS_BYTES / 2);
+        let told = rerun_focus(&[&long, &long]).unwrap_err().to_string();
+        assert!(told.starts_with("2 tests failed") && told.contains("100 KiB"), "{told}");
+    }
+}

@@ -1,0 +1,89 @@
+//! What settings come to. The definition is the stock's.
+
+use super::*;
+
+fn stock() -> Definition {
+    Definition::parse(include_str!("../../../../plugins/definitions/e2e.yaml")).unwrap().definition
+}
+
+fn env(definition: &Definition) -> Vec<(String, String)> {
+    let raw = definition.spec.raw()["env"].as_array().unwrap();
+    let pair = |variable: &Value| {
+        let value = variable.get("value").and_then(Value::as_str).unwrap_or("(from the cluster)");
+        (variable["name"].as_str().unwrap().to_owned(), value.to_owned())
+    };
+    raw.iter().map(pair).collect()
+}
+
+fn value(definition: &Definition, name: &str) -> Option<String> {
+    env(definition).into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
+}
+
+#[test]
+fn the_stock_definition_is_the_default_mode() {
+    let default = Settings { mode: Some(Mode::default()), ..Settings::default() };
+    assert_eq!(default.apply(&stock()).unwrap(), stock());
+    assert_eq!(Settings::default().apply(&stock()).unwrap(), stock(), "nothing said is nothing changed");
+}
+
+#[test]
+fn each_mode_sets_what_it_is() {
+    for mode in Mode::ALL {
+        let made = Settings { mode: Some(mode), ..Settings::default() }.apply(&stock()).unwrap();
+        assert_eq!(value(&made, "E2E_FOCUS").as_deref(), Some(mode.focus()));
+        assert_eq!(value(&made, "E2E_SKIP"), mode.skip(), "{mode}");
+        assert_eq!(value(&made, "E2E_PARALLEL"), Some(mode.parallel().to_string()));
+    }
+}
+
+#[test]
+fn options_win_over_the_mode_and_an_empty_skip_removes() {
+    let settings = Settings {
+        focus: Some("a".to_owned()),
+        skip: Some(String::new()),
+        parallel: Some(true),
+        repo: Some("mirror".to_owned()),
+        dry_run: true,
+        progress_port: Some("9000".to_owned()),
+        extra_args: vec!["--a=1".to_owned(), "--b".to_owned()],
+        image: Some("mirror/conformance:v1".to_owned()),
+        ..Settings::default()
+    };
+    let made = settings.apply(&stock()).unwrap();
+    let args = "--progress-report-url=http://localhost:9000/progress --a=1 --b";
+    let pairs = [
+        ("E2E_DRYRUN", "true"),
+        ("E2E_EXTRA_ARGS", args),
+        ("E2E_FOCUS", "a"),
+        ("E2E_PARALLEL", "true"),
+        ("E2E_USE_GO_RUNNER", "true"),
+        ("KUBE_TEST_REPO", "mirror"),
+    ];
+    assert_eq!(env(&made), pairs.map(|(key, value)| (key.to_owned(), value.to_owned())));
+    assert_eq!(made.spec.image(), Some("mirror/conformance:v1"));
+}
+
+#[test]
+fn files_and_secrets_are_mounted() {
+    let settings = Settings {
+        repo_config: Some(ConfigFile { name: "repos.yaml".to_owned(), text: "gcRegistry: m".to_owned() }),
+        credentials: Some("auth-repo-cred".to_owned()),
+        ssh: Ssh { user: Some("core".to_owned()), key: true },
+        ..Settings::default()
+    };
+    let made = settings.apply(&stock()).unwrap();
+    assert_eq!(settings.apply(&made).unwrap().extra_volumes, made.extra_volumes, "twice is once");
+    assert_eq!(made.config_map["repos.yaml"], "gcRegistry: m");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&made.to_json()).unwrap());
+}
+
+#[test]
+fn arguments_that_only_the_cluster_knows_are_left_alone_or_told() {
+    let mut json = stock().to_json();
+    let from = json!({"configMapKeyRef": {"name": "n", "key": "k"}});
+    json["spec"]["env"] = json!([{"name": "E2E_EXTRA_ARGS", "valueFrom": from}]);
+    let definition = Definition::from_json(json).unwrap().definition;
+    assert_eq!(Settings::default().apply(&definition).unwrap(), definition);
+    let more = Settings { extra_args: vec!["--a".to_owned()], ..Settings::default() };
+    assert!(matches!(more.apply(&definition), Err(SettingsError::FromCluster("E2E_EXTRA_ARGS"))));
+}

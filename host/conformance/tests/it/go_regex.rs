@@ -1,0 +1,184 @@
+//! Expressions of Go's, case by case.
+
+use std::time::Instant;
+
+use plumbline_conformance::lists::{GoRegex, GoRegexError, MAX_PATTERN, quote};
+
+/// An expression, texts that it matches, and texts that it does not.
+type Case = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+#[test]
+fn what_go_takes_matches_as_it_does_there() {
+    let cases: &[Case] = &[
+        ("", &["", "x"], &[]),
+        (r"\[Conformance\]", &["a [Conformance] b"], &["a Conformance b"]),
+        (r"\[Disruptive\]|NoExecuteTaintManager", &["NoExecuteTaintManager x", "[Disruptive]"], &["Disruptive"]),
+        ("a|", &["", "b"], &[]),
+        // Letters of classes know ASCII only.
+        (r"^\d+$", &["12"], &["٣", ""]),
+        (r"^\w+$", &["a_9"], &["é"]),
+        (r"^\s$", &[" ", "\t", "\u{c}"], &["\u{b}", "\u{a0}"]),
+        (r"^\S$", &["\u{b}", "\u{a0}"], &[" "]),
+        (r"é\b", &["éa"], &["é", "é "]),
+        (r"^é\B", &["é", "é "], &["éa"]),
+        // A brace that begins no repetition stands for itself.
+        ("a{", &["a{"], &["a"]),
+        ("a{,2}", &["a{,2}"], &["aa"]),
+        ("^a{2}$", &["aa"], &["a", "aaa"]),
+        ("^a{02}$", &["a{02}"], &["aa"]),
+        ("^a{1,}$", &["a", "aaa"], &[""]),
+        ("^a{0}$", &[""], &["a"]),
+        ("x}y]", &["x}y]"], &["xy"]),
+        // Classes: nothing is nested, and there are no operators.
+        ("^[a[b]$", &["a", "[", "b"], &["[a"]),
+        ("^[a&&b]$", &["a", "&", "b"], &["c"]),
+        ("^[+--b]$", &["+", ",", "-", "b"], &["."]),
+        ("^[a~~b]$", &["~"], &["c"]),
+        ("^[]a]$", &["]", "a"], &["b"]),
+        ("^[^]a]$", &["b", "\n"], &["]", "a"]),
+        ("^[a-]$", &["a", "-"], &["b"]),
+        (r"^[\]\-\\]$", &["]", "-", r"\"], &["a"]),
+        (r"^[\d\W]$", &["1", "é", " "], &["a"]),
+        ("^[[:alpha:][:digit:]]$", &["a", "1"], &["-"]),
+        ("^[[:^alpha:]]$", &["1", "é"], &["a"]),
+        ("^[[:alpha]$", &[":", "a", "["], &["b"]),
+        (r"^[\x{41}-C]$", &["A", "B"], &["D"]),
+        // Flags.
+        ("(?i)slow", &["[SLOW]"], &[]),
+        ("(?i)\u{212a}elvin", &["kelvin"], &[]),
+        ("a(?i)b|c", &["aB", "C"], &["AB"]),
+        ("(?i:a)b", &["Ab"], &["AB"]),
+        ("((?i)a)b", &["Ab"], &["AB"]),
+        ("(?i)a(?-i)b", &["Ab"], &["aB"]),
+        ("(?i)[^a]b", &["cB"], &["AB"]),
+        ("^a.b$", &["aéb"], &["a\nb"]),
+        ("(?s)^a.b$", &["a\nb"], &["ab"]),
+        ("^b$", &["b"], &["a\nb", "b\n"]),
+        ("(?m)^b$", &["a\nb\nc"], &["ab"]),
+        (r"(?m)\Ab\z", &["b"], &["a\nb"]),
+        ("(?U)^a+?$", &["aa"], &[""]),
+        // Escapes.
+        (r"\Qa.b\E.", &["a.bc"], &["axbc"]),
+        (r"\Q(((", &["((("], &["("]),
+        (r"^\Qab\E*$", &["a", "abb"], &["abab"]),
+        (r"^\x41\x{1F600}\101\0$", &["A😀A\0"], &[]),
+        (r"^\a\f\n\r\t\v\_\/$", &["\u{7}\u{c}\n\r\t\u{b}_/"], &[]),
+        (r"\x{D800}", &[], &["\u{FFFD}", "x", ""]),
+        (r"^[^\x{D800}]$", &["x"], &["xx"]),
+        // Properties.
+        (r"^\pN\PN$", &["٣x"], &["x٣"]),
+        (r"^\p{Greek}\p{^Greek}$", &["αa"], &["aa", "αα"]),
+        (r"^\P{^Lu}$", &["É"], &["é"]),
+        (r"^[\p{Lu}\d]$", &["É", "1"], &["é"]),
+        (r"(?i)^\p{Lu}$", &["é"], &["1"]),
+        (r"^\p{Old_Italic}$", &["\u{10300}"], &["a"]),
+        // Groups.
+        ("(?P<n>a)(?<m>b)(?:c)(d)", &["abcd"], &["abc"]),
+        ("(?P<n>a)(?P<n>b)", &["ab"], &[]),
+        ("()", &[""], &[]),
+        ("^*$", &["", "a"], &[]),
+        ("a(?i)*b", &["aab", "B"], &[]),
+    ];
+    for (pattern, matched, others) in cases {
+        let regex = GoRegex::new(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+        for text in *matched {
+            assert!(regex.is_match(text), "{pattern} matches {text:?}");
+        }
+        for text in *others {
+            assert!(!regex.is_match(text), "{pattern} does not match {text:?}");
+        }
+    }
+}
+
+#[test]
+fn what_go_refuses_is_refused_with_its_place() {
+    let told: Vec<String> = [
+        "a(b",
+        "ab)",
+        "a[b",
+        "a**",
+        "a*{2}",
+        "*a",
+        "(|*)",
+        "a|+",
+        r"a\",
+        r"x\Z",
+        r"\C",
+        r"\E",
+        r"\8",
+        r"\1",
+        "(a)\\1",
+        "(?=a)",
+        "(?<!a)",
+        "(?<=a)",
+        "(?P=n)",
+        "(?P<n",
+        "(?<a b>c)",
+        "(?P<>a)",
+        "(?-)",
+        "(?i-)",
+        "(?x)a",
+        "(?#c)",
+        "(?",
+        "a{1001}",
+        "a{2,1}",
+        "a{99999999999999999999}",
+        "(a{100}){11}",
+        "((a{2}){30}){20}",
+        "[b-a]",
+        "[a--b]",
+        "[[:foo:]]",
+        r"[a-\d]",
+        r"\p{Foo}",
+        r"\p{Grek}",
+        r"\p{isGreek}",
+        r"\p{Alphabetic}",
+        r"\p{sc=Greek}",
+        r"\pX",
+        r"\p{",
+        r"\p",
+        r"\p{}",
+        r"\xZZ",
+        r"\x{}",
+        r"\x{110000}",
+        r"\x{12",
+        "é(?=x)",
+        r"[\b]",
+        r"\é",
+        r"\y",
+    ]
+    .iter()
+    .map(|pattern| match GoRegex::new(pattern) {
+        Ok(_) => format!("{pattern:12} TAKEN"),
+        Err(error) => format!("{pattern:12} {error}"),
+    })
+    .collect();
+    insta::assert_snapshot!(told.join("\n"));
+}
+
+#[test]
+fn nothing_grows_without_bounds() {
+    assert!(matches!(GoRegex::new(&"a".repeat(MAX_PATTERN + 1)), Err(GoRegexError::TooLong { .. })));
+    let bomb = r"(\pL{1000}\pN{1000}\pS{1000}){1}".repeat(200);
+    assert!(matches!(GoRegex::new(&bomb), Err(GoRegexError::TooLarge { .. })), "{:?}", GoRegex::new(&bomb));
+    let deep = |levels: usize| format!("{}a{}", "(".repeat(levels), ")".repeat(levels));
+    assert!(GoRegex::new(&deep(90)).is_ok());
+    assert!(matches!(GoRegex::new(&deep(100_000)), Err(GoRegexError::Syntax { .. })));
+    let stacked = format!("a*{}", "(?i)*".repeat(50_000));
+    assert!(matches!(GoRegex::new(&stacked), Err(GoRegexError::Syntax { .. })));
+    let bars = GoRegex::new(&"(a|b*)".repeat(80).replace(')', "|(c|d*)+)*")).unwrap();
+    assert!(bars.is_match(""));
+}
+
+#[test]
+fn a_focus_on_thousands_of_names_is_quick() {
+    let names: Vec<String> =
+        (0..7_000).map(|n| format!("[sig-x] Thing {n} should [Driver: {n}] do what is asked of it (well)")).collect();
+    let focus: Vec<String> = names.iter().map(|name| quote(name)).collect();
+    let start = Instant::now();
+    let regex = GoRegex::new(&focus.join("|")).unwrap();
+    assert!(names.iter().all(|name| regex.is_match(&format!("Kubernetes e2e suite {name}"))));
+    assert!(!regex.is_match("Kubernetes e2e suite [sig-x] Thing 7000 should"));
+    // Generous: it is a fraction of a second where nothing else runs.
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+}

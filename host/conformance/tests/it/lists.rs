@@ -1,0 +1,169 @@
+//! Lists: those of this program, of directories and of strangers.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use plumbline_conformance::lists::{
+    ListError, Selection, SelectionError, check_selection, embedded, embedded_for, embedded_versions, is_suite_node,
+    near, parse, read_dir, read_file, resolve, tags,
+};
+
+fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn write(dir: &Path, name: &str, text: &str) {
+    fs::write(dir.join(name), if name.ends_with(".gz") { gzip(text.as_bytes()) } else { text.into() }).unwrap();
+}
+
+/// An error with what caused it, in a line.
+fn told(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", told(source)),
+        None => error.to_string(),
+    }
+}
+
+#[test]
+fn every_list_of_this_program_is_whole() {
+    for (version, tests, conformance) in [("v1.29.6", 7412, 388), ("v1.30.1", 7201, 402), ("v1.30.2", 7201, 402)] {
+        let list = embedded(version).unwrap().unwrap();
+        assert_eq!((list.version.as_str(), list.tests.len()), (version, tests));
+        assert!(list.tests.is_sorted() && list.tests.iter().all(|name| !name.starts_with("[It]")));
+        let selection = Selection::parse(Some(r"\[Conformance\]"), None).unwrap();
+        assert_eq!(selection.select(&list.tests).count(), conformance, "{version}");
+        assert_eq!(list.tests.iter().filter(|name| is_suite_node(name)).count(), 4, "{version}");
+        assert_eq!(list.specs().count(), tests - 4);
+    }
+    assert_eq!(embedded_versions().count(), 3);
+    assert!(embedded("v1.30.3").is_none() && embedded("nonsense").is_none());
+}
+
+#[test]
+fn the_closest_list_stands_in_and_says_so() {
+    let list = embedded_for(Some("v1.30.9+rke2r1")).unwrap();
+    assert_eq!(list.version, "v1.30.2");
+    assert_eq!(
+        list.stands_in_for("v1.30.9+rke2r1").unwrap(),
+        "there is no list of tests of v1.30.9 in this program: that of v1.30.2 stands in for it"
+    );
+    assert_eq!(embedded_for(None).unwrap().version, "v1.30.2");
+    assert_eq!(
+        embedded_for(Some("v1.36.0")).unwrap_err().to_string(),
+        "there is no list of tests of v1.36.0 in this program; there are v1.30.2, v1.30.1, v1.29.6"
+    );
+    assert!(matches!(embedded_for(Some("x")), Err(ListError::Version(_))));
+}
+
+#[test]
+fn directories_have_lists_in_any_form_and_deltas() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    write(dir, "v1.31.0.gz", "[It] [sig-a] one\n[It] [sig-a] two\r\n\n[It] [sig-b] three\n");
+    write(dir, "v1.31.1.gz", "#v1.31.0\n+[It] [sig-c] four\n-[It] [sig-a] two\n-[It] never there\n");
+    write(dir, "v1.31.2.txt", "#v1.31.1\n+[sig-a] two\n");
+    write(dir, "v1.30.0", "old");
+    write(dir, "README.md", "nothing");
+    let names = |version| read_dir(dir, version).unwrap().tests.join(", ");
+    assert_eq!(names("v1.31.0"), "[sig-a] one, [sig-a] two, [sig-b] three");
+    assert_eq!(names("v1.31.1"), "[sig-a] one, [sig-b] three, [sig-c] four");
+    assert_eq!(names("v1.31.2"), "[sig-a] one, [sig-a] two, [sig-b] three, [sig-c] four");
+    assert_eq!(names("1.30.0"), "old");
+    let close = read_dir(dir, "v1.31.7").unwrap();
+    assert!(close.version == "v1.31.2" && close.stands_in_for("v1.31.7").is_some());
+    assert_eq!(read_dir(dir, "").unwrap().version, "v1.31.2");
+    assert!(read_dir(dir, "v1.40.0").unwrap_err().to_string().contains("there are v1.31.2, v1.31.1, v1.31.0, v1.30.0"));
+    let file = read_file(&dir.join("v1.31.0.gz")).unwrap();
+    assert_eq!((file.version.as_str(), file.tests.len()), ("v1.31.0", 3));
+    assert!(told(&read_dir(&dir.join("none"), "v1.31.0").unwrap_err()).contains("No such file"));
+}
+
+#[test]
+fn what_is_no_list_is_an_error_that_says_why() {
+    let list = |bytes: &[u8]| parse(bytes, "v1.0.0", "it").map_err(|error| told(&error)).unwrap_err();
+    assert_eq!(list(b""), "`it` names no test");
+    assert_eq!(list(b"\n \n"), "`it` names no test");
+    assert_eq!(list(b"\xff\xfe"), "`it` is no text in UTF-8");
+    assert_eq!(list(b"\x7fELF\0\0"), "`it` is no text in UTF-8");
+    assert!(list(&gzip(b"a\nb")[..12]).contains("`it` cannot be read"));
+    assert!(list(b"\x1f\x8bnonsense").contains("`it` cannot be read"));
+    assert!(list(&gzip(&vec![b'a'; 65 << 20])).contains("64 MiB of text"));
+    assert!(list(&vec![b'a'; 17 << 20]).contains("16 MiB"));
+    assert!(list(&"a\n".repeat(200_001).into_bytes()).contains("200,000 lines"));
+    assert!(list(&vec![b'a'; 17 << 10]).contains("16 KiB in a line"));
+    assert!(list(b"#../../etc/passwd\n+a").contains("no version"));
+    assert!(list(b"#v1.2.3\n+a").contains("told by the differences to it"));
+}
+
+#[test]
+fn deltas_end() {
+    let mut circle = |version: &str| -> Result<Option<Vec<u8>>, ListError> {
+        Ok(Some(if version == "v1.0.0" { b"#v1.0.1".to_vec() } else { b"#v1.0.0".to_vec() }))
+    };
+    let error = resolve("v1.0.0", "there", &mut circle).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the list of v1.0.0 in there is told by differences to others that lead in a circle: v1.0.0, v1.0.1"
+    );
+    let mut reads = 0;
+    let mut endless = |_: &str| -> Result<Option<Vec<u8>>, ListError> {
+        reads += 1;
+        Ok(Some(format!("#v1.0.{reads}").into_bytes()))
+    };
+    assert!(resolve("v1.1.0", "there", &mut endless).unwrap_err().to_string().contains("too far"));
+    assert_eq!(reads, 16);
+    let mut missing = |version: &str| -> Result<Option<Vec<u8>>, ListError> {
+        Ok((version == "v1.0.0").then(|| b"#v1.0.1".to_vec()))
+    };
+    let error = resolve("v1.0.0", "there", &mut missing).unwrap_err().to_string();
+    assert!(error.contains("no list of tests of v1.0.1") && error.contains("v1.0.0"), "{error}");
+}
+
+#[test]
+fn a_focus_is_checked_before_anything_starts() {
+    let check = |version, focus, skip| check_selection(version, Some(focus), Some(skip));
+    let all = check(Some("v1.30.2"), r"\[Conformance\]", "").unwrap();
+    assert_eq!((all.selected, all.total, all.warnings.len()), (402, 7197, 0));
+    let fewer = check(Some("v1.30.9"), r"\[Conformance\]", r"\[Disruptive\]|NoExecuteTaintManager").unwrap();
+    assert!(fewer.selected < 402 && fewer.warnings.len() == 1, "{fewer:?}");
+    let SelectionError::Nothing { near, .. } =
+        check(Some("v1.30.2"), r"pods should be submited and removed", "").unwrap_err()
+    else {
+        panic!("a misspelt focus selects nothing")
+    };
+    assert!(near[0].contains("should be submitted and removed"), "{near:?}");
+    assert_eq!(
+        check(Some("v1.30.2"), r"\[Conformance\]", "Conf").unwrap_err().to_string(),
+        "the focus selects 402, and without what `Conf` skips there are none of the 7197 tests of v1.30.2"
+    );
+    assert_eq!(
+        check(Some("v1.30.2"), r"^\[sig-node\]", "").unwrap_err().to_string(),
+        r"the focus `^\[sig-node\]` selects none of the 7197 tests of v1.30.2",
+        "the suite's own name stands before that of the test"
+    );
+    let error = check(None, "a(?=b)", "").unwrap_err();
+    assert_eq!(
+        told(&error),
+        "the focus is no regular expression that Go would take: `(?=` at character 2: Go's expressions cannot look around"
+    );
+    assert!(told(&check(None, "", "[").unwrap_err()).starts_with("the skip is no regular expression"));
+    // Of a later version nothing is certain.
+    let later = check(Some("v1.36.0"), "no test has this name", "").unwrap();
+    assert_eq!((later.selected, later.warnings.len()), (0, 2), "{later:?}");
+    assert!(matches!(check(Some("ignore"), "a", ""), Err(SelectionError::List(ListError::Version(_)))));
+}
+
+#[test]
+fn tags_and_neighbours() {
+    let list = embedded("v1.30.2").unwrap().unwrap();
+    let counts = tags(list.tests.iter().map(String::as_str));
+    assert_eq!((counts["[sig-storage]"], counts["[Conformance]"], counts["[Slow]"]), (5984, 402, 3030));
+    assert!(near(r"\[sig-nope\]", ["a", "b"].into_iter()).is_empty());
+    assert!(near("", ["a"].into_iter()).is_empty());
+    assert_eq!(near(r"\bPODS\.a", ["x", "two pods", "pods"].into_iter()), ["pods", "two pods"]);
+}
