@@ -14,7 +14,7 @@ use crate::report::say;
 use crate::wasm_std::{TARGET, WasmStd};
 
 /// The modules that are part of the product, by package.
-const STOCK: [&str; 8] = [
+const STOCK: [&str; 10] = [
     "plumbline-module-junit",
     "plumbline-module-gojson",
     "plumbline-module-raw",
@@ -23,6 +23,8 @@ const STOCK: [&str; 8] = [
     "plumbline-module-systemd-logs",
     "plumbline-module-job",
     "plumbline-module-daemonset",
+    "plumbline-module-known-failures",
+    "plumbline-module-checks",
 ];
 /// Modules for tests only.
 const GUESTS: [&str; 4] = [
@@ -170,6 +172,8 @@ mod tests {
                 "systemd-logs",
                 "job",
                 "daemonset",
+                "known-failures",
+                "checks",
                 "misbehave",
                 "v0-1-0-post-processor",
                 "v0-1-0-expectations",

@@ -1,5 +1,7 @@
 //! The result trees of an archive: as they stand there, or computed anew.
 
+mod judge;
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -19,6 +21,8 @@ use crate::limits::Limits;
 use crate::tree::read_tree;
 use crate::ui::say;
 use crate::{sources, stock};
+
+pub(crate) use judge::Chain;
 
 /// Bytes of a `definition.json`: far more than a definition may have, because old ones carry the whole aggregator's view.
 const MAX_DEFINITION: u64 = 16 << 20;
@@ -115,23 +119,17 @@ impl Trees {
         if !self.reprocess.always {
             say(&format!("plugin `{plugin}` has no result tree in this archive: it is computed now"));
         }
-        let modules = match &self.modules {
-            Some(modules) => modules.clone(),
-            None => self.modules.insert(stock::modules(&self.reprocess.limits)?).clone(),
-        };
-        let source = self.source(plugin)?;
+        let modules = self.modules()?;
+        let mut source = self.source(plugin)?;
+        // Judges come after the tree, and one of them that is missing is no reason not to have it.
+        Arc::make_mut(&mut source.definition).plumbline.verdict.clear();
         let planned = prepare(&modules, &self.reprocess.limits.modules, source)
             .and_then(|planned| planned.ready().map(|()| planned))
             .map_err(|error| CliError::usage(format!("plugin `{plugin}` cannot be reprocessed")).because(&error))?;
         for warning in planned.warnings() {
             say(&format!("warning: plugin `{plugin}`: {warning}"));
         }
-        let no_room =
-            |error: io::Error| CliError::system("a directory for temporary files cannot be made").because(&error);
-        let scratch = match &self.scratch {
-            Some(scratch) => scratch.path().to_owned(),
-            None => self.scratch.insert(tempfile::tempdir().map_err(no_room)?).path().to_owned(),
-        };
+        let scratch = self.scratch()?;
         let files = tempfile::tempdir_in(&scratch).map_err(no_room)?;
         self.archive.extract_plugin(plugin, files.path(), &ExtractLimits::default()).map_err(|error| {
             CliError::usage(format!("the files of plugin `{plugin}` cannot be taken out of `{}`", self.path.display()))
@@ -145,6 +143,21 @@ impl Trees {
             .map_err(|error| CliError::system(format!("plugin `{plugin}` cannot be reprocessed")).because(&error))?;
         self.made.insert(plugin.to_owned(), tree.clone());
         Ok(tree)
+    }
+
+    fn modules(&mut self) -> Result<Modules, CliError> {
+        Ok(match &self.modules {
+            Some(modules) => modules.clone(),
+            None => self.modules.insert(stock::modules(&self.reprocess.limits)?).clone(),
+        })
+    }
+
+    /// A directory for temporary files.
+    fn scratch(&mut self) -> Result<PathBuf, CliError> {
+        Ok(match &self.scratch {
+            Some(scratch) => scratch.path().to_owned(),
+            None => self.scratch.insert(tempfile::tempdir().map_err(no_room)?).path().to_owned(),
+        })
     }
 
     /// The definition that was named, the archive's, or the least one: then the plugin's name says the format, if anything does.
@@ -182,6 +195,10 @@ impl Trees {
         let parsed = Definition::from_json(document).map_err(|error| cannot(&error))?;
         Ok(Source { definition: Arc::new(parsed.definition), bundle: None })
     }
+}
+
+fn no_room(error: io::Error) -> CliError {
+    CliError::system("a directory for temporary files cannot be made").because(&error)
 }
 
 /// Where the plugin's name stands in the `definition.json` of an archive.

@@ -65,19 +65,23 @@ mod tests {
             .collect();
         let names: Vec<_> = roles
             .iter()
-            .map(|(name, roles)| (name.as_str(), roles.post_processor, roles.expectations, roles.summarizer))
+            .map(|(name, roles)| {
+                (name.as_str(), roles.post_processor, roles.expectations, roles.summarizer, roles.judge)
+            })
             .collect();
         assert_eq!(
             names,
             [
-                ("junit", true, false, false),
-                ("gojson", true, false, false),
-                ("raw", true, false, false),
-                ("manual", true, false, false),
-                ("host-facts", true, false, true),
-                ("systemd-logs", true, false, false),
-                ("job", false, true, false),
-                ("daemonset", false, true, false)
+                ("junit", true, false, false, false),
+                ("gojson", true, false, false, false),
+                ("raw", true, false, false, false),
+                ("manual", true, false, false, false),
+                ("host-facts", true, false, true, false),
+                ("systemd-logs", true, false, false, false),
+                ("job", false, true, false, false),
+                ("daemonset", false, true, false, false),
+                ("known-failures", false, false, false, true),
+                ("checks", false, false, false, true)
             ]
         );
         for module in &modules {

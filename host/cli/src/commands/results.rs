@@ -1,18 +1,21 @@
 //! `plumbline results`
 
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::process::ExitCode;
 
 use plumbline_archive::layout::META_CLUSTER_HEALTH;
+use plumbline_core::judgement::{PluginVerdict, VerdictSummary};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Item, Verdict, rollup};
+use serde::Serialize;
 
 use crate::args::{ExitCodes, Global, Mode, ResultsArgs, ResultsFormat};
 use crate::error::{CliError, verdict_code};
 use crate::limits::Limits;
 use crate::logging;
-use crate::output::{self, Health, print_json, print_yaml};
-use crate::trees::{Reprocess, Trees};
+use crate::output::{self, Health, JudgedTree, print_json, print_yaml};
+use crate::trees::{Chain, Reprocess, Trees};
 
 /// The name under which the cluster's health is asked for, as scripts know it.
 const HEALTH: &str = "sonobuoy";
@@ -55,13 +58,24 @@ fn selected(trees: &Trees, args: &ResultsArgs) -> Result<Vec<String>, CliError> 
     }
 }
 
+/// The verdict over `plugin`, which speaks of the whole of it.
+fn verdict(trees: &mut Trees, plugin: &str, args: &ResultsArgs) -> Result<Option<PluginVerdict>, CliError> {
+    match &args.node {
+        Some(_) => Ok(None),
+        None => trees.verdict(plugin, &Chain::default()),
+    }
+}
+
 /// What the trees that were shown come to.
 #[derive(Default)]
-struct Seen(Vec<PluginStatus>);
+struct Seen {
+    entries: Vec<PluginStatus>,
+    verdicts: BTreeMap<String, VerdictSummary>,
+}
 
 impl Seen {
     fn add(&mut self, root: &Item) {
-        self.0.push(PluginStatus {
+        self.entries.push(PluginStatus {
             plugin: root.name.clone(),
             node: GLOBAL.to_owned(),
             status: EntryStatus::Complete,
@@ -71,8 +85,18 @@ impl Seen {
         });
     }
 
+    /// What judges made of the tree below `root`.
+    fn judged(&mut self, root: &Item, verdict: &PluginVerdict) {
+        self.verdicts.insert(root.name.clone(), verdict.summary());
+    }
+
     fn verdict(self) -> Verdict {
-        Verdict::from_run(&RunStatus { plugins: Some(self.0), status: RunPhase::Complete, ..RunStatus::default() })
+        Verdict::from_run(&RunStatus {
+            plugins: Some(self.entries),
+            verdicts: Some(self.verdicts),
+            status: RunPhase::Complete,
+            ..RunStatus::default()
+        })
     }
 }
 
@@ -89,9 +113,18 @@ fn modes(
         }
         let root = trees.item(plugin)?;
         let item = at_node(&root, args)?;
+        let verdict = verdict(trees, plugin, args)?;
         seen.add(item);
+        if let Some(verdict) = &verdict {
+            seen.judged(item, verdict);
+        }
         match args.mode {
-            Mode::Report => printed(output::report(item, out))?,
+            Mode::Report => {
+                printed(output::report(item, out))?;
+                if let Some(verdict) = &verdict {
+                    printed(output::verdict_report(verdict, out))?;
+                }
+            }
             Mode::Detailed => detailed(trees, plugin, item, args, out)?,
             Mode::Dump => trees.copy(plugin, out)?,
             Mode::Readable => {
@@ -154,18 +187,51 @@ fn data(
     for plugin in plugins {
         let root = trees.item(plugin)?;
         let item = at_node(&root, args)?.clone();
+        let verdict = verdict(trees, plugin, args)?;
         seen.add(&item);
-        roots.push(item);
+        if let Some(verdict) = &verdict {
+            seen.judged(&item, verdict);
+        }
+        roots.push((item, verdict));
     }
     printed(match format {
-        ResultsFormat::Json => print_json(&roots, out),
-        ResultsFormat::Yaml => roots.iter().try_for_each(|root| {
+        ResultsFormat::Json => print_json(&roots.into_iter().map(Shown::from).collect::<Vec<_>>(), out),
+        ResultsFormat::Yaml => roots.into_iter().map(Shown::from).try_for_each(|root| {
             writeln!(out, "---")?;
-            print_yaml(root, out)
+            print_yaml(&root, out)
         }),
-        ResultsFormat::Junit => output::junit(&roots, out),
-        ResultsFormat::Markdown => output::markdown(&roots, out),
+        ResultsFormat::Junit => {
+            let judged = |(mut root, verdict): (Item, Option<PluginVerdict>)| {
+                if let Some(verdict) = &verdict {
+                    output::judged_leaves(&mut root, verdict);
+                }
+                root
+            };
+            output::junit(&roots.into_iter().map(judged).collect::<Vec<_>>(), out)
+        }
+        ResultsFormat::Markdown => {
+            let (roots, verdicts): (Vec<_>, Vec<_>) = roots.into_iter().unzip();
+            let verdicts: Vec<_> = verdicts.into_iter().flatten().collect();
+            output::markdown(&roots, out).and_then(|()| output::verdict_markdown(&verdicts, output::escape, out))
+        }
     })
+}
+
+/// A tree as data: as it always was where nobody judged it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Shown {
+    Tree(Item),
+    Judged(Box<JudgedTree>),
+}
+
+impl From<(Item, Option<PluginVerdict>)> for Shown {
+    fn from((root, verdict): (Item, Option<PluginVerdict>)) -> Self {
+        match verdict {
+            Some(verdict) => Self::Judged(Box::new(JudgedTree { root, verdict })),
+            None => Self::Tree(root),
+        }
+    }
 }
 
 /// The cluster's health, where the archive has it: by its name, or after all plugins.

@@ -56,7 +56,7 @@ pub(super) fn reason(leaf: &Item) -> Option<String> {
 }
 
 /// One line that Markdown and HTML show as it is.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::new();
     for c in one_line(text).chars() {
         match c {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use plumbline_aggregator::{Failure, Finished, PluginOutcome};
 use plumbline_core::Verdict;
+use plumbline_core::judgement::VerdictSummary;
 use plumbline_core::run_status::EntryStatus;
 use serde_json::{Value, json};
 
@@ -38,14 +39,18 @@ pub(crate) fn print_outcome(finished: &Finished, format: Option<RunFormat>) -> R
 /// Keys are only ever added (docs/exit-codes.md).
 fn document(finished: &Finished) -> Value {
     let plugin = |plugin: &PluginOutcome| {
-        json!({
+        let mut shown = json!({
             "plugin": plugin.plugin,
             "status": plugin.outcome.total.status,
             "counts": plugin.outcome.total.counts,
             "items": plugin.outcome.items,
             "seconds": plugin.elapsed.map(|elapsed| elapsed.as_secs_f64()),
             "failures": plugin.outcome.failures,
-        })
+        });
+        if let (Some(judged), Some(fields)) = (judged(finished, plugin), shown.as_object_mut()) {
+            fields.insert("verdict".to_owned(), json!(judged));
+        }
+        shown
     };
     json!({
         "run": finished.run,
@@ -66,12 +71,15 @@ fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
     for plugin in &finished.plugins {
         plugin_line(plugin, width, out)?;
+        if let Some(judged) = judged(finished, plugin) {
+            writeln!(out, "  {:width$}   {}", "", name(&judged.sentence()))?;
+        }
         let shown = plugin.outcome.failures.iter().take(MAX_LISTED);
         let names = shown.clone().map(|failure| short(&failure.name).chars().count()).max().unwrap_or_default();
         for failure in shown {
             failure_line(failure, width, names, out)?;
         }
-        let failed = failed(plugin);
+        let failed = failed(finished, plugin);
         let hidden = failed.saturating_sub(plugin.outcome.failures.len().min(MAX_LISTED) as u64);
         if hidden > 0 {
             writeln!(out, "  {:width$}   and {hidden} more", "")?;
@@ -83,7 +91,7 @@ fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
     writeln!(out, "{}", verdict(finished))?;
     writeln!(out, "archive: {} ({})", shown(&finished.archive), size(finished.bytes))?;
-    let bad = finished.plugins.iter().find(|plugin| failed(plugin) > 0 || plugin.outcome.items == 0);
+    let bad = finished.plugins.iter().find(|plugin| failed(finished, plugin) > 0 || plugin.outcome.items == 0);
     let which = bad.map(|plugin| format!(" --plugin {}", plugin.plugin)).unwrap_or_default();
     writeln!(out, "next:    plumbline results {}{which}", shown(&finished.archive))
 }
@@ -128,15 +136,29 @@ fn style(status: &str) -> anstyle::Style {
     anstyle::Style::new().fg_color(Some(colour.into()))
 }
 
-fn failed(plugin: &PluginOutcome) -> u64 {
+/// What judges made of `plugin`.
+fn judged<'a>(finished: &'a Finished, plugin: &PluginOutcome) -> Option<&'a VerdictSummary> {
+    finished.status.verdicts.as_ref()?.get(plugin.plugin.as_str())
+}
+
+/// What counts as failed: leaves, and requirements on the whole that were checked.
+fn failed(finished: &Finished, plugin: &PluginOutcome) -> u64 {
+    if let Some(judged) = judged(finished, plugin) {
+        return [judged.counting, judged.checks_failed, judged.checks_unknown, judged.judges_failed].iter().sum();
+    }
     ["failed", "timeout"].iter().filter_map(|status| plugin.outcome.total.counts.get(*status)).sum()
 }
 
 fn verdict(finished: &Finished) -> String {
-    let failed: u64 = finished.plugins.iter().map(failed).sum();
-    let all: u64 = finished.plugins.iter().flat_map(|plugin| plugin.outcome.total.counts.values()).sum();
+    let failed: u64 = finished.plugins.iter().map(|plugin| failed(finished, plugin)).sum();
+    let judged = || finished.status.verdicts.iter().flat_map(|verdicts| verdicts.values());
+    let excused: u64 = judged().map(|judged| judged.excused).sum();
+    let required: u64 = judged().map(|judged| judged.checks).sum();
+    let all: u64 =
+        finished.plugins.iter().flat_map(|plugin| plugin.outcome.total.counts.values()).sum::<u64>() + required;
     let checks = if all == 1 { "check" } else { "checks" };
     match finished.verdict {
+        Verdict::Passed if excused > 0 => format!("passed: {all} {checks}, {excused} of them failed and excused"),
         Verdict::Passed => format!("passed: {all} {checks}"),
         Verdict::Failed => format!("failed: {failed} of {all} {checks}"),
         Verdict::Incomplete => {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use plumbline_core::judgement::VerdictSummary;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunStatus};
 
 use super::cluster_plugins::period;
@@ -17,6 +18,7 @@ pub(super) struct Teller {
     withdrawn: Withdrawals,
     /// The working directory of the run.
     work: PathBuf,
+    judged: BTreeMap<String, VerdictSummary>,
 }
 
 #[derive(Default, Clone, PartialEq)]
@@ -72,6 +74,12 @@ impl Teller {
                 lines.push(format!("{name}: {judged}"));
             }
             *seen = now;
+        }
+        for (plugin, verdict) in status.verdicts.iter().flatten() {
+            if self.judged.get(plugin) != Some(verdict) {
+                self.judged.insert(plugin.clone(), verdict.clone());
+                lines.push(crate::output::name(&format!("{plugin}: judged {}", verdict.sentence())));
+            }
         }
         lines
     }

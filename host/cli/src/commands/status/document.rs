@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 pub(super) fn document(cluster: &str, seen: &Seen, status: &RunStatus, now: Timestamp) -> Value {
     let verdict = seen.is_over().then(|| Verdict::from_run(&seen.status));
     let tar = &seen.status.tar_info;
-    json!({
+    let mut document = json!({
         "run": status.run,
         "cluster": cluster,
         "namespace": seen.namespace,
@@ -31,7 +31,11 @@ pub(super) fn document(cluster: &str, seen: &Seen, status: &RunStatus, now: Time
         "withdrawn": seen.status.withdrawn,
         "plugins": status.plugins.iter().flatten().map(plugin).collect::<Vec<_>>(),
         "waiting": seen.waiting.iter().map(waiting).collect::<Vec<_>>(),
-    })
+    });
+    if let (Some(verdicts), Some(fields)) = (&status.verdicts, document.as_object_mut()) {
+        fields.insert("verdicts".to_owned(), json!(verdicts));
+    }
+    document
 }
 
 fn plugin(entry: &PluginStatus) -> Value {

@@ -11,6 +11,7 @@ use plumbline_aggregator::{HEARTBEAT, Published, STATUS_FILE};
 use plumbline_core::run_status::{PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{Status, Verdict};
 
+use super::sentence::judged;
 use super::{ago, one_line_of_json};
 use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
 use crate::error::{CliError, verdict_code};
@@ -109,6 +110,10 @@ fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io
     }
     for line in standing_still(entry, seen, Timestamp::now()) {
         writeln!(out, "\n{line}")?;
+    }
+    let judged = judged(&seen.status);
+    if !judged.is_empty() {
+        writeln!(out, "\n{}", judged.join("\n"))?;
     }
     if let (true, Some(at)) = (seen.lost, seen.at) {
         writeln!(

@@ -6,7 +6,7 @@ use plumbline_core::run_status::{EntryStatus, RunPhase, RunStatus};
 use plumbline_kubernetes::names;
 use plumbline_kubernetes::status::Seen;
 
-use crate::output::{one_line, size};
+use crate::output::{name, one_line, size};
 use crate::ui::{logs_command, period, stalled, withdrawn};
 
 /// Pods that wait and are told of one by one.
@@ -74,6 +74,7 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
             None => format!("The archive was sent to {}.", one_line(delivery)),
         });
     }
+    notes.extend(judged(&seen.status));
     for entry in seen.status.plugins.iter().flatten() {
         if let Some(still) = stalled(&seen.status, entry, now) {
             let logs = logs_command(&entry.plugin, &seen.namespace);
@@ -101,6 +102,12 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
     notes
 }
 
+/// What judges made of each plugin.
+pub(super) fn judged(status: &RunStatus) -> Vec<String> {
+    let verdicts = status.verdicts.iter().flatten();
+    verdicts.map(|(plugin, verdict)| name(&format!("{plugin}: {}", verdict.sentence()))).collect()
+}
+
 /// Results that are in or given up, and all.
 fn counted(status: &RunStatus) -> (u64, u64) {
     status.plugins.iter().flatten().fold((0, 0), |(done, all), entry| {
@@ -112,7 +119,11 @@ fn counted(status: &RunStatus) -> (u64, u64) {
 fn verdict(status: &RunStatus) -> String {
     let missing = || status.plugins.iter().flatten().filter(|entry| entry.status != EntryStatus::Complete);
     match Verdict::from_run(status) {
-        Verdict::Passed => "everything passed".to_owned(),
+        Verdict::Passed => match status.verdicts.iter().flatten().map(|(_, verdict)| verdict.excused).sum::<u64>() {
+            0 => "everything passed".to_owned(),
+            1 => "it passed, with 1 failure excused".to_owned(),
+            n => format!("it passed, with {n} failures excused"),
+        },
         Verdict::Failed => "something failed".to_owned(),
         Verdict::Incomplete => match missing().map(plumbline_core::run_status::PluginStatus::count).sum::<u64>() {
             0 => "not everything could be judged".to_owned(),

@@ -1,0 +1,82 @@
+//! What failed in an earlier run.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use plumbline_core::{Item, Status};
+use sha2::{Digest, Sha256};
+
+use super::error::ChainError;
+
+/// Failures of a baseline at most. Where more tests fail, something else is wrong; and the definition that carries them has to stay small.
+pub const MAX_FAILURES: usize = 10_000;
+
+/// What failed in an earlier run, and where that stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Baseline {
+    /// Names of tests.
+    pub(super) failed: Vec<String>,
+    /// Such as `202611201300.tar.gz (sha256 0123…)`.
+    pub(super) source: String,
+}
+
+impl Baseline {
+    /// The leaves of `root` that failed or timed out, by their names without `[It] `. `archive` is where the tree is from: a file with its digest, or a directory.
+    ///
+    /// # Errors
+    /// When there are more than [`MAX_FAILURES`], or the archive cannot be read.
+    pub fn of_tree(root: &Item, archive: &Path) -> Result<Self, ChainError> {
+        let leaves = root.walk().filter(|item| item.items.is_empty());
+        let failed: BTreeSet<&str> = leaves
+            .filter(|item| matches!(item.status, Status::Failed | Status::Timeout))
+            .map(|item| plain(&item.name))
+            .collect();
+        let name = archive
+            .file_name()
+            .map_or_else(|| archive.display().to_string(), |name| name.to_string_lossy().into_owned());
+        if failed.len() > MAX_FAILURES {
+            return Err(ChainError::TooManyFailures { archive: name, count: failed.len(), max: MAX_FAILURES });
+        }
+        let failed = failed.into_iter().map(str::to_owned).collect();
+        let source = match archive.is_dir() {
+            true => name,
+            false => {
+                let digest = sha256(archive).map_err(|source| ChainError::Read { path: archive.to_owned(), source })?;
+                format!("{name} (sha256 {digest})")
+            }
+        };
+        Ok(Self { failed, source })
+    }
+
+    /// How many tests failed.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.failed.len()
+    }
+
+    /// Whether nothing failed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.failed.is_empty()
+    }
+}
+
+fn sha256(path: &Path) -> io::Result<String> {
+    use std::fmt::Write as _;
+    let mut hash = Sha256::new();
+    io::copy(&mut File::open(path)?, &mut hash)?;
+    let mut text = String::with_capacity(64);
+    for byte in hash.finalize() {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
+}
+
+/// As judges compare names: without a leading `[It] ` and blanks.
+fn plain(name: &str) -> &str {
+    let name = name.trim();
+    name.strip_prefix("[It] ").map_or(name, str::trim_start)
+}

@@ -1,0 +1,107 @@
+//! Files that judges read.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::error::ChainError;
+
+/// Bytes of a file that a judge reads: 8 MiB, which is what the judges take. A cluster takes less: what travels in a ConfigMap has a limit of 1 MiB.
+pub const MAX_FILE_BYTES: usize = 8 << 20;
+
+/// Bytes of a name; Kubernetes takes 253 of a key of a ConfigMap, and a number may stand before it.
+const MAX_NAME: usize = 200;
+
+/// Levels of a list: two are enough for everything that is in one.
+const MAX_DEPTH: usize = 16;
+
+/// A file that a judge reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListFile {
+    /// What it is called in a `config-map`: letters, digits, `-`, `_`, `.`.
+    pub(super) name: String,
+    /// What is in it.
+    pub(super) text: String,
+}
+
+impl ListFile {
+    /// Reads the file at `path`, and looks whether it is YAML at all: its entries are for the judge to understand.
+    ///
+    /// # Errors
+    /// When it cannot be read, is too large, or is no YAML.
+    pub fn read(path: &Path) -> Result<Self, ChainError> {
+        let failed = |source| ChainError::Read { path: path.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() > MAX_FILE_BYTES {
+            return Err(ChainError::TooLarge { path: path.to_owned(), max: MAX_FILE_BYTES });
+        }
+        let refused = |why: String| ChainError::NotAList { path: path.to_owned(), why };
+        let text = String::from_utf8(bytes).map_err(|_| refused("it is not UTF-8".to_owned()))?;
+        document(&text).map_err(|why| {
+            let quotes = if text.contains("- [") { "; names that begin with `[` must stand in quotes" } else { "" };
+            refused(format!("{why}{quotes}"))
+        })?;
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Self { name: key(&name), text })
+    }
+
+    /// A file with this name and text, unchecked.
+    #[must_use]
+    pub fn new(name: &str, text: impl Into<String>) -> Self {
+        Self { name: key(name), text: text.into() }
+    }
+}
+
+/// The text as a document; an empty one is `null`.
+pub(super) fn document(text: &str) -> Result<Value, String> {
+    let bytes = text.len();
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_events: bytes.saturating_mul(2).saturating_add(64),
+            max_nodes: bytes.saturating_add(64),
+            max_total_scalar_bytes: bytes.saturating_mul(2).saturating_add(64),
+            max_depth: MAX_DEPTH,
+            max_aliases: 1000,
+            max_anchors: 1000,
+        },
+        emit_comments: false,
+        with_snippet: false,
+    };
+    let document: Option<Value> = serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())?;
+    Ok(document.unwrap_or_default())
+}
+
+/// What Kubernetes takes as a key of a ConfigMap: other characters become `-`.
+fn key(name: &str) -> String {
+    let good = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let name: String = name.chars().map(good).collect();
+    // The end says what is in it.
+    let from = name.len().saturating_sub(MAX_NAME);
+    match name.get(from..).unwrap_or_default().trim_start_matches('.') {
+        "" => "list.yaml".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_keys() {
+        for (name, is) in [
+            ("known.yaml", "known.yaml"),
+            ("known failures (März).yaml", "known-failures--M-rz-.yaml"),
+            ("..", "list.yaml"),
+            (".hidden.yaml", "hidden.yaml"),
+        ] {
+            assert_eq!(key(name), is);
+        }
+        assert_eq!(key(&format!("{}.yaml", "x".repeat(300))).len(), MAX_NAME);
+    }
+}

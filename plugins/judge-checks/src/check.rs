@@ -1,0 +1,250 @@
+//! A check, as it stands in a file.
+
+use regex::bytes::Regex;
+use serde_json::{Map, Value};
+
+use crate::problems::cut;
+use crate::quantity::{self, Kind};
+use crate::samples::Measure;
+use crate::want::Want;
+use crate::{glob, pattern};
+
+/// Bytes of an id: what the host takes.
+const MAX_ID: usize = 64;
+
+/// Bytes of a name that are shown.
+const MAX_NAME: usize = 1000;
+
+/// Keys that say what is measured, of which a check has one.
+const SUBJECTS: [&str; 6] = ["healthy", "unhealthy", "items", "class", "duration", "log"];
+
+/// Other keys of a check.
+const KEYS: [&str; 4] = ["id", "name", "want", "matching"];
+
+/// A check.
+#[derive(Debug)]
+pub(crate) struct Check {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) want: Want,
+    pub(crate) subject: Subject,
+}
+
+/// What is measured.
+#[derive(Debug)]
+pub(crate) enum Subject {
+    /// Nodes or pods, and whether the healthy ones are counted.
+    Health { of: Group, healthy: bool },
+    /// Items by status.
+    Items { statuses: Vec<String>, matching: Option<Matching> },
+    /// Items by what earlier judges said.
+    Class { class: String, matching: Option<Matching> },
+    /// Durations of items.
+    Duration { measure: Measure, matching: Option<Matching> },
+    /// Something in logs.
+    Log(Box<Log>),
+}
+
+/// A pattern of names.
+#[derive(Debug, Clone)]
+pub(crate) struct Matching {
+    pub(crate) text: String,
+    pub(crate) regex: Regex,
+}
+
+/// What has health.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    Nodes,
+    Pods,
+}
+
+/// Something in logs.
+#[derive(Debug)]
+pub(crate) struct Log {
+    /// As they were written.
+    pub(crate) glob: String,
+    pub(crate) files: Regex,
+    pub(crate) pattern: Regex,
+    pub(crate) unit: Unit,
+    pub(crate) measure: Measure,
+}
+
+/// How a captured text is written.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Unit {
+    /// A duration with its units.
+    Duration,
+    /// A number, which is multiplied.
+    Times(Kind, f64),
+}
+
+impl Check {
+    /// Reads a check; the error is a fragment behind its place.
+    pub(crate) fn read(value: &Value) -> Result<Self, String> {
+        let fields = value.as_object().ok_or("it is no mapping")?;
+        if let Some(key) = fields.keys().find(|key| !KEYS.iter().chain(&SUBJECTS).any(|known| known == key)) {
+            let known: Vec<&str> = KEYS.into_iter().chain(SUBJECTS).collect();
+            return Err(format!("there is no key `{}`: there are `{}`", cut(key, 60), known.join("`, `")));
+        }
+        let id = text(fields, "id")?.ok_or("it has no `id`")?.trim();
+        if id.is_empty() || id.len() > MAX_ID {
+            return Err(format!("`id` must have 1 to {MAX_ID} bytes"));
+        }
+        let want = Want::parse(text(fields, "want")?.ok_or("it has no `want`")?)?;
+        let mut subjects = SUBJECTS.into_iter().filter_map(|key| Some((key, fields.get(key)?)));
+        let (key, value) =
+            subjects.next().ok_or_else(|| format!("it has none of `{}`: what is measured?", SUBJECTS.join("`, `")))?;
+        if let Some((other, _)) = subjects.next() {
+            return Err(format!("it has both `{key}` and `{other}`: make two checks of it"));
+        }
+        let matching = matching(fields, key)?;
+        let subject = subject(key, value, matching)?;
+        let name = cut(text(fields, "name")?.unwrap_or_default().trim(), MAX_NAME);
+        let check =
+            Self { id: id.to_owned(), name: if name.is_empty() { subject.name() } else { name }, want, subject };
+        check.fits()?;
+        Ok(check)
+    }
+
+    /// Whether `want` and what is measured count the same.
+    fn fits(&self) -> Result<(), String> {
+        let can: &[Kind] = match &self.subject {
+            Subject::Health { .. } | Subject::Items { .. } | Subject::Class { .. } => &[Kind::Number, Kind::Share],
+            Subject::Duration { measure: Measure::Count, .. } => &[Kind::Number],
+            Subject::Duration { .. } => &[Kind::Seconds],
+            Subject::Log(log) => match (log.measure, log.unit) {
+                (Measure::Count, _) | (_, Unit::Times(Kind::Number, _)) => &[Kind::Number],
+                (_, Unit::Duration | Unit::Times(Kind::Seconds, _)) => &[Kind::Seconds],
+                (_, Unit::Times(Kind::Bytes, _)) => &[Kind::Bytes],
+                (_, Unit::Times(Kind::Share, _)) => &[Kind::Share],
+            },
+        };
+        if can.contains(&self.want.kind()) {
+            return Ok(());
+        }
+        let can: Vec<&str> = can.iter().map(|kind| kind.name()).collect();
+        Err(format!(
+            "what is measured is {}, and `want` is {}: `{}`",
+            can.join(" or "),
+            self.want.kind().name(),
+            self.want.text
+        ))
+    }
+}
+
+impl Subject {
+    /// A name for a check that has none.
+    fn name(&self) -> String {
+        let of = |matching: &Option<Matching>| {
+            matching.as_ref().map(|matching| format!(" matching {}", cut(&matching.text, 200))).unwrap_or_default()
+        };
+        match self {
+            Self::Health { of, healthy } => format!("{} {}", if *healthy { "healthy" } else { "unhealthy" }, of.name()),
+            Self::Items { statuses, matching } => format!("items {}{}", statuses.join(" or "), of(matching)),
+            Self::Class { class, matching } => format!("items of class {class}{}", of(matching)),
+            Self::Duration { matching, .. } => format!("durations of items{}", of(matching)),
+            Self::Log(log) => format!("values in {}", log.glob),
+        }
+    }
+}
+
+impl Group {
+    /// As it is called in checks and messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Nodes => "nodes",
+            Self::Pods => "pods",
+        }
+    }
+}
+
+fn subject(key: &str, value: &Value, matching: Option<Matching>) -> Result<Subject, String> {
+    Ok(match key {
+        "healthy" | "unhealthy" => {
+            let of = match value.as_str() {
+                Some("nodes") => Group::Nodes,
+                Some("pods") => Group::Pods,
+                _ => return Err(format!("`{key}` is neither `nodes` nor `pods`")),
+            };
+            Subject::Health { of, healthy: key == "healthy" }
+        }
+        "items" => Subject::Items { statuses: statuses(value)?, matching },
+        "class" => match value.as_str() {
+            Some(class) if !class.is_empty() => Subject::Class { class: class.to_owned(), matching },
+            _ => return Err("`class` is no class, such as `known-failure`".to_owned()),
+        },
+        "duration" => Subject::Duration { measure: measure(value, "duration")?, matching },
+        _ => Subject::Log(Box::new(log(value)?)),
+    })
+}
+
+fn statuses(value: &Value) -> Result<Vec<String>, String> {
+    let values = match value {
+        Value::Array(values) => values.as_slice(),
+        value => std::slice::from_ref(value),
+    };
+    let texts: Option<Vec<String>> = values.iter().map(|value| value.as_str().map(str::to_owned)).collect();
+    texts
+        .filter(|texts| !texts.is_empty())
+        .ok_or_else(|| "`items` is no status, such as `failed`, and no list of them".to_owned())
+}
+
+fn measure(value: &Value, key: &str) -> Result<Measure, String> {
+    value.as_str().and_then(Measure::parse).ok_or_else(|| {
+        format!(
+            "`{key}` is none of `count`, `min`, `max`, `mean`, `last`, `p50`, `p90`, `p95`, `p99`: {}",
+            cut(&value.to_string(), 60)
+        )
+    })
+}
+
+fn matching(fields: &Map<String, Value>, subject: &str) -> Result<Option<Matching>, String> {
+    let Some(text) = text(fields, "matching")? else { return Ok(None) };
+    if !matches!(subject, "items" | "class" | "duration") {
+        return Err(format!("`matching` says nothing beside `{subject}`: it is for names of items"));
+    }
+    let regex = pattern::compile(text).map_err(|error| format!("`matching`: {error}"))?;
+    Ok(Some(Matching { text: text.to_owned(), regex }))
+}
+
+fn log(value: &Value) -> Result<Log, String> {
+    let fields = value.as_object().ok_or("`log` is no mapping")?;
+    let keys = ["files", "pattern", "unit", "measure"];
+    if let Some(key) = fields.keys().find(|key| !keys.contains(&key.as_str())) {
+        return Err(format!("there is no key `log.{}`: there are `{}`", cut(key, 60), keys.join("`, `")));
+    }
+    let needed = |key| text(fields, key)?.ok_or_else(|| format!("`log` has no `{key}`"));
+    let glob = needed("files")?;
+    let files = glob::compile(glob).map_err(|error| format!("`log.files`: {error}"))?;
+    let regex = pattern::compile(needed("pattern")?).map_err(|error| format!("`log.pattern`: {error}"))?;
+    let measure = measure(fields.get("measure").ok_or("`log` has no `measure`")?, "log.measure")?;
+    let groups = regex.captures_len() - 1;
+    if groups != 1 && measure != Measure::Count {
+        return Err(format!(
+            "`log.pattern` must have one group that captures what is measured, and has {groups}; `(?:…)` captures nothing"
+        ));
+    }
+    let unit = match text(fields, "unit")? {
+        None | Some("duration") => Unit::Duration,
+        Some("number") => Unit::Times(Kind::Number, 1.0),
+        Some(name) => match quantity::unit(name) {
+            Some((kind, factor)) => Unit::Times(kind, factor),
+            None => {
+                return Err(format!(
+                    "there is no unit `{}`: there are `duration`, `number`, `%`, `ns`, `us`, `ms`, `s`, `m`, `h`, `B`, `KiB`, `MiB`, `GiB`, `kB`, `MB`, `GB`",
+                    cut(name, 60)
+                ));
+            }
+        },
+    };
+    Ok(Log { glob: glob.to_owned(), files, pattern: regex, unit, measure })
+}
+
+fn text<'a>(fields: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, String> {
+    match fields.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(format!("`{key}` is no text: put it in quotes")),
+    }
+}

@@ -1,0 +1,97 @@
+//! The health of a cluster, as a survey writes it.
+
+use std::io::Read;
+
+use plumbline_sdk::InputFile;
+use serde::Deserialize;
+
+use crate::check::Group;
+use crate::evaluate::{Amount, Found};
+use crate::files::HEALTH;
+use crate::problems::cut;
+
+/// Bytes of the file at most: 100,000 pods with a message each.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// Unhealthy ones that are named.
+const NAMED: usize = 5;
+
+/// The health of nodes and pods.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Health {
+    node_health: Of,
+    pod_health: Of,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Of {
+    #[serde(rename = "total_nodes")]
+    total: u64,
+    #[serde(rename = "healthy_nodes")]
+    healthy: u64,
+    details: Option<Vec<One>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct One {
+    name: String,
+    namespace: String,
+    healthy: bool,
+    reason: String,
+}
+
+impl Health {
+    /// Reads the file. The error says why nothing is known.
+    pub(crate) fn read(file: Option<InputFile>) -> Result<Self, String> {
+        let file = file.ok_or_else(|| {
+            format!("there is no `{HEALTH}`: it is written by runs in a cluster, and must be named under `evidence`")
+        })?;
+        let mut bytes = Vec::new();
+        file.take(MAX_BYTES + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("`{HEALTH}` cannot be read: {error}"))?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(format!("`{HEALTH}` is larger than {} MiB", MAX_BYTES >> 20));
+        }
+        serde_json::from_slice(&bytes).map_err(|error| format!("`{HEALTH}` is not what it should be: {error}"))
+    }
+
+    /// How many are healthy, or not.
+    pub(crate) fn of(&self, group: Group, healthy: bool) -> Result<Found, String> {
+        let of = match group {
+            Group::Nodes => &self.node_health,
+            Group::Pods => &self.pod_health,
+        };
+        let name = group.name();
+        match of.total.checked_sub(of.healthy) {
+            None => Err(format!("`{HEALTH}` tells of {} healthy {name} among {}", of.healthy, of.total)),
+            Some(_) if of.total == 0 => Err(format!("`{HEALTH}` tells of no {name}: they were not looked at")),
+            Some(bad) => {
+                let part = if healthy { of.healthy } else { bad };
+                Ok(Found { amount: Amount::Part { part, all: of.total }, note: of.bad() })
+            }
+        }
+    }
+}
+
+impl Of {
+    /// Who is not healthy, by name.
+    fn bad(&self) -> String {
+        let mut bad = self.details.iter().flatten().filter(|one| !one.healthy);
+        let named: Vec<String> = bad.by_ref().take(NAMED).map(One::show).collect();
+        let more = bad.count();
+        let rest = if more > 0 { format!(", {more} more") } else { String::new() };
+        if named.is_empty() { String::new() } else { format!("not healthy: {}{rest}", named.join(", ")) }
+    }
+}
+
+impl One {
+    fn show(&self) -> String {
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        let name = cut(&format!("{}{slash}{}", self.namespace, self.name), 200);
+        if self.reason.is_empty() { name } else { format!("{name} ({})", cut(&self.reason, 200)) }
+    }
+}

@@ -1,0 +1,96 @@
+//! Measures from logs.
+
+use plumbline_sdk::InputFile;
+
+use crate::check::{Log, Unit};
+use crate::evaluate::{Amount, Found};
+use crate::lines;
+use crate::problems::cut;
+use crate::quantity::{Kind, Quantity, number, quantity};
+use crate::samples::{Measure, Samples};
+
+/// Bytes of a path or a captured text in a reason.
+const MAX_SHOWN: usize = 300;
+
+/// What is measured in the files of one check.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    log: Box<Log>,
+    samples: Samples,
+    files: u64,
+    wrong: Option<String>,
+}
+
+impl Scan {
+    pub(crate) fn new(log: Box<Log>, samples: Samples) -> Self {
+        Self { log, samples, files: 0, wrong: None }
+    }
+
+    fn line(&mut self, path: &str, line: &[u8]) {
+        if self.log.measure == Measure::Count {
+            if self.log.pattern.is_match(line) {
+                self.samples.add(1.0);
+            }
+            return;
+        }
+        // One value for each line: the first.
+        let Some(captured) = self.log.pattern.captures(line) else { return };
+        let text = captured.get(1).map(|text| String::from_utf8_lossy(text.as_bytes())).unwrap_or_default();
+        let value = match self.log.unit {
+            Unit::Duration => {
+                quantity(&text).filter(|quantity| quantity.kind == Kind::Seconds).map(|found| found.value)
+            }
+            Unit::Times(_, factor) => number(&text).map(|value| value * factor),
+        };
+        match value {
+            Some(value) => self.samples.add(value),
+            None => {
+                self.wrong.get_or_insert_with(|| {
+                    let what = if self.log.unit == Unit::Duration { "no duration" } else { "no number" };
+                    format!("`{}` in `{}` is {what}", cut(&text, MAX_SHOWN), cut(path, MAX_SHOWN))
+                });
+            }
+        }
+    }
+
+    pub(crate) fn found(self) -> Result<Found, String> {
+        let Self { log, samples, files, wrong } = self;
+        if let Some(wrong) = wrong {
+            return Err(wrong);
+        }
+        let glob = cut(&log.glob, MAX_SHOWN);
+        if files == 0 {
+            return Err(format!("there is no file `{glob}`: files of the archive must be named under `evidence`"));
+        }
+        let count = samples.count();
+        let lines = |count: u64| if count == 1 { "1 line".to_owned() } else { format!("{count} lines") };
+        let names = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+        let value = samples.measure()?.ok_or_else(|| format!("no line of {names} `{glob}` matches"))?;
+        let kind = match (log.measure, log.unit) {
+            (Measure::Count, _) => Kind::Number,
+            (_, Unit::Duration) => Kind::Seconds,
+            (_, Unit::Times(kind, _)) => kind,
+        };
+        let note = format!("{} of {names} `{glob}`", lines(count));
+        Ok(Found { amount: Amount::Measured(Quantity { value, kind }), note })
+    }
+}
+
+/// Reads each file once, for all the checks that want it.
+pub(crate) fn read(files: Vec<InputFile>, scans: &mut [&mut Scan]) {
+    for file in files {
+        let path = file.path().to_owned();
+        let mut wanting: Vec<&mut &mut Scan> =
+            scans.iter_mut().filter(|scan| scan.log.files.is_match(path.as_bytes())).collect();
+        if wanting.is_empty() {
+            continue;
+        }
+        let read = lines::each(file, |line| wanting.iter_mut().for_each(|scan| scan.line(&path, line)));
+        for scan in wanting {
+            scan.files += 1;
+            if let Err(error) = &read {
+                scan.wrong.get_or_insert_with(|| format!("`{}` cannot be read: {error}", cut(&path, MAX_SHOWN)));
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The checks that were asked for.
+
+use std::collections::BTreeSet;
+
+use plumbline_sdk::InputFile;
+use serde_json::Value;
+
+use crate::check::Check;
+use crate::files::DATA;
+use crate::problems::Problems;
+use crate::yaml;
+
+/// Bytes of a file of checks at most: 1 MiB, which is what a ConfigMap holds.
+pub const MAX_FILE_BYTES: usize = 1 << 20;
+
+/// Checks at most: more than a person reads.
+pub const MAX_CHECKS: usize = 500;
+
+/// The checks of the option and of the files of `data`, in this order, and what is wrong with others.
+pub(crate) fn read(option: Option<&[Value]>, data: Vec<InputFile>, problems: &mut Problems) -> Vec<Check> {
+    let mut checks = Checks::default();
+    checks.add("option `checks`", option.unwrap_or_default(), problems);
+    let files = data.len();
+    for mut file in data {
+        let name = file.path().strip_prefix(DATA).unwrap_or(file.path()).to_owned();
+        match yaml::read::<Option<Value>>(&mut file, MAX_FILE_BYTES) {
+            Ok(Some(Value::Array(values))) => checks.add(&name, &values, problems),
+            Ok(Some(Value::Object(fields))) => match fields.get("checks") {
+                Some(Value::Array(values)) if fields.len() == 1 => checks.add(&name, values, problems),
+                _ => problems.add(&name, "it must be a list of checks, alone or under the key `checks`"),
+            },
+            Ok(_) => problems.add(&name, "it must be a list of checks, each beginning with `- `"),
+            Err(error) => problems.add(&name, &error),
+        }
+    }
+    if checks.seen == 0 && files == 0 && option.is_none() {
+        problems.add("the chain", "there is nothing to check: name a file under `data`, or set the option `checks`");
+    }
+    checks.good
+}
+
+#[derive(Default)]
+struct Checks {
+    good: Vec<Check>,
+    ids: BTreeSet<String>,
+    seen: usize,
+}
+
+impl Checks {
+    fn add(&mut self, file: &str, values: &[Value], problems: &mut Problems) {
+        for (at, value) in values.iter().enumerate() {
+            if self.seen == MAX_CHECKS {
+                return problems.add(file, &format!("there are more than {MAX_CHECKS} checks"));
+            }
+            self.seen += 1;
+            let place = format!("{file}, check {}", at + 1);
+            match Check::read(value) {
+                Ok(check) if self.ids.insert(check.id.clone()) => self.good.push(check),
+                Ok(check) => problems.add(&place, &format!("the id `{}` is used twice", check.id)),
+                Err(error) => problems.add(&place, &error),
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What a check wants: an operator and a value.
+
+use crate::quantity::{Kind, Quantity, quantity};
+
+/// Operators, the longer ones first.
+const OPERATORS: [(&str, Operator); 6] = [
+    (">=", Operator::AtLeast),
+    ("<=", Operator::AtMost),
+    ("==", Operator::Equal),
+    ("!=", Operator::Other),
+    (">", Operator::More),
+    ("<", Operator::Less),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    AtLeast,
+    AtMost,
+    Equal,
+    Other,
+    More,
+    Less,
+}
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Want {
+    /// As it was written.
+    pub(crate) text: String,
+    operator: Operator,
+    value: Quantity,
+}
+
+impl Want {
+    /// Reads it; the error is a fragment behind the check's place.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        let found = OPERATORS.iter().find_map(|(name, operator)| Some((*operator, text.strip_prefix(name)?)));
+        let Some((operator, rest)) = found else {
+            return Err(format!("`want` must begin with one of >=, <=, >, <, ==, !=, as in `>= 98 %`: `{text}`"));
+        };
+        match quantity(rest) {
+            Some(value) => Ok(Self { text: text.to_owned(), operator, value }),
+            None => Err(format!(
+                "`want` must end with a number, a share (`98 %`), a duration (`1m30s`) or a size (`64 MiB`): `{text}`"
+            )),
+        }
+    }
+
+    /// What its value counts.
+    pub(crate) fn kind(&self) -> Kind {
+        self.value.kind
+    }
+
+    /// Whether `value`, which counts the same, is as wanted.
+    #[expect(clippy::float_cmp, reason = "counts are whole, and `== 100 %` means all of them")]
+    pub(crate) fn is_met_by(&self, value: f64) -> bool {
+        let want = self.value.value;
+        match self.operator {
+            Operator::AtLeast => value >= want,
+            Operator::AtMost => value <= want,
+            Operator::Equal => value == want,
+            Operator::Other => value != want,
+            Operator::More => value > want,
+            Operator::Less => value < want,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_mean_what_they_say() {
+        for (want, met, missed) in [
+            (">= 98 %", 98.0, 97.99),
+            ("<=10m", 600.0, 600.1),
+            ("== 0", 0.0, 1.0),
+            ("!= 0", 1.0, 0.0),
+            ("> 3", 4.0, 3.0),
+            ("< 100ms", 0.0999, 0.1),
+        ] {
+            let parsed = Want::parse(want).unwrap();
+            assert!(parsed.is_met_by(met) && !parsed.is_met_by(missed), "{want}");
+            assert_eq!(parsed.text, want);
+        }
+        assert_eq!(Want::parse("< 100ms").unwrap().kind(), Kind::Seconds);
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_quoted() {
+        for text in ["98 %", "= 5", "=> 5", "", "about 5"] {
+            assert!(Want::parse(text).unwrap_err().contains("must begin with"), "{text}");
+        }
+        for text in [">= ", "== zero", "<= 5 parsecs", ">= -1", ">>5"] {
+            assert!(Want::parse(text).unwrap_err().contains("must end with"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Measures from logs.
+
+use plumbline_sdk::testing::Case;
+
+use crate::support::{checks, shown};
+
+/// Lines of etcd, as its pod logs them.
+const ETCD: &str = r#"{"level":"info","ts":"2026-11-21T13:00:00.000Z","caller":"embed/etcd.go:121","msg":"configuring peer listeners"}
+{"level":"warn","ts":"2026-11-21T13:00:01.102Z","caller":"etcdserver/util.go:170","msg":"apply request took too long","took":"123.456789ms","expected-duration":"100ms","prefix":"read-only range ","request":"key:\"/registry/pods/\" ","response":"range_response_count:0 size:6"}
+{"level":"warn","ts":"2026-11-21T13:00:02.331Z","caller":"etcdserver/util.go:170","msg":"apply request took too long","took":"1.503s","expected-duration":"100ms"}
+{"level":"warn","ts":"2026-11-21T13:00:03.004Z","caller":"wal/wal.go:805","msg":"slow fdatasync","took":"98.5µs","expected-duration":"1s"}
+"#;
+
+const LIST: &str = r#"
+- id: ETCD-001
+  name: etcd applies requests in time
+  log: {files: "podlogs/kube-system/etcd-*/logs/*.txt", pattern: 'apply request took too long","took":"([^"]+)"', measure: max}
+  want: "< 500ms"
+- id: ETCD-002
+  log: {files: "podlogs/kube-system/etcd-*/logs/*.txt", pattern: '"took":"([^"]+)"', unit: duration, measure: p50}
+  want: "<= 150ms"
+- id: ETCD-003
+  log: {files: "podlogs/kube-system/etcd-*/logs/*.txt", pattern: apply request took too long, measure: count}
+  want: "<= 1"
+- id: ETCD-004
+  log: {files: "podlogs/kube-system/etcd-*/logs/*.txt", pattern: lost the leader, measure: count}
+  want: "== 0"
+"#;
+
+fn two(list: &str) -> Case {
+    checks(list)
+        .file("podlogs/kube-system/etcd-n1/logs/etcd.txt", ETCD)
+        .file("podlogs/kube-system/etcd-n2/logs/etcd.txt", "all is well\r\n")
+        .file("podlogs/kube-system/other/logs/x.txt", r#""took":"999h""#)
+}
+
+#[test]
+fn latencies_of_etcd_are_read_from_its_log() {
+    let case = two(LIST);
+    let shown = shown(&case);
+    insta::assert_snapshot!(shown, @"
+    ETCD-001 FAILED: etcd applies requests in time: want < 500ms, got 1.5s | 2 lines of 2 files `podlogs/kube-system/etcd-*/logs/*.txt`
+    ETCD-002 passed: values in podlogs/kube-system/etcd-*/logs/*.txt: want <= 150ms, got 123.46ms | 3 lines of 2 files `podlogs/kube-system/etcd-*/logs/*.txt`
+    ETCD-003 FAILED: values in podlogs/kube-system/etcd-*/logs/*.txt: want <= 1, got 2 | 2 lines of 2 files `podlogs/kube-system/etcd-*/logs/*.txt`
+    ETCD-004 passed: values in podlogs/kube-system/etcd-*/logs/*.txt: want == 0, got 0 | 0 lines of 2 files `podlogs/kube-system/etcd-*/logs/*.txt`
+    ");
+    assert_eq!(crate::support::shown(&case.chunk(3)), shown);
+}
+
+#[test]
+fn numbers_have_the_unit_that_is_said() {
+    let of = |unit: &str, measure: &str, want: &str| {
+        let list = format!(
+            "- {{id: X, log: {{files: '**/m.log', pattern: 'v=(\\S+)', unit: {unit}, measure: {measure}}}, want: '{want}'}}\n"
+        );
+        shown(&checks(&list).file("hosts/n1/m.log", "v=10\nv=20 v=99\nx\nv=40.5\n"))
+    };
+    assert!(of("ms", "max", "<= 40ms").contains("FAILED") && of("ms", "max", "<= 41ms").contains("got 40.5ms |"));
+    assert!(of("number", "mean", "> 23").contains("got 23.5 |"));
+    assert!(of("MiB", "min", ">= 10 MiB").contains("passed"));
+    assert!(of("'%'", "last", "< 41 %").contains("got 40.5 % |"));
+}
+
+#[test]
+fn what_cannot_be_had_is_unknown() {
+    let of = |log: &str, pattern: &str| {
+        let list =
+            format!("- {{id: X, log: {{files: 'a/*.log', pattern: '{pattern}', measure: max}}, want: '< 1s'}}\n");
+        shown(&checks(&list).file("a/1.log", log))
+    };
+    assert!(
+        of("nothing", "took (.*)")
+            .contains("X unknown: values in a/*.log: want < 1s, got  | no line of 1 file `a/*.log` matches")
+    );
+    assert!(of("took 5ms\ntook ages", "took (.*)").contains("| `ages` in `a/1.log` is no duration"));
+    assert!(of("took 5 MiB", "took (.*)").contains("| `5 MiB` in `a/1.log` is no duration"));
+    let list = "- {id: X, log: {files: 'b/*.log', pattern: error, measure: count}, want: '== 0'}\n";
+    let none = shown(&checks(list).file("a/1.log", "error"));
+    assert!(none.contains("X unknown") && none.contains("there is no file `b/*.log`"), "{none}");
+    let broken = shown(&checks(list).broken_file("b/1.log", "fine\n", "the disk is gone"));
+    assert!(broken.contains("X unknown") && broken.contains("`b/1.log` cannot be read: the disk is gone"), "{broken}");
+}

@@ -1,0 +1,9 @@
+//! The module, run natively.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod bounds;
+mod health;
+mod items;
+mod logs;
+mod problems;
+mod support;

@@ -1,0 +1,114 @@
+//! One entry of a list.
+
+use serde_json::{Map, Value};
+
+use crate::date::Date;
+use crate::name::plain;
+use crate::problems::cut;
+
+/// Bytes of a reason or a source; the host takes 4 KiB of what is made of them.
+const MAX_TEXT: usize = 3000;
+
+/// Keys of an entry.
+const KEYS: [&str; 5] = ["test", "pattern", "reason", "source", "until"];
+
+/// Which names an entry means.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Which {
+    /// Exactly this one, which is plain.
+    Test(String),
+    /// Those in which the regular expression matches.
+    Pattern(String),
+}
+
+/// An entry, as it stands in the list.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) which: Which,
+    pub(crate) reason: String,
+    pub(crate) source: String,
+    pub(crate) until: Option<Date>,
+}
+
+impl Entry {
+    /// Reads an entry; the errors are fragments behind its place.
+    pub(crate) fn read(value: Value) -> Result<Self, String> {
+        let fields = match value {
+            Value::String(name) => {
+                return Ok(Self { which: test(&name)?, reason: String::new(), source: String::new(), until: None });
+            }
+            Value::Object(fields) => fields,
+            Value::Array(_) => return Err("it is a list: put names that begin with `[` in quotes".to_owned()),
+            _ => return Err("it is neither a name nor a mapping".to_owned()),
+        };
+        if let Some(key) = fields.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            return Err(format!("there is no key `{}`: there are `{}`", cut(key, 60), KEYS.join("`, `")));
+        }
+        let which = match (text(&fields, "test")?, text(&fields, "pattern")?) {
+            (Some(name), None) => test(name)?,
+            (None, Some(pattern)) if !pattern.is_empty() => Which::Pattern(pattern.to_owned()),
+            (None, Some(_)) => return Err("`pattern` is empty".to_owned()),
+            (None, None) => return Err("it has neither `test` nor `pattern`".to_owned()),
+            (Some(_), Some(_)) => return Err("it has both `test` and `pattern`".to_owned()),
+        };
+        let until = match text(&fields, "until")? {
+            None => None,
+            Some(day) => Some(
+                Date::parse(day)
+                    .ok_or_else(|| format!("`until` is no day such as 2027-03-31, but `{}`", cut(day, 60)))?,
+            ),
+        };
+        let short = |key| Ok::<_, String>(cut(text(&fields, key)?.unwrap_or_default().trim(), MAX_TEXT));
+        Ok(Self { which, reason: short("reason")?, source: short("source")?, until })
+    }
+}
+
+fn test(name: &str) -> Result<Which, String> {
+    match plain(name) {
+        "" => Err("the name is empty".to_owned()),
+        name => Ok(Which::Test(name.to_owned())),
+    }
+}
+
+fn text<'a>(fields: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, String> {
+    match fields.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(Value::Array(_)) => Err(format!("`{key}` is a list: put texts that begin with `[` in quotes")),
+        Some(_) => Err(format!("`{key}` is no text")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_entry_is_a_name_or_a_mapping() {
+        let name = Which::Test("[sig-a] b".to_owned());
+        assert_eq!(Entry::read(json!("[It] [sig-a] b")).unwrap().which, name);
+        let entry = Entry::read(json!({"test": "[sig-a] b ", "reason": " r\n", "until": "2027-03-31"})).unwrap();
+        assert_eq!((entry.which, entry.reason.as_str(), entry.until), (name, "r", Date::parse("2027-03-31")));
+        assert_eq!(Entry::read(json!({"pattern": "^x"})).unwrap().which, Which::Pattern("^x".to_owned()));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (value, says) in [
+            (json!(1), "neither a name nor a mapping"),
+            (json!(["sig-a"]), "in quotes"),
+            (json!({"test": ["sig-a"]}), "in quotes"),
+            (json!({"test": 7}), "`test` is no text"),
+            (json!(" "), "name is empty"),
+            (json!({"reason": "r"}), "neither `test` nor `pattern`"),
+            (json!({"test": "a", "pattern": "b"}), "both"),
+            (json!({"pattern": ""}), "`pattern` is empty"),
+            (json!({"test": "a", "untill": "2027-03-31"}), "there is no key `untill`: there are `test`"),
+            (json!({"test": "a", "until": "next year"}), "no day such as 2027-03-31, but `next year`"),
+        ] {
+            let error = Entry::read(value).unwrap_err();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The role: which judge is meant, and what it says of each leaf.
+
+use plumbline_sdk::judgement::shorten;
+use plumbline_sdk::{InputFile, Judge, PluginInfo, Ruling, Rulings, Tree, log};
+
+use crate::baseline::Baseline;
+use crate::list::List;
+use crate::name::plain;
+use crate::options::Options;
+use crate::pattern;
+use crate::problems::Problems;
+use crate::reruns::Reruns;
+use crate::rules::{Leaf, Listed, Rules, Said};
+use crate::skips::Skips;
+
+/// Plays the role.
+#[derive(Debug, Clone, Copy)]
+pub struct Lists;
+
+impl Judge for Lists {
+    fn judge(plugin: &PluginInfo, tree: Tree, evidence: Vec<InputFile>, out: &mut Rulings) -> Result<(), String> {
+        let mut problems = Problems::default();
+        let mut rules = rules(plugin, evidence, &mut problems)?;
+        for item in tree {
+            let item = item?;
+            let Some(status) = item.item.status.as_ref().filter(|_| item.leaf && item.ruling.is_none()) else {
+                continue;
+            };
+            if let Some(said) = rules.say(&Leaf { name: plain(&item.item.name), status }) {
+                let Said { class, counts, reason, source } = said;
+                let (reason, source) = (shorten(reason), shorten(source));
+                out.rule(item.index, Ruling { class: class.to_owned(), counts, reason, source });
+            }
+        }
+        if let Some(remark) = rules.remark() {
+            log::info(&remark);
+        }
+        problems.outcome()
+    }
+}
+
+/// The judge that the chain calls by the name `plugin.format`.
+fn rules(plugin: &PluginInfo, evidence: Vec<InputFile>, problems: &mut Problems) -> Result<Box<dyn Rules>, String> {
+    let options: Options = plugin.options()?;
+    options.only_for(&plugin.format)?;
+    let today = options.today()?;
+    Ok(match plugin.format.as_str() {
+        "known-failures" => {
+            let list = List::read(evidence, today, problems);
+            Box::new(Listed { list, class: "known-failure", what: "a known failure" })
+        }
+        "flaky" => {
+            let list = List::read(evidence, today, problems);
+            Box::new(Listed { list, class: "flaky", what: "known to be flaky" })
+        }
+        "allowed-skips" => {
+            let required = options.required.as_deref().map(pattern::compile).transpose();
+            let required = required.map_err(|error| format!("option `required`: {error}"))?;
+            Box::new(Skips { list: List::read(evidence, today, problems), required })
+        }
+        "baseline" => {
+            let failed =
+                options.failed.as_deref().ok_or("option `failed` is missing: the names of what failed before")?;
+            let source = options.source.as_deref().unwrap_or("the option `failed`");
+            Box::new(Baseline::new(failed, source, options.others.unwrap_or_default()))
+        }
+        "reruns" => Box::new(Reruns::read(evidence, problems)),
+        other => {
+            return Err(format!(
+                "there is no judge `{other}` here: there are `known-failures`, `flaky`, `allowed-skips`, `baseline` and `reruns`"
+            ));
+        }
+    })
+}

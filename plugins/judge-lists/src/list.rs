@@ -1,0 +1,142 @@
+//! The lists of an entry of the chain, and what is looked up in them.
+
+use std::collections::HashMap;
+
+use plumbline_sdk::InputFile;
+use regex::bytes::Regex;
+use serde_json::Value;
+
+use crate::date::Date;
+use crate::entry::{Entry, Which};
+use crate::pattern;
+use crate::problems::Problems;
+use crate::yaml;
+
+/// Bytes of a list at most: 8 MiB. Every test of the suite with a reason is a quarter of it.
+pub const MAX_LIST_BYTES: usize = 8 << 20;
+
+/// Entries of all lists at most.
+pub const MAX_ENTRIES: usize = 50_000;
+
+/// Patterns of all lists at most: each is tried on every name that is looked up.
+pub const MAX_PATTERNS: usize = 1000;
+
+/// Where the files of `data` are.
+pub(crate) const DATA: &str = "data/";
+
+/// Lists.
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    entries: Vec<Placed>,
+    tests: HashMap<String, Vec<usize>>,
+    patterns: Vec<(Regex, usize)>,
+    today: Option<Date>,
+}
+
+/// An entry, and where it stands.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// Such as `known.yaml, entry 3`.
+    pub(crate) place: String,
+    pub(crate) reason: String,
+    /// As the list gives it.
+    source: String,
+    pub(crate) until: Option<Date>,
+    used: bool,
+}
+
+impl Placed {
+    /// Where the entry is, and what it gives as its source.
+    pub(crate) fn source(&self) -> String {
+        match self.source.as_str() {
+            "" => self.place.clone(),
+            source => format!("{} ({source})", self.place),
+        }
+    }
+}
+
+/// What the lists say of a name.
+#[derive(Debug)]
+pub(crate) enum Found<'a> {
+    /// It is in them.
+    Listed(&'a Placed),
+    /// It was, until a day that has passed.
+    Expired(&'a Placed, Date),
+}
+
+impl List {
+    /// Reads the files of `data`; others are no lists.
+    pub(crate) fn read(files: Vec<InputFile>, today: Option<Date>, problems: &mut Problems) -> Self {
+        let mut list = Self { today, ..Self::default() };
+        for mut file in files {
+            let Some(name) = file.path().strip_prefix(DATA).map(str::to_owned) else { continue };
+            // An empty file is an empty list: one whose entries are all gone.
+            match yaml::read::<Option<Value>>(&mut file, MAX_LIST_BYTES) {
+                Ok(None | Some(Value::Null)) => {}
+                Ok(Some(Value::Array(values))) => list.add(&name, values, problems),
+                Ok(Some(_)) => problems.add(&name, "it is no list of entries, each beginning with `- `"),
+                Err(error) => problems.add(&name, &format!("{error} (names that begin with `[` must stand in quotes)")),
+            }
+        }
+        list
+    }
+
+    fn add(&mut self, file: &str, values: Vec<Value>, problems: &mut Problems) {
+        for (at, value) in values.into_iter().enumerate() {
+            if self.entries.len() == MAX_ENTRIES {
+                return problems.add(file, &format!("there are more than {MAX_ENTRIES} entries"));
+            }
+            let place = format!("{file}, entry {}", at + 1);
+            if let Err(what) = Entry::read(value).and_then(|entry| self.place(&place, entry)) {
+                problems.add(&place, &what);
+            }
+        }
+    }
+
+    fn place(&mut self, place: &str, entry: Entry) -> Result<(), String> {
+        if entry.until.is_some() && self.today.is_none() {
+            return Err("it has `until`, and which day it is was not said: set the option `today`".to_owned());
+        }
+        let at = self.entries.len();
+        match entry.which {
+            Which::Test(name) => self.tests.entry(name).or_default().push(at),
+            Which::Pattern(_) if self.patterns.len() == MAX_PATTERNS => {
+                return Err(format!("there are more than {MAX_PATTERNS} patterns"));
+            }
+            Which::Pattern(pattern) => self.patterns.push((pattern::compile(&pattern)?, at)),
+        }
+        let Entry { reason, source, until, .. } = entry;
+        self.entries.push(Placed { place: place.to_owned(), reason, source, until, used: false });
+        Ok(())
+    }
+
+    /// What the lists say of the plain name: by its name before by patterns, and by an entry that holds before by one that has expired.
+    pub(crate) fn find(&mut self, name: &str) -> Option<Found<'_>> {
+        let by_name = self.tests.get(name).into_iter().flatten().copied();
+        let by_pattern = self.patterns.iter().filter(|(pattern, _)| pattern.is_match(name.as_bytes()));
+        let mut expired = None;
+        let mut found = None;
+        for at in by_name.chain(by_pattern.map(|(_, at)| *at)) {
+            let Some(until) = self.entries.get(at).map(|entry| entry.until) else { continue };
+            match until.filter(|until| self.today.is_some_and(|today| today > *until)) {
+                Some(until) => expired = expired.or(Some((at, until))),
+                None => {
+                    found = Some(at);
+                    break;
+                }
+            }
+        }
+        let at = found.or(expired.map(|(at, _)| at))?;
+        let entry = self.entries.get_mut(at)?;
+        entry.used = true;
+        Some(match (found, expired) {
+            (None, Some((_, until))) => Found::Expired(entry, until),
+            _ => Found::Listed(entry),
+        })
+    }
+
+    /// How many entries there are, and how many of them nothing was found in.
+    pub(crate) fn unused(&self) -> (usize, usize) {
+        (self.entries.len(), self.entries.iter().filter(|entry| !entry.used).count())
+    }
+}

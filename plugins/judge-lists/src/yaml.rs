@@ -1,0 +1,68 @@
+//! A file as a document of YAML, within bounds.
+
+use std::io::Read;
+
+use plumbline_sdk::InputFile;
+use serde::de::DeserializeOwned;
+use serde_saphyr::Options;
+use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
+
+use crate::problems::cut;
+
+/// Levels of mappings and lists. The parser recurses, and a module has 1 MiB of stack.
+const MAX_DEPTH: usize = 64;
+
+/// Mappings, lists and scalars at most.
+const MAX_NODES: usize = 2_000_000;
+
+/// Nodes that come from aliases: a few lines must not grow into gigabytes.
+const MAX_REPLAYED: usize = 100_000;
+
+/// Bytes of a parser's message that are shown: it may quote the file.
+const MAX_MESSAGE: usize = 300;
+
+/// Reads the whole file, of which there may be `max` bytes, and the one document in it. The error is a fragment that stands behind the file's name.
+pub(crate) fn read<T: DeserializeOwned>(file: &mut InputFile, max: usize) -> Result<T, String> {
+    let text = text(file, max)?;
+    serde_saphyr::from_str_with_options(&text, options(max)).map_err(|error| {
+        let message = error.to_string();
+        format!("it cannot be read: {}", cut(message.lines().next().unwrap_or_default(), MAX_MESSAGE))
+    })
+}
+
+fn text(file: &mut InputFile, max: usize) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    file.take(max as u64 + 1).read_to_end(&mut bytes).map_err(|error| format!("it cannot be read: {error}"))?;
+    if bytes.len() > max {
+        return Err(format!("it has more than {} MiB, the most that can be read", max >> 20));
+    }
+    String::from_utf8(bytes)
+        .map_err(|error| format!("it is not UTF-8: byte {} begins no character", error.utf8_error().valid_up_to()))
+}
+
+fn options(max: usize) -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: MAX_DEPTH,
+            flow_nesting_limit: MAX_DEPTH,
+            max_nodes: MAX_NODES,
+            max_events: 3 * MAX_NODES,
+            max_total_scalar_bytes: 2 * max,
+            max_recorded_anchor_bytes: max,
+            max_recorded_anchor_events: MAX_REPLAYED,
+            max_aliases: 10_000,
+            max_anchors: 10_000,
+            max_merge_keys: 10_000,
+            max_documents: 1,
+            enforce_alias_anchor_ratio: false,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: MAX_REPLAYED,
+            max_replay_stack_depth: 16,
+        },
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+        emit_comments: false,
+        with_snippet: false,
+    }
+}

@@ -1,0 +1,78 @@
+//! Baselines and reruns.
+
+use plumbline_module_known_failures::Lists;
+use plumbline_sdk::testing::Case;
+use serde_json::json;
+
+use crate::support::{judged, suite};
+
+/// The result tree of a plugin that ran failures again, as the host writes it.
+fn tree(plugin: &str, tests: &[(&str, &str)]) -> String {
+    let mut text = format!(
+        "name: {plugin}\nstatus: failed\nmeta:\n  type: summary\nitems:\n- name: junit_01.xml\n  status: failed\n"
+    );
+    text.push_str("  meta:\n    file: results/global/junit_01.xml\n  items:\n  - name: Kubernetes e2e suite\n    status: failed\n    items:\n");
+    for (name, status) in tests {
+        text.push_str(&format!(
+            "    - name: '{name}'\n      status: {status}\n      details:\n        failure: |\n          why: not\n"
+        ));
+    }
+    text
+}
+
+fn reruns(trees: &[(&str, String)]) -> Case {
+    trees.iter().fold(suite("reruns"), |case, (plugin, tree)| {
+        case.file(format!("plugins/{plugin}/sonobuoy_results.yaml"), tree.as_str())
+    })
+}
+
+#[test]
+fn what_failed_before_does_not_count_and_what_did_not_is_new() {
+    let baseline = suite("baseline")
+        .option("failed", json!(["[sig-storage] CSI should detach", "[It] [sig-storage] CSI should attach [Slow]"]))
+        .option("source", "202611.tar.gz (sha256 0123)");
+    let said = judged(&baseline);
+    insta::assert_snapshot!(said.outline(), @"
+    global/[It] [sig-network] Services should serve UDP: new-failure, counts: it did not fail in the baseline
+    global/[It] [sig-storage] CSI should attach [Slow]: baseline-failure, excused: it failed in the baseline, too
+    global/[It] [sig-storage] CSI should detach: baseline-failure, excused: it failed in the baseline, too
+    ");
+    assert!(said.rulings.iter().all(|(_, ruling)| ruling.source == "202611.tar.gz (sha256 0123)"));
+    let said = judged(&baseline.option("others", "leave"));
+    assert_eq!((said.count("new-failure"), said.count("baseline-failure")), (0, 2));
+}
+
+#[test]
+fn what_passed_when_it_was_run_again_is_flaky() {
+    let udp = "[It] [sig-network] Services should serve UDP";
+    let attach = "[It] [sig-storage] CSI should attach [Slow]";
+    let detach = "[It] [sig-storage] CSI should detach";
+    let first = tree("e2e-retry-1", &[(udp, "passed"), (attach, "failed"), (detach, "timeout"), ("other", "skipped")]);
+    let second = tree("e2e-retry-2", &[(udp, "skipped"), (attach, "passed"), (detach, "failed")]);
+    let said = judged(&reruns(&[("e2e-retry-1", first.clone()), ("e2e-retry-2", second)]));
+    insta::assert_snapshot!(said.outline(), @"
+    global/[It] [sig-network] Services should serve UDP: flaky, excused: it failed, and passed when it was run again
+    global/[It] [sig-storage] CSI should attach [Slow]: flaky, excused: it failed, and passed when it was run again
+    global/[It] [sig-storage] CSI should detach: failed-again, counts: it failed, and failed when it was run again
+    ");
+    assert_eq!(said.ruling(udp).unwrap().source, "plugin `e2e-retry-1`");
+    assert_eq!(said.ruling(attach).unwrap().source, "plugin `e2e-retry-2`");
+    assert_eq!(said.ruling(detach).unwrap().source, "plugin `e2e-retry-1`, plugin `e2e-retry-2`");
+    // A test that was not run again stays as it is.
+    let said = judged(&reruns(&[("e2e-retry-1", tree("e2e-retry-1", &[(udp, "skipped"), (attach, "unknown")]))]));
+    assert_eq!(said.rulings, []);
+    assert_eq!(judged(&reruns(&[])).rulings, []);
+    // Twice in one run, and not passed each time: it has not passed.
+    let twice = tree("e2e-retry-1", &[(udp, "failed"), (udp, "passed")]);
+    assert_eq!(judged(&reruns(&[("e2e-retry-1", twice)])).count("failed-again"), 1);
+}
+
+#[test]
+fn a_tree_that_cannot_be_read_is_named_and_excuses_nothing() {
+    for text in ["name: [", "- a\n", "name: x\nitems: 3\n"] {
+        let said = reruns(&[("again", text.to_owned())]).judge::<Lists>();
+        let told = said.outcome.unwrap_err();
+        assert!(told.starts_with("plugins/again/sonobuoy_results.yaml: it cannot be read: "), "{told}");
+        assert_eq!(said.rulings, []);
+    }
+}

@@ -1,0 +1,131 @@
+//! Known failures, flaky tests, allowed skips.
+
+use plumbline_module_known_failures::Lists;
+use plumbline_sdk::Ruling;
+use plumbline_sdk::testing::Case;
+
+use crate::support::{judged, suite};
+
+const UDP: &str = "[It] [sig-network] Services should serve UDP";
+
+/// A list with every kind of entry.
+const KNOWN: &str = r#"
+- test: "[sig-network] Services should serve UDP"
+  reason: the cloud has no UDP load balancers
+  source: https://example.org/issues/1
+  until: 2027-03-31
+- pattern: '^\[sig-storage\].*attach'
+- "[sig-apps] Deployment should run"
+"#;
+
+fn known(list: &str, today: &str) -> Case {
+    suite("known-failures").file("data/known.yaml", list).option("today", today)
+}
+
+#[test]
+fn failures_in_a_list_do_not_count_and_say_where_it_is_known() {
+    let said = judged(&known(KNOWN, "2027-03-31"));
+    insta::assert_snapshot!(said.outline(), @"
+    global/[It] [sig-network] Services should serve UDP: known-failure, excused: the cloud has no UDP load balancers
+    global/[It] [sig-storage] CSI should attach [Slow]: known-failure, excused: it is a known failure
+    ");
+    assert_eq!(said.ruling(UDP).unwrap().source, "known.yaml, entry 1 (https://example.org/issues/1)");
+    assert_eq!(said.log[0].1, "1 of 3 entries stand for nothing in these results");
+}
+
+#[test]
+fn flaky_tests_have_their_own_class() {
+    let said = judged(&suite("flaky").file("data/a.json", format!(r#"[{{"test": "{}"}}]"#, &UDP[5..])));
+    insta::assert_snapshot!(said.outline(), @"global/[It] [sig-network] Services should serve UDP: flaky, excused: it is known to be flaky");
+    assert_eq!(said.ruling(UDP).unwrap().source, "a.json, entry 1");
+}
+
+#[test]
+fn from_the_day_after_an_entry_counts_no_more_and_says_so() {
+    let said = judged(&known(KNOWN, "2027-04-01"));
+    insta::assert_snapshot!(said.outline(), @"
+    global/[It] [sig-network] Services should serve UDP: expired, counts: it was a known failure until 2027-03-31, which has passed: the cloud has no UDP load balancers
+    global/[It] [sig-storage] CSI should attach [Slow]: known-failure, excused: it is a known failure
+    ");
+    // Another entry that holds takes its place.
+    let again = format!("{KNOWN}- pattern: UDP\n  reason: it was put off\n");
+    let said = judged(&known(&again, "2027-04-01"));
+    assert_eq!(said.ruling(UDP).unwrap().reason, "it was put off");
+    assert_eq!(said.ruling(UDP).unwrap().source, "known.yaml, entry 4");
+}
+
+#[test]
+fn without_a_day_an_entry_that_expires_excuses_nothing() {
+    let said = suite("known-failures").file("data/known.yaml", KNOWN).judge::<Lists>();
+    let told = said.outcome.clone().unwrap_err();
+    assert_eq!(told, "known.yaml, entry 1: it has `until`, and which day it is was not said: set the option `today`");
+    assert_eq!(said.ruling(UDP), None);
+    assert_eq!(said.count("known-failure"), 1, "the other entries hold");
+}
+
+#[test]
+fn what_an_earlier_judge_said_stands() {
+    let earlier = Ruling::counts("regression", "it worked yesterday");
+    let said = judged(&known(KNOWN, "2027-03-31").ruled(UDP, earlier));
+    assert_eq!(said.ruling(UDP), None);
+    assert_eq!(said.count("known-failure"), 1);
+}
+
+#[test]
+fn skips_are_allowed_or_not() {
+    let list = "- pattern: '^\\[sig-windows\\]'\n  reason: there are no Windows nodes\n";
+    let skips = || suite("allowed-skips").file("data/skips.yaml", list);
+    insta::assert_snapshot!(judged(&skips()).outline(), @"
+    global/[It] [sig-windows] Pods should start: allowed-skip, excused: there are no Windows nodes
+    global/[It] [sig-node] NodeLease should renew [Conformance]: skip-not-allowed, counts: it was skipped, and is not in the list of what may be
+    ");
+    let required = |pattern: &str| judged(&skips().option("required", pattern)).count("skip-not-allowed");
+    assert_eq!((required(r"\[Conformance\]"), required(r"\[Slow\]")), (1, 0));
+    // Without a list nothing may be skipped.
+    assert_eq!(judged(&suite("allowed-skips")).count("skip-not-allowed"), 2);
+    let until = "- pattern: Windows|windows\n  until: 2020-01-01\n";
+    let said = judged(&suite("allowed-skips").file("data/s.yaml", until).option("today", "2026-11-21"));
+    let reason = &said.ruling("[It] [sig-windows] Pods should start").unwrap().reason;
+    assert_eq!(reason, "skipping it was allowed until 2020-01-01, which has passed");
+}
+
+#[test]
+fn every_problem_is_named_with_its_place() {
+    let list = "- test: a\n  untill: 2027-03-31\n- pattern: '('\n- [sig-apps]\n- fine\n- {test: b, until: soon}\n";
+    let said = known(list, "2026-11-21").file("data/other.json", "{}").judge::<Lists>();
+    insta::assert_snapshot!(said.outcome.unwrap_err().replace("; ", "\n"), @"
+    known.yaml, entry 1: there is no key `untill`: there are `test`, `pattern`, `reason`, `source`, `until`
+    known.yaml, entry 2: the pattern is no regular expression: unclosed group
+    known.yaml, entry 3: it is a list: put names that begin with `[` in quotes
+    known.yaml, entry 5: `until` is no day such as 2027-03-31, but `soon`
+    other.json: it is no list of entries, each beginning with `- `
+    ");
+}
+
+#[test]
+fn a_file_that_is_no_list_is_named() {
+    let outcome = |list: &str| known(list, "2026-11-21").judge::<Lists>().outcome;
+    let unquoted = outcome("- [sig-apps] Deployment should run\n").unwrap_err();
+    assert!(unquoted.starts_with("known.yaml: it cannot be read: "), "{unquoted}");
+    assert!(unquoted.ends_with("(names that begin with `[` must stand in quotes)"), "{unquoted}");
+    for empty in ["", "# all are mended\n", "[]", "---\n"] {
+        assert_eq!(outcome(empty), Ok(()), "{empty}");
+    }
+    let broken = suite("flaky").broken_file("data/f.yaml", "- a", "the disk is gone").judge::<Lists>().outcome;
+    assert!(broken.unwrap_err().contains("f.yaml: it cannot be read: the disk is gone"));
+}
+
+#[test]
+fn options_that_make_no_sense_are_named() {
+    for (case, says) in [
+        (suite("flaky").option("required", "x"), "option `required` is for the judge `allowed-skips`, not for `flaky`"),
+        (suite("flaky").option("today", "tomorrow"), "option `today` is no day such as 2027-03-31, but `tomorrow`"),
+        (suite("flaky").option("to-day", "2026-11-21"), "unknown field `to-day`"),
+        (suite("allowed-skips").option("required", "("), "option `required`: the pattern is no regular expression"),
+        (suite("baseline"), "option `failed` is missing"),
+        (suite("known"), "there is no judge `known` here"),
+    ] {
+        let outcome = case.judge::<Lists>().outcome;
+        assert!(outcome.clone().unwrap_err().contains(says), "{outcome:?}");
+    }
+}

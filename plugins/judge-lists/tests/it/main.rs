@@ -1,0 +1,7 @@
+//! The module, run natively.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+mod bounds;
+mod history;
+mod lists;
+mod support;
