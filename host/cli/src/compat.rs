@@ -13,6 +13,19 @@ use crate::error;
 /// The name that the incumbent is called by; in images the binary has it.
 const INCUMBENT: &str = "sonobuoy";
 
+/// The program of the conformance suite's image. Where a link of this name leads to the binary, an image with it stands in for that one: plugin `e2e` calls it so.
+const SUITE: &str = "run_e2e.sh";
+
+/// The arguments as they are meant: called by the name of the suite's program, the binary is `test-plugin e2e`.
+pub(crate) fn arguments(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    let program = args.first().and_then(|path| Path::new(path).file_name());
+    if program == Some(OsStr::new(SUITE)) {
+        args.splice(1..1, ["test-plugin", "e2e"].map(OsString::from));
+    }
+    args
+}
+
 /// By which name this program was called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Name {
@@ -135,6 +148,15 @@ mod tests {
         ] {
             parse(line).unwrap_or_else(|error| panic!("{line}: {error}"));
         }
+    }
+
+    #[test]
+    fn by_the_name_of_the_suites_program_it_stands_in_for_it() {
+        let meant = |args: &[&str]| arguments(args.iter().map(OsString::from)).join(OsStr::new(" "));
+        assert_eq!(meant(&["/run_e2e.sh"]), "/run_e2e.sh test-plugin e2e");
+        assert_eq!(meant(&["run_e2e.sh", "--dry-run", "y"]), "run_e2e.sh test-plugin e2e --dry-run y");
+        assert_eq!(meant(&["/plumbline", "version"]), "/plumbline version");
+        assert_eq!(meant(&[]), "");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod trees;
 mod ui;
 
 use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use compat::Name;
@@ -24,8 +25,9 @@ use compat::Name;
 use args::{Color, Command, GetCommand, WorkerCommand};
 
 fn main() -> ExitCode {
-    let name = Name::of(env::args_os().next().as_deref());
-    let cli = match name.parse(env::args_os()) {
+    let args = compat::arguments(env::args_os());
+    let name = Name::of(args.first().map(OsString::as_os_str));
+    let cli = match name.parse(args) {
         Ok(cli) => cli,
         Err(error) => {
             // Help goes to stdout with code 0, complaints to stderr; when nobody reads either, the code still tells.

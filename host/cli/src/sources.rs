@@ -1,7 +1,7 @@
 //! What `--plugin` can name: a stock plugin, a file, a directory, a packed bundle, an address, a registry, an installed bundle, standard
 //! input.
 
-mod address;
+pub(crate) mod address;
 mod definition;
 mod failure;
 mod installed;

@@ -1,6 +1,7 @@
 //! Copies of whole artefacts from one place to another: byte for byte, so that digests and signatures stay what they are.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::client::Client;
 use crate::digest::Digest;
@@ -24,6 +25,65 @@ pub struct Copied {
     pub referrers: usize,
 }
 
+/// How far a copy is: for whoever shows it while it goes on.
+#[derive(Debug, Default)]
+pub struct Progress {
+    total: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Progress {
+    /// Bytes of contents that are in place, and of all of them; the latter is 0 until it is known.
+    #[must_use]
+    pub fn bytes(&self) -> (u64, u64) {
+        (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
+    }
+}
+
+/// Copies `root` with all that it names, byte for byte, and nothing that belongs to it. Nothing gets a name by this.
+///
+/// # Errors
+///
+/// As [`copy`]; and an image has contents that are kept elsewhere than in registries.
+pub async fn copy_image(
+    from: &Place,
+    root: &RawManifest,
+    to: &Place,
+    progress: &Progress,
+) -> Result<Copied, RegistryError> {
+    let mut copied = Copied::default();
+    let tree = tree(from, root).await?;
+    let mut contents = HashSet::new();
+    let mut total: u64 = 0;
+    for manifest in &tree {
+        let Manifest::Image(image) = &manifest.manifest else { continue };
+        for blob in std::iter::once(&image.config).chain(&image.layers) {
+            if is_foreign(blob) {
+                return Err(Cause::Kind(format!(
+                    "layer {} of manifest {} is kept by somebody else, and not in the registry (as those of Windows were)",
+                    blob.digest, manifest.digest
+                ))
+                .of(copying(root)));
+            }
+            if contents.insert(blob.digest) {
+                total = total.saturating_add(blob.size);
+            }
+        }
+    }
+    progress.total.store(total, Ordering::Relaxed);
+    let mut done = HashSet::new();
+    for manifest in &tree {
+        one(from, manifest, to, &mut copied, &mut done, progress).await?;
+    }
+    Ok(copied)
+}
+
+/// Whether a content is meant to be fetched from where it says, and not from the registry.
+fn is_foreign(blob: &Descriptor) -> bool {
+    let urls = blob.other.get("urls").and_then(serde_json::Value::as_array).is_some_and(|urls| !urls.is_empty());
+    urls || blob.media_type.contains(".foreign.") || blob.media_type.contains(".nondistributable.")
+}
+
 /// Copies `root` with all that it names, and all that belongs to it. Nothing gets a name by this.
 ///
 /// # Errors
@@ -33,8 +93,9 @@ pub async fn copy(from: &Place, root: &RawManifest, to: &Place) -> Result<Copied
     let mut copied = Copied::default();
     let tree = tree(from, root).await?;
     let mut done = HashSet::new();
+    let progress = Progress::default();
     for manifest in &tree {
-        one(from, manifest, to, &mut copied, &mut done).await?;
+        one(from, manifest, to, &mut copied, &mut done, &progress).await?;
     }
     // After all of what they belong to: some registries want to have the subject first.
     let mut listed = HashSet::new();
@@ -51,7 +112,7 @@ pub async fn copy(from: &Place, root: &RawManifest, to: &Place) -> Result<Copied
             let belongs = matches!(&referrer.manifest, Manifest::Image(image)
                 if image.subject.as_ref().is_some_and(|subject| subject.digest == manifest.digest));
             if belongs {
-                one(from, &referrer, to, &mut copied, &mut done).await?;
+                one(from, &referrer, to, &mut copied, &mut done, &progress).await?;
                 copied.referrers += 1;
             }
         }
@@ -101,16 +162,20 @@ async fn one(
     to: &Place,
     copied: &mut Copied,
     done: &mut HashSet<Digest>,
+    progress: &Progress,
 ) -> Result<(), RegistryError> {
     if let Manifest::Image(image) = &manifest.manifest {
         for blob in std::iter::once(&image.config).chain(&image.layers) {
-            if !done.insert(blob.digest) || to.has(blob).await? {
+            if !done.insert(blob.digest) {
                 continue;
             }
-            let fetched = from.fetch(blob).await?;
-            to.store(blob, fetched.path()).await?;
-            copied.blobs += 1;
-            copied.bytes = copied.bytes.saturating_add(blob.size);
+            if !to.has(blob).await? {
+                let fetched = from.fetch(blob).await?;
+                to.store(blob, fetched.path()).await?;
+                copied.blobs += 1;
+                copied.bytes = copied.bytes.saturating_add(blob.size);
+            }
+            progress.done.fetch_add(blob.size, Ordering::Relaxed);
         }
     }
     to.put(manifest).await?;

@@ -34,10 +34,39 @@ impl Digest {
         Self(hash.finalize().into())
     }
 
+    /// Takes bytes piece by piece.
+    #[must_use]
+    pub fn writer() -> DigestWriter {
+        DigestWriter(Sha256::new())
+    }
+
     /// The 64 digits without the algorithm: the name of a blob's file, and the end of a tag for referrers.
     #[must_use]
     pub fn hex(&self) -> String {
         hex::encode(self.0)
+    }
+}
+
+/// Computes a digest of what is written to it.
+#[derive(Debug, Clone)]
+pub struct DigestWriter(Sha256);
+
+impl DigestWriter {
+    /// The digest of all that was written.
+    #[must_use]
+    pub fn finish(self) -> Digest {
+        Digest::finished(self.0)
+    }
+}
+
+impl std::io::Write for DigestWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

@@ -26,6 +26,7 @@ mod layout;
 mod limits;
 mod manifest;
 pub mod media;
+mod mirror;
 mod place;
 mod reference;
 mod settings;
@@ -35,14 +36,15 @@ pub use artifact::{
     unwrap_entry,
 };
 pub use client::{Client, Put, TempBlob};
-pub use copy::{Copied, copy, load, save};
+pub use copy::{Copied, Progress, copy, copy_image, load, save};
 pub use credentials::{CredentialError, CredentialFiles, Credentials, Secret};
-pub use digest::{Digest, DigestError};
+pub use digest::{Digest, DigestError, DigestWriter};
 pub use error::{Cause, RegistryError, Told};
 pub use image::{Addition, Image, ImageName, Layer, LayerBuilder, Platform, list_image};
 pub use layout::{Entry, Layout, OpenedLayout, open as open_layout, write_archive};
 pub use limits::{MAX_BLOB_BYTES, MAX_CONFIG_BYTES, MAX_MANIFEST_BYTES};
 pub use manifest::{Descriptor, ImageManifest, Index, Manifest, RawManifest};
+pub use mirror::MIRRORS_VARIABLE;
 pub use place::Place;
 pub use reference::{Reference, ReferenceError, SCHEME};
 pub use settings::{CA_VARIABLE, INSECURE_VARIABLE, Patience, Settings};

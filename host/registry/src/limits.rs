@@ -8,6 +8,16 @@ pub const MAX_BLOB_BYTES: u64 = 8 << 30;
 pub const MAX_CONFIG_BYTES: u64 = 4 << 20;
 /// Layers of one image: what overlay file systems take is 127.
 pub(crate) const MAX_LAYERS: usize = 512;
+/// Entries of one layer that is searched: a whole distribution has some 100,000.
+pub(crate) const MAX_LAYER_ENTRIES: usize = 2_000_000;
+/// Bytes of one layer, unpacked, while it is searched.
+pub(crate) const MAX_LAYER_BYTES: u64 = 64 << 30;
+/// The largest file that is taken out of an image: the suite's program has 150 to 250 MiB.
+pub(crate) const MAX_FILE_BYTES: u64 = 2 << 30;
+/// A header that only carries a long name or further fields for the entry after it.
+pub(crate) const MAX_EXTENSION_BYTES: u64 = 1 << 20;
+/// Links that are followed on the way to a file: what Linux follows.
+pub(crate) const MAX_LINKS: usize = 40;
 /// Entries of one index. A list of referrers grows with every signature.
 pub(crate) const MAX_INDEX_ENTRIES: usize = 4096;
 /// How deep indexes may name indexes: what is of use has two.

@@ -114,6 +114,24 @@ impl Reference {
         Ok(Self { digest: None, tag: Some(tag.to_owned()), ..self.clone() })
     }
 
+    /// Reads the name of an image as definitions of pods have it: without a registry, Docker's own is meant, where names have two parts
+    /// (`busybox` is `docker.io/library/busybox`).
+    ///
+    /// # Errors
+    ///
+    /// The text is no name of an image.
+    pub fn of_image(text: &str) -> Result<Self, ReferenceError> {
+        if Self::is_meant(text) {
+            return text.parse();
+        }
+        format!("{SCHEME}{}", full_name(text)).parse()
+    }
+
+    /// The same at another place; the caller has checked that it is one.
+    pub(crate) fn moved(&self, registry: &str, repository: &str) -> Self {
+        Self { registry: registry.to_owned(), repository: repository.to_owned(), ..self.clone() }
+    }
+
     /// Without `oci://`, as other tools write it.
     #[must_use]
     pub fn bare(&self) -> String {
@@ -175,6 +193,17 @@ fn told(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect()
 }
 
+/// The name of an image with its registry. Nothing is checked: the text may hold variables.
+fn full_name(text: &str) -> String {
+    const HUB: &str = "docker.io";
+    match text.split_once('/') {
+        Some((HUB | "index.docker.io", rest)) if !rest.contains('/') => format!("{HUB}/library/{rest}"),
+        Some((host, _)) if host.contains(['.', ':']) || host == "localhost" => text.to_owned(),
+        Some(_) => format!("{HUB}/{text}"),
+        None => format!("{HUB}/library/{text}"),
+    }
+}
+
 /// A host name, an IPv4 address or an IPv6 address in brackets, perhaps with a port.
 pub(crate) fn check_registry(text: &str) -> Result<(), ReferenceError> {
     let wrong = || ReferenceError::Registry(told(text));
@@ -207,7 +236,7 @@ pub(crate) fn check_registry(text: &str) -> Result<(), ReferenceError> {
 }
 
 /// `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(\/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*`
-fn is_repository(text: &str) -> bool {
+pub(crate) fn is_repository(text: &str) -> bool {
     text.split('/').all(|part| {
         let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
         let mut rest = part;
@@ -239,6 +268,24 @@ fn check_tag(text: &str) -> Result<(), ReferenceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn images_are_named_as_engines_do() {
+        for (text, full) in [
+            ("busybox", "docker.io/library/busybox"),
+            ("busybox:1.36", "docker.io/library/busybox:1.36"),
+            ("sonobuoy/systemd-logs:v0.4", "docker.io/sonobuoy/systemd-logs:v0.4"),
+            ("docker.io/nginx", "docker.io/library/nginx"),
+            ("registry.k8s.io/pause:3.9", "registry.k8s.io/pause:3.9"),
+            ("localhost/a", "localhost/a"),
+            ("lan:5000/a", "lan:5000/a"),
+        ] {
+            assert_eq!(Reference::of_image(text).unwrap().bare(), full);
+        }
+        for wrong in ["", "Busybox", "a b", "/a", "a/", "a:b:c", "-"] {
+            assert!(Reference::of_image(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn what_is_a_reference_is_read_and_written_alike() {

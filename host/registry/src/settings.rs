@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::credentials::CredentialFiles;
 use crate::error::Cause;
 use crate::limits::MAX_BLOB_BYTES;
+use crate::mirror::MIRRORS_VARIABLE;
 use crate::reference::check_registry;
 
 /// Files of authorities, beside those of the system, as a list parted by `:`.
@@ -19,6 +20,8 @@ pub const INSECURE_VARIABLE: &str = "PLUMBLINE_INSECURE_REGISTRIES";
 pub struct Settings {
     /// Registries that are spoken to without encryption: each as `HOST` (its port is then 80) or `HOST:PORT`. Nothing else is.
     pub insecure: Vec<String>,
+    /// What is read elsewhere than its name says: each as `HOST[/PATH]=HOST[:PORT][/PATH]`. What is written goes where its name says.
+    pub mirrors: Vec<String>,
     /// PEM files of authorities that are trusted beside the system's.
     pub authorities: Vec<PathBuf>,
     /// Where credentials are looked for.
@@ -75,6 +78,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             insecure: Vec::new(),
+            mirrors: Vec::new(),
             authorities: Vec::new(),
             credentials: CredentialFiles::default(),
             patience: Patience::default(),
@@ -90,16 +94,16 @@ impl Settings {
     #[must_use]
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name| variable(name).and_then(|value| value.into_string().ok()).unwrap_or_default();
-        let insecure = text(INSECURE_VARIABLE)
-            .split(',')
-            .map(str::trim)
-            .filter(|host| !host.is_empty())
-            .map(str::to_owned)
-            .collect();
+        let list = |name| -> Vec<String> {
+            let text = text(name);
+            text.split(',').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
+        };
+        let (insecure, mirrors) = (list(INSECURE_VARIABLE), list(MIRRORS_VARIABLE));
         let authorities = variable(CA_VARIABLE)
             .map(|value| std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect())
             .unwrap_or_default();
-        Self { insecure, authorities, credentials: CredentialFiles::from_environment(variable), ..Self::default() }
+        let credentials = CredentialFiles::from_environment(variable);
+        Self { insecure, mirrors, authorities, credentials, ..Self::default() }
     }
 
     /// Each insecure registry must be a host, and nothing more: `http://host` would be taken for one that is never met.
@@ -159,10 +163,12 @@ mod tests {
     fn the_environment_is_read() {
         let settings = Settings::from_environment(|name| match name {
             INSECURE_VARIABLE => Some("a:1, b ,".into()),
+            MIRRORS_VARIABLE => Some("registry.k8s.io=lan".into()),
             CA_VARIABLE => Some("/x.pem:/y.pem".into()),
             _ => None,
         });
         assert_eq!(settings.insecure, ["a:1", "b"]);
+        assert_eq!(settings.mirrors, ["registry.k8s.io=lan"]);
         assert_eq!(settings.authorities, [PathBuf::from("/x.pem"), PathBuf::from("/y.pem")]);
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use plumbline_conformance::images::Prefix;
 use plumbline_core::config::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage};
 
 /// Under which heading these options stand.
@@ -45,6 +46,10 @@ pub(crate) struct ClusterRunArgs {
     /// The image of aggregator and workers
     #[arg(long = "sonobuoy-image", visible_alias = "image", value_name = "IMAGE")]
     pub(crate) image: Option<String>,
+    /// Take every image of the run from below this place, without its own registry: `registry.k8s.io/pause:3.9` becomes `PREFIX/pause:3.9`
+    /// (`images copy` and `images load` put them there); the suite is told, too
+    #[arg(long = "registry", value_name = "PREFIX")]
+    pub(crate) registry_prefix: Option<Prefix>,
     /// When it is pulled: `Always`, `IfNotPresent` or `Never`
     #[arg(long, value_name = "POLICY")]
     pub(crate) image_pull_policy: Option<PullPolicy>,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use plumbline_conformance::images::Prefix;
 use plumbline_core::Driver;
 
 use super::time::Time;
@@ -24,6 +25,8 @@ pub(crate) enum GenCommand {
     Config(Box<GenConfigArgs>),
     /// Print the definition of a plugin: a stock one by its name, or a new one
     Plugin(Box<GenPluginArgs>),
+    /// Print the file of registries that `--e2e-repo-config` takes: what the suite uses by itself, or what it is told for a registry
+    DefaultImageConfig(GenImageConfigArgs),
     /// Print the JSON Schema of definitions, or of `module.yaml`, for editors
     Schema(GenSchemaArgs),
 }
@@ -61,6 +64,14 @@ pub(crate) struct GenConfigArgs {
     pub(crate) timeout: Option<Time>,
     #[command(flatten)]
     pub(crate) run: ClusterRunArgs,
+}
+
+/// `plumbline gen default-image-config`
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct GenImageConfigArgs {
+    /// For a cluster that has the images below this place
+    #[arg(long = "registry", value_name = "PREFIX")]
+    pub(crate) prefix: Option<Prefix>,
 }
 
 /// `plumbline gen schema`

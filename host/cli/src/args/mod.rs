@@ -25,6 +25,7 @@ mod status;
 mod submission;
 mod suite;
 mod test_plugin;
+mod test_plugin_e2e;
 mod time;
 mod worker;
 
@@ -35,12 +36,15 @@ pub(crate) use cluster::ClusterArgs;
 pub(crate) use cluster_run::{BundleDelivery, ClusterRunArgs, RbacChoice};
 pub(crate) use conformance::{ConformanceArgs, ConformanceCommand, ConformanceRunArgs};
 pub(crate) use delete::{DeleteArgs, RbacArg};
-pub(crate) use e2e::E2eArgs;
+pub(crate) use e2e::{E2eArgs, E2eMode};
 pub(crate) use generate::{
-    GenArgs, GenCommand, GenConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, SchemaOf,
+    GenArgs, GenCommand, GenConfigArgs, GenImageConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, SchemaOf,
 };
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
-pub(crate) use images::{ImagesArgs, ImagesCommand};
+pub(crate) use images::{
+    ImageSetArgs, ImagesArgs, ImagesCheckArgs, ImagesCommand, ImagesCopyArgs, ImagesListArgs, ImagesLoadArgs,
+    ImagesPullArgs, ImagesPushArgs, ImagesSaveArgs,
+};
 pub(crate) use judge::JudgeArgs;
 pub(crate) use logs::LogsArgs;
 pub(crate) use modes::ModesArgs;
@@ -59,7 +63,8 @@ pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
 pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
 pub(crate) use submission::{SubmissionArgs, SubmissionCommand};
 pub(crate) use suite::SuiteArgs;
-pub(crate) use test_plugin::{AdapterResult, Ending, ResultFormat, TestPluginArgs};
+pub(crate) use test_plugin::{AdapterResult, Ending, ResultFormat, TestPluginArgs, TestPluginCommand};
+pub(crate) use test_plugin_e2e::{Crash, FakeE2eArgs};
 pub(crate) use time::Time;
 pub(crate) use worker::{
     DoneArgs, FactsArgs, InRootArgs, LogsVia, NodeLogsArgs, RoleArgs, SleepArgs, Via, WorkerArgs, WorkerCommand,

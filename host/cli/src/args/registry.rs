@@ -16,6 +16,9 @@ pub(crate) struct RegistryArgs {
     /// Speak to this registry without encryption; repeatable, also `PLUMBLINE_INSECURE_REGISTRIES`
     #[arg(long, value_name = "HOST[:PORT]", help_heading = HEADING)]
     pub(crate) insecure_registry: Vec<String>,
+    /// Read what is in this registry, or below a name in it, from another place; repeatable, also `PLUMBLINE_REGISTRY_MIRRORS`
+    #[arg(long = "mirror", value_name = "HOST[/PATH]=HOST[:PORT][/PATH]", help_heading = HEADING)]
+    pub(crate) mirrors: Vec<String>,
 }
 
 impl RegistryArgs {
@@ -24,6 +27,8 @@ impl RegistryArgs {
         let mut settings = Settings::from_environment(|name| std::env::var_os(name));
         settings.authorities.extend(self.registry_ca.iter().cloned());
         settings.insecure.extend(self.insecure_registry.iter().cloned());
+        // Of two for the same names the last counts: what the command line says.
+        settings.mirrors.extend(self.mirrors.iter().cloned());
         settings
     }
 }

@@ -8,6 +8,8 @@ use plumbline_core::duration::parse_duration;
 use plumbline_core::size::parse_size;
 use plumbline_kubernetes::names;
 
+use super::FakeE2eArgs;
+
 /// The most items that it writes: more than any suite has, and a file that a disk can hold.
 const MAX_ITEMS: i64 = 10_000_000;
 /// The most progress updates that it posts: several a second for an hour.
@@ -15,7 +17,10 @@ const MAX_UPDATES: i64 = 10_000;
 
 /// A plugin that does what it is told: for tests of clusters, and for trying things out.
 #[derive(Debug, Clone, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct TestPluginArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<TestPluginCommand>,
     /// How it ends
     #[arg(long, value_enum, default_value_t = Ending::Pass, value_name = "HOW")]
     pub(crate) outcome: Ending,
@@ -61,6 +66,13 @@ pub(crate) struct TestPluginArgs {
     /// The worker's port for progress updates
     #[arg(long, env = "SONOBUOY_PROGRESS_PORT", default_value_t = 8099, value_name = "PORT")]
     pub(crate) progress_port: u16,
+}
+
+/// Plugins that it can stand in for.
+#[derive(Debug, Clone, clap::Subcommand)]
+pub(crate) enum TestPluginCommand {
+    /// Be the image of the conformance suite, as far as can be seen from outside it
+    E2e(FakeE2eArgs),
 }
 
 /// How a test plugin ends.

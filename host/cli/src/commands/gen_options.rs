@@ -14,8 +14,8 @@ use plumbline_kubernetes::{ServerVersion, names};
 use serde_json::Value;
 
 use crate::args::{ClusterRunArgs, Level, RbacChoice, Time};
-use crate::commands::gen_delivery;
 use crate::commands::gen_files::{self, MAX_CREDENTIALS};
+use crate::commands::{gen_delivery, gen_registry};
 use crate::error::CliError;
 use crate::signed::packed_provenance;
 use crate::sources::Found;
@@ -74,6 +74,7 @@ impl ClusterRunArgs {
         set(&mut config.security_context_mode, self.security_context_mode);
         set(&mut config.namespace_psa_enforce_level, self.namespace_psa_enforce_level);
         set(&mut config.worker_image, self.image.clone());
+        gen_registry::run_image(&mut config, self.registry_prefix.as_ref());
         set(&mut config.image_pull_policy, self.image_pull_policy);
         config.force_image_pull_policy |= self.force_image_pull_policy;
         let own = &mut config.plumbline;
@@ -113,13 +114,16 @@ impl ClusterRunArgs {
             if name == suite::PLUGIN {
                 append_args(&mut env, &one.source.definition);
             }
+            let env = env.get(name).cloned().unwrap_or_default();
+            // First, so that a file that is added is mounted like all others.
+            let redirected = gen_registry::redirected(&one.source.definition, self.registry_prefix.as_ref(), &env)?;
             let transform = Transform {
-                image: images.get(name).cloned(),
-                env: env.get(name).cloned().unwrap_or_default(),
+                image: images.get(name).map(|image| gen_registry::image(image, self.registry_prefix.as_ref())),
+                env,
                 show_pod_spec_for: self.show_default_podspec.then(|| config.service_account_name.clone()),
                 ..Transform::of(&config)
             };
-            let definition = prepare_definition(&one.source.definition, &transform).map_err(|error| {
+            let definition = prepare_definition(&redirected, &transform).map_err(|error| {
                 CliError::usage(format!("plugin `{name}` cannot be put into a cluster")).because(&error)
             })?;
             if let Some((source, digest)) = packed_provenance(one) {

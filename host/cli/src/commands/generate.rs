@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 use crate::args::{GenArgs, GenCommand, GenManifestArgs, Global};
 use crate::commands::gen_options::Circumstances;
-use crate::commands::{gen_config, gen_plugin, gen_schema, suite};
+use crate::commands::{gen_config, gen_plugin, gen_registry, gen_schema, suite};
 use crate::error::CliError;
 use crate::logging;
 use crate::sources::{self, definitions};
@@ -31,6 +31,7 @@ pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, CliE
         None => print_manifest(&args.manifest, global),
         Some(GenCommand::Config(args)) => gen_config::config(args),
         Some(GenCommand::Plugin(args)) => gen_plugin::plugin(args),
+        Some(GenCommand::DefaultImageConfig(args)) => gen_registry::image_config(args),
         Some(GenCommand::Schema(args)) => gen_schema::schema(args),
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod gen_delivery;
 mod gen_files;
 pub(crate) mod gen_options;
 pub(crate) mod gen_plugin;
+pub(crate) mod gen_registry;
 pub(crate) mod gen_schema;
 pub(crate) mod generate;
 pub(crate) mod get;

@@ -1,4 +1,4 @@
-//! Definitions behind an address.
+//! What stands behind an address: definitions, lists.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const MAX_REDIRECTS: usize = 5;
 
 /// Whether somebody means an address, and not a path.
-pub(super) fn is_address(reference: &str) -> bool {
+pub(crate) fn is_address(reference: &str) -> bool {
     ["http://", "https://"]
         .iter()
         .any(|scheme| reference.get(..scheme.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(scheme)))
@@ -23,10 +23,14 @@ pub(super) fn is_address(reference: &str) -> bool {
 
 /// What the address gives, up to one byte more than a definition may have.
 pub(super) fn fetch(address: &str) -> Result<Vec<u8>, CliError> {
-    let failed = |cause: String| {
+    get(address, MAX_YAML_BYTES)?.map_err(|cause| {
         CliError::usage(format!("definition `{address}` cannot be fetched: {cause}"))
             .hint("fetch it by other means and name the file: `--plugin FILE`")
-    };
+    })
+}
+
+/// What the address gives, up to a piece more than `limit` bytes; inside, why it gives nothing.
+pub(crate) fn get(address: &str, limit: usize) -> Result<Result<Vec<u8>, String>, CliError> {
     let secure = address.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
     if !secure {
         say(&format!("warning: `{address}` is fetched without encryption: whoever is on the way may change it"));
@@ -35,10 +39,10 @@ pub(super) fn fetch(address: &str) -> Result<Vec<u8>, CliError> {
         .enable_all()
         .build()
         .map_err(|error| CliError::system("nothing can be fetched").because(&error))?;
-    runtime.block_on(async { download(address, secure).await.map_err(failed) })
+    Ok(runtime.block_on(download(address, secure, limit)))
 }
 
-async fn download(address: &str, secure: bool) -> Result<Vec<u8>, String> {
+async fn download(address: &str, secure: bool, limit: usize) -> Result<Vec<u8>, String> {
     // One process has one provider of cryptography; an error means that there is one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
@@ -56,7 +60,7 @@ async fn download(address: &str, secure: bool) -> Result<Vec<u8>, String> {
     let mut text = Vec::new();
     while let Some(piece) = answer.chunk().await.map_err(|error| chain(&error))? {
         text.extend_from_slice(&piece);
-        if text.len() > MAX_YAML_BYTES {
+        if text.len() > limit {
             break;
         }
     }

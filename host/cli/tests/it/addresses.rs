@@ -9,7 +9,7 @@ use crate::bed::Bed;
 const PLUGIN: &str = "sonobuoy-config: {driver: Process, plugin-name: far}\nspec: {name: plugin, command: ['true']}\n";
 
 /// Answers one request after the other with these, and gives the address of the server.
-fn server(answers: Vec<String>) -> String {
+pub(crate) fn server(answers: Vec<String>) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
@@ -24,7 +24,7 @@ fn server(answers: Vec<String>) -> String {
     address
 }
 
-fn answer(status: &str, header: &str, body: &str) -> String {
+pub(crate) fn answer(status: &str, header: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\n{header}content-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
 

@@ -138,7 +138,7 @@ fn manifests_that_cannot_be_made() {
     bed.write("idle.yaml", "sonobuoy-config: {driver: Job, plugin-name: idle}\nspec: {name: plugin}\n");
     let version = ["--kubernetes-version", "v1.30.2"];
     let mut told = String::new();
-    let cases: [&[&str]; 12] = [
+    let cases: [&[&str]; 11] = [
         &[],
         &["-p", "probe.yaml", "--rbac", "enable"],
         &["-p", "machine.yaml", version[0], version[1]],
@@ -147,7 +147,6 @@ fn manifests_that_cannot_be_made() {
         &["-p", "probe.yaml", "--config", "config.json"],
         &["-p", "probe.yaml", "--config", "nowhere.json"],
         &["-p", "probe.yaml", "--kubernetes-version", "1.30"],
-        &["-p", "probe.yaml", "--kubernetes-version", "latest"],
         &["-p", "probe.yaml", "--plugin-env", "e2e.A=1", version[0], version[1]],
         &["-p", "probe.yaml", "--plugin-image", "probe", version[0], version[1]],
         &["-p", "probe.yaml", "-n", "Prod", version[0], version[1]],

@@ -59,7 +59,7 @@ impl Registry {
 }
 
 /// The program with nothing of what the caller has set for registries.
-fn command(bed: &Bed, args: &[&str]) -> Command {
+pub(crate) fn command(bed: &Bed, args: &[&str]) -> Command {
     let mut command = bed.command(args);
     for name in [
         "REGISTRY_AUTH_FILE",
@@ -67,6 +67,7 @@ fn command(bed: &Bed, args: &[&str]) -> Command {
         "XDG_RUNTIME_DIR",
         "PLUMBLINE_REGISTRY_CA",
         "PLUMBLINE_INSECURE_REGISTRIES",
+        "PLUMBLINE_REGISTRY_MIRRORS",
     ] {
         command.env_remove(name);
     }

@@ -82,6 +82,16 @@ pub fn check_selection(
     }
 }
 
+/// The same for a list that somebody has.
+///
+/// # Errors
+/// When an expression is none, or nothing is selected.
+pub fn check_list(list: &TestList, focus: Option<&str>, skip: Option<&str>) -> Result<Checked, SelectionError> {
+    let selection =
+        Selection::parse(focus, skip).map_err(|(what, error)| SelectionError::Expression { what, error })?;
+    checked(list, &selection, focus, skip)
+}
+
 /// The same for a list that is there.
 fn checked(
     list: &TestList,

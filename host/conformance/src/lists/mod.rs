@@ -20,7 +20,7 @@ mod tags;
 mod text;
 mod version;
 
-pub use check::{Checked, SelectionError, check_selection};
+pub use check::{Checked, SelectionError, check_list, check_selection};
 pub use embedded::{embedded, embedded_for, embedded_versions};
 pub use error::ListError;
 pub use files::{read_dir, read_file, versions_in};

@@ -11,9 +11,11 @@ pub(super) struct Version {
 
 /// The bytes that a version may have: what is longer is none, and no file's name either.
 const MAX_LENGTH: usize = 64;
+/// How the project's own pre-releases begin; anything else behind a hyphen is a vendor's.
+const PRE_RELEASES: [&str; 3] = ["alpha", "beta", "rc"];
 
 impl Version {
-    /// Reads `v1.30.2`, also without its `v` or with a pre-release; what vendors add behind `+` is left out.
+    /// Reads `v1.30.2`, also without its `v`, or a pre-release of the project; what vendors add behind `+` or `-` is left out.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if text.len() > MAX_LENGTH {
             return None;
@@ -31,6 +33,7 @@ impl Version {
         if !pre.is_none_or(plain) {
             return None;
         }
+        let pre = pre.filter(|pre| PRE_RELEASES.iter().any(|known| pre.starts_with(known)));
         Some(Self { numbers, pre_release: pre.map(str::to_owned) })
     }
 
@@ -50,16 +53,12 @@ impl Version {
         self.minor() == other.minor()
     }
 
-    /// How far apart two versions are: first the minor, then the patch.
+    /// How far apart two versions are: first the minor; the patch only where that is the same.
     fn distance(&self, other: &Self) -> (u64, u64, u64, bool) {
         let [major, minor, patch] = self.numbers;
         let [other_major, other_minor, other_patch] = other.numbers;
-        (
-            major.abs_diff(other_major),
-            minor.abs_diff(other_minor),
-            patch.abs_diff(other_patch),
-            self.pre_release != other.pre_release,
-        )
+        let patches = if self.same_minor(other) { patch.abs_diff(other_patch) } else { 0 };
+        (major.abs_diff(other_major), minor.abs_diff(other_minor), patches, self.pre_release != other.pre_release)
     }
 }
 
@@ -121,6 +120,7 @@ mod tests {
         assert_eq!(name("v1.30.2"), Some("v1.30.2".to_owned()));
         assert_eq!(name("1.30.2+k3s1"), Some("v1.30.2".to_owned()));
         assert_eq!(name("v1.31.0-rc.1"), Some("v1.31.0-rc.1".to_owned()));
+        assert_eq!(name("v1.15.10-eks-bac369"), Some("v1.15.10".to_owned()));
         assert_eq!(name("v1.30"), Some("v1.30.0".to_owned()));
         for bad in ["", "v", "v1", "1.2.3.4", "v1.x.2", "../v1.2.3", "v1.2.3-../..", "v1.2.3-", "ignore"] {
             assert_eq!(name(bad), None, "{bad}");
@@ -137,6 +137,7 @@ mod tests {
         assert_eq!(closest("v1.31.4"), Some("v1.31.0"));
         assert_eq!(closest("v1.32.0"), None);
         assert_eq!(closest_version("v1.32.0", known, true), Some("v1.31.0"));
+        assert_eq!(closest_version("v1.28.1", ["v1.30.1", "v1.30.2"], true), Some("v1.30.2"));
         assert_eq!(closest("nonsense"), None);
         assert_eq!(latest(known), Some("v1.31.0"));
     }

@@ -7,7 +7,6 @@
 mod environment;
 mod extra_args;
 mod mode;
-mod quote;
 mod rerun;
 mod retry;
 mod settings;
@@ -16,7 +15,6 @@ mod version;
 pub use environment::{Chosen, DEFAULT_FOCUS, chosen};
 pub use extra_args::{EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, PROGRESS_FLAG, appended, with_progress};
 pub use mode::{Mode, UnknownMode};
-pub use quote::quote;
 pub use rerun::{MAX_FOCUS_BYTES, RerunError, failed_tests, rerun_focus};
 pub use retry::{MAX_RETRIES, RetryError, add_retries};
 pub use settings::{CONFIG_DIR, CREDENTIALS_DIR, ConfigFile, Settings, SettingsError, Ssh};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use plumbline_core::closest;
 
 use super::environment::DEFAULT_FOCUS;
-use super::quote::quote;
+use crate::lists::quote;
 
 /// The tests that [`Mode::ConformanceLite`] leaves out, one per line (data/lite/README.md).
 const LITE: &str = include_str!("../../data/lite/skipped.txt");

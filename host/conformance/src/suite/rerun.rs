@@ -5,24 +5,10 @@ use std::collections::BTreeSet;
 use plumbline_core::size::Bytes;
 use plumbline_core::{Item, Status};
 
-use super::quote::quote;
+use crate::lists;
 
 /// The longest focus: 100 KiB. Linux gives a variable 128 KiB, its name included, and the suite passes it on as an argument of its own.
 pub const MAX_FOCUS_BYTES: usize = 100 << 10;
-
-/// What ginkgo writes in front of a test's name since its version 2.
-const TEST_MARK: &str = "[It] ";
-
-/// What it writes in front of what is no test, but what is done before and after all of them.
-const AROUND_TESTS: [&str; 7] = [
-    "[BeforeSuite]",
-    "[SynchronizedBeforeSuite]",
-    "[AfterSuite]",
-    "[SynchronizedAfterSuite]",
-    "[ReportBeforeSuite]",
-    "[ReportAfterSuite]",
-    "[DeferCleanup",
-];
 
 /// Why there is nothing to run again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,13 +32,8 @@ pub enum RerunError {
 pub fn failed_tests(root: &Item) -> Vec<&str> {
     let mut told = BTreeSet::new();
     let failed = root.leaves().filter(|leaf| matches!(leaf.status, Status::Failed | Status::Timeout));
-    let tests = failed.filter(|leaf| !leaf.meta.contains_key("file")).map(|leaf| plain(&leaf.name));
-    tests.filter(|name| !AROUND_TESTS.iter().any(|mark| name.starts_with(mark)) && told.insert(*name)).collect()
-}
-
-fn plain(name: &str) -> &str {
-    let name = name.trim();
-    name.strip_prefix(TEST_MARK).unwrap_or(name).trim()
+    let tests = failed.filter(|leaf| !leaf.meta.contains_key("file")).map(|leaf| lists::plain_name(&leaf.name));
+    tests.filter(|name| !lists::is_suite_node(name) && told.insert(*name)).collect()
 }
 
 /// The focus that runs these tests.
@@ -60,10 +41,7 @@ fn plain(name: &str) -> &str {
 /// # Errors
 /// There are none, or their names are too long together.
 pub fn rerun_focus(tests: &[&str]) -> Result<String, RerunError> {
-    if tests.is_empty() {
-        return Err(RerunError::NothingFailed);
-    }
-    let focus = tests.iter().map(|name| quote(name)).collect::<Vec<_>>().join("|");
+    let focus = lists::rerun_focus(tests.iter().copied()).ok_or(RerunError::NothingFailed)?;
     match focus.len() {
         bytes if bytes > MAX_FOCUS_BYTES => Err(RerunError::TooLong { tests: tests.len(), bytes }),
         _ => Ok(focus),

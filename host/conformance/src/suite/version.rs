@@ -10,7 +10,7 @@ pub const LATEST_IMAGE: &str = "gcr.io/k8s-staging-ci-images/conformance";
 pub const LATEST_URL: &str = "https://storage.googleapis.com/k8s-release-dev/ci/latest.txt";
 
 /// What is read of that: a version has some forty bytes.
-pub const MAX_LATEST_BYTES: usize = 256;
+pub const MAX_LATEST_BYTES: u64 = 256;
 
 /// The first minor version whose suite takes credentials for registries.
 const CREDENTIALS_SINCE: (u32, u32) = (1, 27);

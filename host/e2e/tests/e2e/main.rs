@@ -7,6 +7,7 @@
 
 mod bed;
 mod confined;
+mod conformance;
 mod deploy;
 mod diagnosis;
 mod dropped;

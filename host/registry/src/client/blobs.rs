@@ -54,6 +54,7 @@ impl Client {
     ///
     /// It is not there, larger than is taken, or not what the descriptor says; or the connection breaks more often than is tried again.
     pub async fn blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<TempBlob, RegistryError> {
+        let repository = &self.mirrored(repository);
         let what = || format!("pull blob {} of `{}`", wanted.digest, place(repository));
         let limit = self.settings().largest_blob;
         if wanted.size > limit {
@@ -80,6 +81,7 @@ impl Client {
     ///
     /// As [`Client::blob`]; or it is larger than a configuration is.
     pub async fn small_blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<Bytes, RegistryError> {
+        let repository = &self.mirrored(repository);
         let read = async {
             if wanted.size > MAX_CONFIG_BYTES {
                 return Err(Cause::TooLarge { limit: MAX_CONFIG_BYTES });

@@ -33,10 +33,11 @@ impl Client {
     ///
     /// It is not there or may not be read, there is no connection, or what came is no manifest or another than was asked for.
     pub async fn manifest(&self, reference: &Reference) -> Result<RawManifest, RegistryError> {
-        self.get_manifest(reference).await.map_err(|cause| cause.of(format!("pull manifest `{reference}`")))
+        let found = self.get_manifest(&self.mirrored(reference)).await;
+        found.map_err(|cause| cause.of(format!("pull manifest {}", self.told(reference))))
     }
 
-    async fn get_manifest(&self, reference: &Reference) -> Result<RawManifest, Cause> {
+    pub(super) async fn get_manifest(&self, reference: &Reference) -> Result<RawManifest, Cause> {
         let url = self.address(reference, &format!("manifests/{}", reference.target()))?;
         let mut call = Call::new(Method::GET, url, Scope::pull(reference));
         for kind in media::MANIFESTS {

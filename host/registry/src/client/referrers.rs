@@ -33,6 +33,7 @@ impl Client {
         subject: Digest,
         kind: Option<&str>,
     ) -> Result<Vec<Descriptor>, RegistryError> {
+        let repository = &self.mirrored(repository);
         let found = async {
             let all = match self.referrers_by_interface(repository, subject, kind).await? {
                 Some(all) => all,
@@ -89,11 +90,11 @@ impl Client {
     /// The list under the tag; an empty one if there is none.
     async fn fallback_index(&self, repository: &Reference, subject: Digest) -> Result<Index, Cause> {
         let tag = fallback_tag(subject);
-        match self.manifest(&repository.with_tag(&tag)?).await {
+        match self.get_manifest(&repository.with_tag(&tag)?).await {
             Ok(RawManifest { manifest: Manifest::Index(index), .. }) => Ok(index),
             Ok(_) => Err(Cause::Malformed(format!("tag `{tag}` is no index: somebody uses it for something else"))),
-            Err(error) if error.is_not_found() => Ok(Index::default()),
-            Err(error) => Err(*error.cause),
+            Err(Cause::NotFound(_)) => Ok(Index::default()),
+            Err(cause) => Err(cause),
         }
     }
 

@@ -13,6 +13,7 @@ use super::auth::Auth;
 use super::{retry, roots};
 use crate::error::{Cause, RegistryError};
 use crate::limits::MAX_REDIRECTS;
+use crate::mirror::{self, Mirror};
 use crate::reference::Reference;
 use crate::settings::{Settings, split_port};
 
@@ -30,6 +31,7 @@ pub struct Client {
 #[derive(Debug)]
 struct Inner {
     settings: Settings,
+    mirrors: Vec<Mirror>,
     auth: Auth,
     /// For hosts without encryption: never looks for authorities, which a small image may not have.
     plain: reqwest::Client,
@@ -96,16 +98,30 @@ impl Client {
     pub fn new(settings: Settings) -> Result<Self, RegistryError> {
         let what = "set up the client of registries";
         settings.check().map_err(|cause| cause.of(what))?;
+        let mirrors = settings.mirrors.iter().map(|text| Mirror::parse(text)).collect::<Result<_, _>>();
+        let mirrors = mirrors.map_err(|cause| cause.of(what))?;
         // One process has one provider of cryptography; an error means that there is one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let plain = builder(&settings).tls_certs_only([]).build().map_err(|error| retry::cause(&error).of(what))?;
-        Ok(Self { inner: Arc::new(Inner { settings, auth: Auth::default(), plain, secure: OnceCell::new() }) })
+        Ok(Self { inner: Arc::new(Inner { settings, mirrors, auth: Auth::default(), plain, secure: OnceCell::new() }) })
     }
 
     /// The settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.inner.settings
+    }
+
+    /// Where something is read that `reference` names: at a mirror, if there is one for it.
+    #[must_use]
+    pub fn mirrored(&self, reference: &Reference) -> Reference {
+        mirror::mirrored(&self.inner.mirrors, reference)
+    }
+
+    /// For messages: the same with the mirror that it is read at.
+    pub(super) fn told(&self, reference: &Reference) -> String {
+        let at = self.mirrored(reference);
+        if at == *reference { format!("`{reference}`") } else { format!("`{reference}` from the mirror `{at}`") }
     }
 
     /// The beginning of all addresses of a repository.

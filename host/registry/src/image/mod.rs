@@ -2,6 +2,7 @@
 //! byte; configuration and manifest are new ones that name it.
 
 mod append;
+mod file;
 mod layer;
 mod read;
 mod write;

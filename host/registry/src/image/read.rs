@@ -68,6 +68,8 @@ pub struct Image {
     /// Where its layers are.
     pub(super) place: Place,
     pub(super) manifest: ImageManifest,
+    /// The manifest as it came.
+    raw: RawManifest,
     /// The configuration: whatever keys it has are kept.
     pub(super) config: Map<String, Value>,
 }
@@ -83,7 +85,10 @@ impl Image {
         let mut manifest = root;
         for _ in 0..=MAX_DEPTH {
             let index = match manifest.manifest {
-                Manifest::Image(image) => return Self::of(place, *image, platform, &what).await,
+                Manifest::Image(ref image) => {
+                    let image = image.as_ref().clone();
+                    return Self::of(place, manifest, image, platform, &what).await;
+                }
                 Manifest::Index(index) => index,
             };
             let entry = chosen(&index.manifests, platform).map_err(|cause| cause.of(what.as_str()))?;
@@ -94,6 +99,7 @@ impl Image {
 
     async fn of(
         place: &Place,
+        raw: RawManifest,
         manifest: ImageManifest,
         platform: Option<&Platform>,
         what: &str,
@@ -106,7 +112,7 @@ impl Image {
         let config: Map<String, Value> = serde_json::from_slice(&bytes).map_err(|error| {
             Cause::Kind(format!("its configuration is none of a container image: {error}")).of(what)
         })?;
-        let image = Self { place: place.clone(), manifest, config };
+        let image = Self { place: place.clone(), manifest, raw, config };
         image.check().map_err(|cause| cause.of(what))?;
         match (platform, image.platform()) {
             (Some(wanted), Some(is)) if !is.is(wanted) => {
@@ -114,6 +120,12 @@ impl Image {
             }
             _ => Ok(image),
         }
+    }
+
+    /// Its manifest: of several images in an index, that of this one.
+    #[must_use]
+    pub fn raw(&self) -> &RawManifest {
+        &self.raw
     }
 
     /// What it runs on, as its configuration says.

@@ -1,21 +1,109 @@
 //! What is looked at before a run of the suite begins.
 
-use plumbline_conformance::suite;
+use plumbline_conformance::lists::{Checked, SelectionError, check_list, check_selection};
+use plumbline_conformance::suite::{self, Chosen, chosen};
+use plumbline_core::Definition;
+use plumbline_core::config::Permissions;
 use plumbline_kubernetes::manifest::ManifestOptions;
 
-use super::image;
+use super::{image, lists};
 use crate::args::SuiteArgs;
 use crate::error::CliError;
+use crate::ui::say;
 
 /// Looks whether the suite can run as it is asked to: whether its tests exist, and, where `registries` may be asked, its image.
-pub(crate) async fn look(_args: &SuiteArgs, options: &ManifestOptions, registries: bool) -> Result<(), CliError> {
+pub(crate) async fn look(args: &SuiteArgs, options: &ManifestOptions, registries: bool) -> Result<(), CliError> {
     let plugins = options.plugins.iter().map(|plugin| &plugin.definition);
     let Some(definition) = plugins.into_iter().find(|definition| definition.name.as_str() == suite::PLUGIN) else {
         return Ok(());
     };
+    if options.rbac && matches!(options.config.aggregator_permissions, Permissions::NamespaceAdmin | Permissions::ClusterRead) {
+        say(&format!(
+            "warning: with the permissions `{}` most tests of `{}` fail: they create and delete whatever Kubernetes has",
+            options.config.aggregator_permissions, definition.name
+        ));
+    }
+    tests(args, definition, &options.config.plumbline.kubernetes_version).await?;
     let pulled = definition.spec.raw().get("imagePullPolicy").and_then(|policy| policy.as_str()) != Some("Never");
     match definition.spec.image() {
         Some(named) if registries && pulled => image::look(named).await,
         _ => Ok(()),
+    }
+}
+
+/// Whether any test is chosen.
+async fn tests(args: &SuiteArgs, definition: &Definition, version: &str) -> Result<(), CliError> {
+    let Some(Chosen { focus, skip }) = chosen(definition) else { return Ok(()) };
+    let (focus, skip) = (Some(focus.as_str()), skip.as_deref());
+    let version = Some(version).filter(|version| version.starts_with('v'));
+    let checked = match &args.e2e_lists {
+        None => check_selection(version, focus, skip),
+        Some(place) => {
+            let version = version.ok_or_else(|| {
+                CliError::usage("of which version the names of tests are wanted is not known")
+                    .hint("name it with `--kubernetes-version`, such as `v1.30.2`, or leave out `--e2e-lists`")
+            })?;
+            let list = lists::list(place, version).await?;
+            check_list(&list, focus, skip)
+        }
+    };
+    // Another image may have tests of its own.
+    let own = definition.spec.image().is_some_and(is_of_the_project);
+    match checked {
+        Ok(checked) => {
+            told(&checked, args.chooses());
+            Ok(())
+        }
+        Err(error @ SelectionError::Expression { .. }) => Err(CliError::usage("the tests to run cannot be chosen")
+            .because(&error)
+            .hint("focus and skip are regular expressions as Go writes them; a `\\` before a character makes it an ordinary one")),
+        Err(SelectionError::List(error)) if args.e2e_lists.is_none() => {
+            tracing::info!("focus and skip are not checked: {error}");
+            Ok(())
+        }
+        Err(error) if !own => {
+            say(&format!("warning: {error}; the image may have others"));
+            Ok(())
+        }
+        Err(error) => {
+            let near = match &error {
+                SelectionError::Nothing { near, .. } if !near.is_empty() => format!("near it:\n{}\n", near.join("\n")),
+                _ => String::new(),
+            };
+            Err(CliError::usage("no test would run")
+                .because(&error)
+                .hint(format!("{near}`plumbline e2e` lists the tests, and what a focus selects of them")))
+        }
+    }
+}
+
+/// `registry.k8s.io/conformance:v1.30.2`, or the same in a registry of one's own.
+fn is_of_the_project(image: &str) -> bool {
+    let name = image.rsplit('/').next().unwrap_or(image);
+    name.split([':', '@']).next() == Some("conformance")
+}
+
+/// Who chose nothing is not told that the list is of another version: what is chosen then is in all of them.
+fn told(checked: &Checked, chosen: bool) {
+    if checked.warnings.is_empty() || chosen {
+        let Checked { selected, total, version, .. } = checked;
+        say(&format!("{selected} of the {total} tests of {version} are chosen"));
+    }
+    for warning in checked.warnings.iter().filter(|_| chosen) {
+        say(&format!("warning: {warning}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_projects_image_is_known_wherever_it_is() {
+        for image in ["registry.k8s.io/conformance:v1.30.2", "mirror:5000/k8s/conformance@sha256:0", "conformance"] {
+            assert!(is_of_the_project(image), "{image}");
+        }
+        assert!(!is_of_the_project("example.org/conformance/own:v1"));
+        assert_eq!(suite::CONFIG_DIR, plumbline_kubernetes::names::PLUGIN_CONFIG_DIR);
     }
 }

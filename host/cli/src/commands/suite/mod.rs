@@ -1,8 +1,10 @@
 //! The plugin e2e in a run: what options make of it, and what is looked at before anything is created.
 
 mod choice;
+mod fetch;
 mod image;
 mod latest;
+mod lists;
 mod look;
 mod rerun;
 mod retry;

@@ -97,7 +97,8 @@ fn noise(bytes: u64, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn cannot(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CliError {
+/// What could not be done with a file of the shared directory.
+pub(crate) fn cannot(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> CliError {
     let path = path.display().to_string();
     move |error| {
         CliError::system(format!("could not {action} `{path}`"))

@@ -2,6 +2,7 @@
 
 mod adapter;
 mod deliver;
+mod e2e;
 mod memory;
 mod progress;
 mod report;

@@ -20,10 +20,11 @@ const ANSWER: u64 = 1024;
 /// Works for as long as was asked, and tells how far it is. An update that nobody takes is said, and no more.
 pub(crate) async fn work(args: &TestPluginArgs) {
     let Some(step) = args.after.checked_div(args.progress) else { return sleep(args.after).await };
+    let host = format!("localhost:{}", args.progress_port);
     for update in 1..=args.progress {
         sleep(step).await;
         let body = update_body(args, update);
-        match timeout(POST_TIMEOUT, post(args.progress_port, &body)).await {
+        match timeout(POST_TIMEOUT, post(&host, "/progress", &body)).await {
             Ok(Ok(status)) if status == "200" => say(&format!("test-plugin: progress {update}/{}", args.progress)),
             Ok(Ok(status)) => say(&format!("test-plugin: progress {update} was answered with status {status}")),
             Ok(Err(error)) => say(&format!("test-plugin: progress {update} could not be posted: {error}")),
@@ -42,11 +43,12 @@ fn update_body(args: &TestPluginArgs, update: u32) -> String {
         .to_string()
 }
 
-/// Posts it; the status of the answer. By hand: this is the whole of HTTP that is needed, and a plugin in a shell script does no more.
-async fn post(port: u16, body: &str) -> io::Result<String> {
-    let mut stream = TcpStream::connect(("localhost", port)).await?;
+/// Posts it to `host`, a name and a port; the status of the answer. By hand: this is the whole of HTTP that is needed, and a plugin in a
+/// shell script does no more.
+pub(super) async fn post(host: &str, path: &str, body: &str) -> io::Result<String> {
+    let mut stream = TcpStream::connect(host).await?;
     let head = format!(
-        "POST /progress HTTP/1.1\r\nHost: localhost:{port}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+        "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
          Connection: close\r\n\r\n",
         body.len()
     );

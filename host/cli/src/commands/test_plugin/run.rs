@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{adapter, deliver, memory, progress};
-use crate::args::{Ending, TestPluginArgs};
+use super::{adapter, deliver, e2e, memory, progress};
+use crate::args::{Ending, TestPluginArgs, TestPluginCommand};
 use crate::error::CliError;
 use crate::ui::say;
 
@@ -17,6 +17,9 @@ const CRASHED: u8 = 1;
 
 /// Works, writes, says that it is done, and ends as it was told to.
 pub(crate) fn test_plugin(args: &TestPluginArgs) -> Result<ExitCode, CliError> {
+    if let Some(TestPluginCommand::E2e(args)) = &args.command {
+        return e2e::suite(args);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -1,0 +1,75 @@
+//! What is listed.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use plumbline_conformance::lists::{SUITE, Selection, TestList, near};
+
+use super::{input, print};
+use crate::args::{E2eArgs, Global};
+use crate::error::CliError;
+use crate::logging;
+use crate::output;
+use crate::ui::say;
+
+/// Lists tests.
+pub(crate) fn e2e(args: &E2eArgs, global: &Global) -> Result<ExitCode, CliError> {
+    logging::init(global);
+    // Before anything is fetched: a mistake in an expression is told at once.
+    let selection = Selection::parse(args.focus.as_deref(), args.skip.as_deref()).map_err(|(what, error)| {
+        CliError::usage(format!("`--{what}` is no regular expression that Go would take"))
+            .because(&error)
+            .hint("to mean a name as it is, put a backslash before `[ ] ( ) . * + ? | { } ^ $`")
+    })?;
+    let list = input::read(args)?;
+    let selected: Vec<&str> = selection.select(&list.tests).collect();
+    if selected.is_empty() {
+        return Err(nothing(args, &list));
+    }
+    warn_of_anchors(args, &selection, &list, &selected);
+    let mut out = BufWriter::new(io::stdout().lock());
+    let printed = print::print(args, &list, &selected, &mut out).and_then(|()| out.flush());
+    printed.map_err(|error| CliError::printing("the tests cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn nothing(args: &E2eArgs, list: &TestList) -> CliError {
+    let (focus, skip) = (args.focus.as_deref().unwrap_or_default(), args.skip.as_deref().unwrap_or_default());
+    let of = of(list);
+    let focused = Selection::parse(args.focus.as_deref(), None).map_or(0, |focus| focus.select(&list.tests).count());
+    if focused > 0 {
+        return CliError::usage(format!(
+            "nothing is left {of}: `--focus` selects {focused}, and `--skip` skips them all"
+        ))
+        .hint(format!("leave `--skip '{skip}'` out, or let it match less"));
+    }
+    let error = CliError::usage(format!("the focus `{focus}` selects none {of}"));
+    let near: Vec<String> =
+        near(focus, list.tests.iter().map(String::as_str)).iter().map(|name| output::name(name)).collect();
+    match near.is_empty() {
+        true => {
+            error.hint("`plumbline e2e` prints all names, `plumbline e2e --mode tags` what stands in brackets in them")
+        }
+        false => error.hint(format!("there is:\n{}", near.join("\n"))),
+    }
+}
+
+/// `of the 7201 tests of v1.30.2 in …`
+fn of(list: &TestList) -> String {
+    let version = if list.version.is_empty() { String::new() } else { format!(" of {}", list.version) };
+    format!("of the {} tests{version} in {}", list.tests.len(), list.source)
+}
+
+/// The suite puts its own name before that of a test: then `^` is not where it seems to be.
+fn warn_of_anchors(args: &E2eArgs, selection: &Selection, list: &TestList, selected: &[&str]) {
+    if args.focus.is_none() && args.skip.is_none() {
+        return;
+    }
+    let here = selected.iter().filter(|name| !plumbline_conformance::lists::is_suite_node(name)).count();
+    let there = list.specs().filter(|test| selection.runs(test)).count();
+    if here != there {
+        say(&format!(
+            "warning: the suite itself would select {there} with these expressions, and not {here}: it matches them against `{SUITE} NAME`, so that `^` stands before its own name"
+        ));
+    }
+}

@@ -1,0 +1,207 @@
+//! Which images are meant: what the plugins of a run name, this program's own, and what the suite's program lists.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
+
+use plumbline_conformance::images::{
+    ImageSet, Listing, Prefix, ProgramError, SUITE_PROGRAM, SetError, images_of, is_suite, listing, local_platform,
+    program, rewrite, suite_image,
+};
+use plumbline_core::config::Config;
+use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
+use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
+use plumbline_registry::{Client, Reference};
+use plumbline_stock::Place;
+
+use super::own;
+use crate::args::ImageSetArgs;
+use crate::error::CliError;
+use crate::sources;
+use crate::sources::remote::registry_error;
+use crate::ui::say;
+
+/// The plugin that runs the suite.
+const SUITE: &str = "e2e";
+/// Plugins of a run that names none, as the incumbent has them.
+const DEFAULT_PLUGINS: [&str; 2] = [SUITE, "systemd-logs"];
+/// A list of images: 40 lines.
+const MAX_LIST: u64 = 4 << 20;
+/// How long the cluster is asked for its version.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// What else could be said in place of the suite's program.
+const NO_PROGRAM: &str = "`--list FILE` takes the images of the suite from a file: what `e2e.test --list-images` prints in the suite's image";
+
+/// The images, as far as they are known without asking the suite.
+pub(super) struct Gathered {
+    pub(super) set: ImageSet,
+    /// The version whose suite is meant, if that was of any matter.
+    pub(super) version: Option<String>,
+    /// The image of the suite, if its program has to be asked for more.
+    pub(super) ask: Option<String>,
+}
+
+/// What the command line and the plugins name.
+pub(super) fn gather(args: &ImageSetArgs) -> Result<Gathered, CliError> {
+    let mut set = ImageSet::default();
+    if !args.images.is_empty() {
+        args.images.iter().try_for_each(|image| add(&mut set, image, "the command line"))?;
+        return Ok(Gathered { set, version: None, ask: None });
+    }
+    let (definitions, bare_suite) = plugins(args)?;
+    let needs = |definition: &Definition| {
+        let given = args.conformance_image.is_some() && is_suite(definition);
+        !given && images_of(definition, None).iter().any(|image| image.contains(K8S_VERSION_VARIABLE))
+    };
+    let version = if bare_suite && args.conformance_image.is_none() || definitions.iter().any(needs) {
+        Some(version(args)?)
+    } else {
+        None
+    };
+    let own = args.own_image.clone().unwrap_or_else(|| Config::default().worker_image);
+    add(&mut set, &own, "plumbline")?;
+    let mut suite = None;
+    for definition in &definitions {
+        let images = images_of(definition, version.as_deref());
+        let of_suite = is_suite(definition);
+        for (at, image) in images.iter().enumerate() {
+            // The first is the plugin's own container.
+            let image = match &args.conformance_image {
+                Some(given) if of_suite && at == 0 => given,
+                _ => image,
+            };
+            if of_suite && at == 0 {
+                suite = Some(image.clone());
+            }
+            add(&mut set, image, &format!("plugin {}", definition.name))?;
+        }
+    }
+    if bare_suite {
+        let image = match (&args.conformance_image, &version) {
+            (Some(image), _) => image.clone(),
+            (None, version) => suite_image(version.as_deref().unwrap_or_default()),
+        };
+        add(&mut set, &image, &format!("plugin {SUITE}"))?;
+        suite = Some(image);
+    }
+    let ask = match (&args.suite_list, suite) {
+        (Some(path), _) => {
+            set.add_list(&read_list(path)?, "suite").map_err(|error| told(&error))?;
+            None
+        }
+        (None, suite) => suite,
+    };
+    Ok(Gathered { set, version, ask })
+}
+
+/// The definitions that are meant; and whether the suite is meant without one.
+fn plugins(args: &ImageSetArgs) -> Result<(Vec<Definition>, bool), CliError> {
+    sources::remote::use_registries(&args.registry);
+    let default: Vec<String> = DEFAULT_PLUGINS.map(str::to_owned).to_vec();
+    let names = if args.plugins.is_empty() { &default } else { &args.plugins };
+    let mut bare_suite = false;
+    let mut definitions = Vec::new();
+    for name in names {
+        if name == SUITE && plumbline_stock::definition(SUITE).is_none() {
+            bare_suite = true;
+            continue;
+        }
+        definitions.push(sources::find(name, Place::Cluster)?.source.definition.as_ref().clone());
+    }
+    Ok((definitions, bare_suite))
+}
+
+/// Asks the program in the suite's image for the images of its tests. With `behind`, the suite's image is taken from there.
+pub(super) async fn ask_suite(
+    args: &ImageSetArgs,
+    client: &Client,
+    image: &str,
+    behind: Option<&Prefix>,
+    set: &mut ImageSet,
+) -> Result<(), CliError> {
+    let image = behind.map_or_else(|| image.to_owned(), |prefix| rewrite(image, prefix));
+    let reference = Reference::of_image(&image)
+        .map_err(|error| CliError::usage(format!("`{image}` is no image")).because(&error))?;
+    let failed = |error: &ProgramError| match error {
+        ProgramError::Image(error) => registry_error(error),
+        ProgramError::Machine(_) => {
+            CliError::usage("the suite cannot be asked for its images here").because(error).hint(NO_PROGRAM)
+        }
+        _ => CliError::system(format!("failed to {error}")),
+    };
+    let platform = local_platform().map_err(|error| failed(&error))?;
+    let cache = own("XDG_CACHE_HOME", ".cache")?;
+    let found = program(client, &reference, &platform, SUITE_PROGRAM, &cache).await.map_err(|error| failed(&error))?;
+    let from = if found.cached { "" } else { "taken out of it; " };
+    say(&format!(
+        "`{image}` is {}: {from}asking `{} {}`",
+        found.manifest,
+        found.path.display(),
+        Listing::Images.argument()
+    ));
+    let list = listing(&found.path, Listing::Images, args.repo_config.as_deref())
+        .await
+        .map_err(|error| CliError::system(format!("failed to {error}")).hint(NO_PROGRAM))?;
+    set.add_list(&list, "suite").map_err(|error| told(&error).hint(NO_PROGRAM))
+}
+
+fn add(set: &mut ImageSet, image: &str, used_by: &str) -> Result<(), CliError> {
+    set.add(image, used_by).map_err(|error| told(&error))
+}
+
+fn told(error: &SetError) -> CliError {
+    CliError::usage("the images cannot be listed").because(error)
+}
+
+fn read_list(path: &Path) -> Result<String, CliError> {
+    let wrong = |error: &dyn std::error::Error| {
+        CliError::usage(format!("the list of images `{}` cannot be read", path.display())).because(error)
+    };
+    let mut text = String::new();
+    if path == Path::new("-") {
+        std::io::stdin().take(MAX_LIST + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
+    } else {
+        let file = File::open(path).map_err(|error| wrong(&error))?;
+        file.take(MAX_LIST + 1).read_to_string(&mut text).map_err(|error| wrong(&error))?;
+    }
+    if text.len() as u64 > MAX_LIST {
+        return Err(CliError::usage(format!("the list of images `{}` has more than 4 MiB", path.display())));
+    }
+    Ok(text)
+}
+
+/// The version whose suite is meant.
+fn version(args: &ImageSetArgs) -> Result<String, CliError> {
+    const HINT: &str = "name a version such as `v1.30.2` with `--kubernetes-version`";
+    match args.kubernetes_version.as_deref() {
+        None | Some("" | "auto") => {}
+        Some(text) => {
+            return ServerVersion::parse(text).map(|version| version.image_version()).ok_or_else(|| {
+                CliError::usage(format!("`{text}` is no version of Kubernetes whose images are known")).hint(HINT)
+            });
+        }
+    }
+    let options = ConnectOptions { kubeconfig: args.kubeconfig.clone(), context: args.context.clone() };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::system("the cluster cannot be asked").because(&error))?;
+    let asked = runtime.block_on(async {
+        let asked = async { Cluster::connect(&options).await?.version().await };
+        let late =
+            || ClusterError::new("ask the cluster", format!("it did not answer within {} s", PATIENCE.as_secs()));
+        tokio::time::timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(late()))
+    });
+    match asked {
+        Ok(version) => Ok(version.image_version()),
+        Err(error) => {
+            let told = if args.kubeconfig.is_some() || args.context.is_some() || args.kubernetes_version.is_some() {
+                CliError::cluster(&error)
+            } else {
+                CliError::usage("the version whose images are meant is not known").because(&error)
+            };
+            Err(told.hint(format!("{HINT}, or a cluster to ask with `--kubeconfig`")))
+        }
+    }
+}

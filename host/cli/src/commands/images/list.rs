@@ -1,0 +1,45 @@
+//! `plumbline images list`
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use super::{gather, wait};
+use crate::args::{DataFormat, ImagesListArgs};
+use crate::error::CliError;
+use crate::output::print_json;
+use crate::sources::remote;
+use crate::ui::say;
+
+/// Lists the images that a run needs.
+pub(super) fn list(args: &ImagesListArgs) -> Result<ExitCode, CliError> {
+    remote::use_registries(&args.set.registry);
+    let mut gathered = gather::gather(&args.set)?;
+    if let Some(suite) = gathered.ask.take() {
+        wait(async {
+            let client = remote::client()?;
+            gather::ask_suite(&args.set, &client, &suite, None, &mut gathered.set).await
+        })?;
+    }
+    let mut out = anstream::stdout().lock();
+    let images = gathered.set.images();
+    let printed = match args.output.format {
+        DataFormat::Json => print_json(
+            &json!({
+                "kubernetesVersion": gathered.version,
+                "images": images,
+                "leftOut": gathered.set.left_out().collect::<Vec<_>>(),
+            }),
+            &mut out,
+        ),
+        DataFormat::Text => images.iter().try_for_each(|one| writeln!(out, "{}", one.image)),
+    };
+    printed.map_err(|error| CliError::printing("the images cannot be printed", &error))?;
+    if args.output.format == DataFormat::Text {
+        for one in gathered.set.left_out() {
+            say(&format!("left out: {}: {}", one.image, one.reason));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,93 @@
+//! The fate of every test, before any is played.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use plumbline_conformance::lists::{alternatives, is_suite_node, plain_name, quote};
+
+use super::settings::Settings;
+
+/// What happens to a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Skipped,
+    Passed,
+    Failed,
+}
+
+/// A test and what happens to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Case {
+    /// Its name, plain.
+    pub(super) name: String,
+    /// Whether the suite does this around its tests: it is neither counted nor told in the log.
+    pub(super) node: bool,
+    pub(super) fate: Fate,
+    /// How long it takes.
+    pub(super) time: Duration,
+}
+
+/// How many there are of each fate, without what stands around tests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) skipped: usize,
+    pub(super) passed: usize,
+    pub(super) failed: usize,
+}
+
+impl Counts {
+    pub(super) fn selected(self) -> usize {
+        self.passed + self.failed
+    }
+
+    pub(super) fn total(self) -> usize {
+        self.selected() + self.skipped
+    }
+
+    pub(super) fn add(&mut self, fate: Fate) {
+        match fate {
+            Fate::Skipped => self.skipped += 1,
+            Fate::Passed => self.passed += 1,
+            Fate::Failed => self.failed += 1,
+        }
+    }
+}
+
+/// Decides for every test of the list. `test_time` is how long each takes; without it some time that its name tells, the same in every run.
+pub(super) fn plan(settings: &Settings, test_time: Option<Duration>) -> Vec<Case> {
+    // A focus that names a test as a whole runs it again: nobody writes such a focus for a first run.
+    let named: BTreeSet<&str> = alternatives(&settings.focus).map(plain_name).collect();
+    let case = |name: &String| {
+        let node = is_suite_node(name);
+        let again = || named.contains(quote(name).as_str());
+        let fails = || settings.fail.as_ref().is_some_and(|fail| fail.is_match(name));
+        let flakes = || settings.flaky.as_ref().is_some_and(|flaky| flaky.is_match(name)) && !again();
+        let fate = match () {
+            () if node => Fate::Passed,
+            () if !settings.selection.runs(name) => Fate::Skipped,
+            () if !settings.dry_run && (fails() || flakes()) => Fate::Failed,
+            () => Fate::Passed,
+        };
+        let time = match fate {
+            Fate::Skipped => Duration::ZERO,
+            _ if settings.dry_run || node => Duration::ZERO,
+            _ => test_time.unwrap_or_else(|| pretended(name)),
+        };
+        Case { name: name.clone(), node, fate, time }
+    };
+    settings.list.tests.iter().map(case).collect()
+}
+
+pub(super) fn counts(cases: &[Case]) -> Counts {
+    let mut counts = Counts::default();
+    cases.iter().filter(|case| !case.node).for_each(|case| counts.add(case.fate));
+    counts
+}
+
+/// Between 50 ms and 30 s, as most tests of the suite take; FNV-1a, so that it is the same everywhere.
+fn pretended(name: &str) -> Duration {
+    let hash = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    Duration::from_millis(50 + (hash >> 16) % 29_950)
+}

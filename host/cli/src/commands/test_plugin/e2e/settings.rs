@@ -1,0 +1,84 @@
+//! What the variables say.
+
+use plumbline_conformance::lists::{GoRegex, Selection, TestList, embedded_for, read_file};
+
+use crate::args::FakeE2eArgs;
+use crate::error::CliError;
+use crate::ui::say;
+
+/// What is skipped when tests run side by side and nothing else is said.
+const SERIAL: &str = r"\[Serial\]";
+/// The argument of the suite that names who hears of its progress.
+const PROGRESS_URL: &str = "--progress-report-url=";
+
+/// What is to be played.
+pub(super) struct Settings {
+    /// All tests there are.
+    pub(super) list: TestList,
+    /// The focus, as it was given.
+    pub(super) focus: String,
+    /// The skip that counts.
+    pub(super) skip: String,
+    /// Which tests run.
+    pub(super) selection: Selection,
+    /// Which tests fail.
+    pub(super) fail: Option<GoRegex>,
+    /// Which tests fail until they are run again.
+    pub(super) flaky: Option<GoRegex>,
+    /// Whether tests run side by side.
+    pub(super) parallel: bool,
+    /// Whether nothing is run.
+    pub(super) dry_run: bool,
+    /// Who hears of progress.
+    pub(super) progress_url: Option<String>,
+}
+
+impl Settings {
+    pub(super) fn of(args: &FakeE2eArgs) -> Result<Self, CliError> {
+        let parallel = matches!(args.parallel.as_str(), "y" | "Y" | "true");
+        let skip = if parallel && args.skip.is_empty() { SERIAL.to_owned() } else { args.skip.clone() };
+        // What is set to nothing is not set: the image reads its variables so.
+        let focus = if args.focus.is_empty() { r"\[Conformance\]".to_owned() } else { args.focus.clone() };
+        let selection = Selection::parse(Some(&focus), Some(&skip)).map_err(|(what, error)| {
+            CliError::usage(format!("the {what} is no regular expression that Go would take")).because(&error)
+        })?;
+        let expression = |variable: &str, text: &str| {
+            let compiled = (!text.is_empty()).then(|| GoRegex::new(text)).transpose();
+            compiled.map_err(|error| CliError::usage(format!("`{variable}` is no regular expression")).because(&error))
+        };
+        let separator = if args.extra_args_sep.is_empty() { " " } else { &args.extra_args_sep };
+        let progress_url = args.extra_args.split(separator).find_map(|arg| arg.trim().strip_prefix(PROGRESS_URL));
+        let silent = !args.no_progress.is_empty();
+        Ok(Self {
+            list: list(args)?,
+            selection,
+            fail: expression("FAKE_E2E_FAIL", &args.fail)?,
+            flaky: expression("FAKE_E2E_FLAKY", &args.flaky)?,
+            parallel,
+            dry_run: !args.dry_run.is_empty(),
+            progress_url: progress_url.filter(|_| !silent).map(str::to_owned),
+            focus,
+            skip,
+        })
+    }
+}
+
+/// The list that was named, that of the cluster's version, or the latest.
+fn list(args: &FakeE2eArgs) -> Result<TestList, CliError> {
+    let failed = |error| CliError::usage("there are no tests to play").because(&error);
+    if let Some(path) = &args.list {
+        return read_file(path).map_err(failed);
+    }
+    if let Some(version) = &args.list_version {
+        return embedded_for(Some(version)).map_err(failed);
+    }
+    let cluster = Some(args.cluster_version.as_str()).filter(|version| !version.is_empty());
+    match embedded_for(cluster) {
+        Ok(list) => Ok(list),
+        // The names of another version do as well: nothing is asked of the cluster.
+        Err(error) => {
+            say(&format!("test-plugin: {error}: the latest stands in for it"));
+            embedded_for(None).map_err(failed)
+        }
+    }
+}

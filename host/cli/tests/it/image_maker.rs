@@ -1,0 +1,145 @@
+//! Images made by tests: a few files, for several platforms, in Docker's words or in OCI's.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use plumbline_registry::{Descriptor, Digest, Layout, media};
+use serde_json::{Value, json};
+
+use crate::bed::Bed;
+
+/// Docker's names of what an image is made of.
+const DOCKER_CONFIG: &str = "application/vnd.docker.container.image.v1+json";
+const DOCKER_LAYER: &str = "application/vnd.docker.image.rootfs.diff.tar.gzip";
+
+/// Whose words are used.
+#[derive(Clone, Copy)]
+pub(crate) enum Words {
+    Docker,
+    Oci,
+}
+
+/// A file in an image: path and content; all are executable.
+pub(crate) type Files<'a> = &'a [(&'a str, &'a str)];
+
+/// Makes images in a layout.
+pub(crate) struct Maker {
+    pub(crate) layout: Layout,
+}
+
+impl Maker {
+    pub(crate) fn new(dir: &Path) -> Self {
+        Self { layout: Layout::create(dir).unwrap() }
+    }
+
+    pub(crate) fn put(&self, kind: &str, bytes: &[u8]) -> Descriptor {
+        let descriptor = Descriptor::of(kind, bytes);
+        fs::write(self.layout.dir().join("blobs/sha256").join(descriptor.digest.hex()), bytes).unwrap();
+        descriptor
+    }
+
+    /// The manifest of an image for one architecture, each file in a layer of its own.
+    pub(crate) fn image(&self, words: Words, architecture: &str, files: Files<'_>) -> Descriptor {
+        let (manifest_kind, config_kind, layer_kind) = match words {
+            Words::Docker => (media::DOCKER_MANIFEST, DOCKER_CONFIG, DOCKER_LAYER),
+            Words::Oci => (media::OCI_MANIFEST, media::OCI_CONFIG, media::OCI_LAYER_GZIP),
+        };
+        let tars: Vec<Vec<u8>> = files.iter().map(|(path, content)| tar(path, content)).collect();
+        let layers: Vec<Descriptor> = tars.iter().map(|tar| self.put(layer_kind, &zipped(tar))).collect();
+        let diff_ids: Vec<Digest> = tars.iter().map(|tar| Digest::of(tar)).collect();
+        let config = json!({
+            "architecture": architecture, "os": "linux", "config": {},
+            "rootfs": {"type": "layers", "diff_ids": diff_ids},
+        });
+        let config = self.put(config_kind, config.to_string().as_bytes());
+        let manifest = json!({"schemaVersion": 2, "mediaType": manifest_kind, "config": config, "layers": layers});
+        self.put(manifest_kind, manifest.to_string().as_bytes())
+    }
+
+    /// An index of the same files for `amd64` and `arm64`, the architecture in a file beside them.
+    pub(crate) fn index(&self, words: Words, files: Files<'_>) -> Descriptor {
+        let kind = match words {
+            Words::Docker => media::DOCKER_INDEX,
+            Words::Oci => media::OCI_INDEX,
+        };
+        let entries: Vec<Value> = ["amd64", "arm64"]
+            .iter()
+            .map(|architecture| {
+                let own = [files, &[("etc/arch", *architecture)]].concat();
+                let mut entry = self.image(words, architecture, &own);
+                entry.other.insert("platform".into(), json!({"os": "linux", "architecture": architecture}));
+                serde_json::to_value(entry).unwrap()
+            })
+            .collect();
+        let index = json!({"schemaVersion": 2, "mediaType": kind, "manifests": entries});
+        self.put(kind, index.to_string().as_bytes())
+    }
+
+    pub(crate) fn name(&self, descriptor: &Descriptor, name: &str) {
+        self.layout.list(descriptor.clone(), Some(name)).unwrap();
+    }
+}
+
+/// What the fake program of the suite lists.
+pub(crate) const LISTED: &str = "registry.k8s.io/e2e-test-images/agnhost:2.47
+registry.k8s.io/pause:3.9
+docker.io/library/busybox:1.36
+invalid.registry.k8s.io/invalid/alpine:3.1
+gcr.io/authenticated-image-pulling/alpine:3.7
+";
+
+/// The world: all that a run of `v1.30.2` needs, in a layout `world`, under the names that it has out there. Its suite is a shell script.
+pub(crate) fn world(bed: &Bed) -> Maker {
+    let maker = Maker::new(&bed.path("world"));
+    let suite = format!(
+        "#!/bin/sh\n[ \"$1\" = --list-images ] || exit 2\n[ -z \"$KUBE_TEST_REPO_LIST\" ] || {{ echo lan.example/listed:1; exit; }}\ncat <<END\n{LISTED}END\n"
+    );
+    let suite: Files<'_> = &[("usr/local/bin/e2e.test", &suite), ("run_e2e.sh", "#!/bin/sh\n")];
+    maker.name(&maker.index(Words::Oci, suite), "registry.k8s.io/conformance:v1.30.2");
+    maker.name(&maker.index(Words::Docker, &[("agnhost", "x")]), "registry.k8s.io/e2e-test-images/agnhost:2.47");
+    maker.name(&maker.index(Words::Oci, &[("pause", "x")]), "registry.k8s.io/pause:3.9");
+    let busybox = maker.image(Words::Docker, "amd64", &[("bin/busybox", "x")]);
+    maker.name(&busybox, "docker.io/library/busybox:1.36");
+    let own = concat!("ghcr.io/plumbline-dev/plumbline:v", env!("CARGO_PKG_VERSION"));
+    maker.name(&maker.index(Words::Oci, &[("sonobuoy", "x")]), own);
+    maker
+}
+
+/// The names of the images of the world, sorted.
+pub(crate) fn names() -> Vec<String> {
+    let own = concat!("ghcr.io/plumbline-dev/plumbline:v", env!("CARGO_PKG_VERSION"));
+    [
+        "docker.io/library/busybox:1.36",
+        own,
+        "registry.k8s.io/conformance:v1.30.2",
+        "registry.k8s.io/e2e-test-images/agnhost:2.47",
+        "registry.k8s.io/pause:3.9",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+/// A tar with one file; by the system's program, so that somebody else's is read.
+fn tar(path: &str, content: &str) -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join(path);
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(&file, content).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    let output = Command::new("tar")
+        .args(["--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "-cf", "-", path])
+        .current_dir(dir.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output.stdout
+}
+
+fn zipped(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}

@@ -1,0 +1,329 @@
+//! Images from registry to registry, onto disk and back, against a real registry.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
+use plumbline_registry::{Layout, media};
+use serde_json::{Value, json};
+
+use crate::bed::{Bed, Done};
+use crate::generate::{documents, of_kind};
+use crate::image_maker::{LISTED, Maker, Words, names, world};
+use crate::registries::{Registry, command};
+
+/// The names of the world, each of which is read from the registry `host` instead.
+fn mirrors(host: &str) -> String {
+    ["registry.k8s.io", "docker.io", "ghcr.io"].map(|name| format!("{name}={host}")).join(",")
+}
+
+/// The program, for which the world is in the registry `world`.
+fn plumbline(bed: &Bed, world: &str, others: &[&str], args: &[&str]) -> Done {
+    let mut command = command(bed, args);
+    command.env("PLUMBLINE_INSECURE_REGISTRIES", [&[world], others].concat().join(","));
+    command.env("PLUMBLINE_REGISTRY_MIRRORS", mirrors(world)).env("NO_PROXY", "127.0.0.1");
+    Done::of(command)
+}
+
+fn json(done: &Done) -> Value {
+    serde_json::from_str(&done.out).unwrap_or_else(|error| panic!("{error}: {}{}", done.out, done.err))
+}
+
+/// The world in a registry of its own.
+fn registry_of_the_world(bed: &Bed, maker: &Maker) -> Option<Registry> {
+    let registry = Registry::start(bed, "world-storage")?;
+    let dir = maker.layout.dir().to_str().unwrap();
+    plumbline(bed, &registry.host, &[], &["images", "load", dir, "--to", &registry.host]).expect(0);
+    Some(registry)
+}
+
+/// The digests of the images in a layout, by name.
+fn digests(layout: &Layout) -> BTreeMap<String, String> {
+    let entries = layout.entries().unwrap().into_iter();
+    entries.map(|entry| (entry.name.unwrap(), entry.descriptor.digest.to_string())).collect()
+}
+
+/// `key` of each image of a report, by name.
+fn by_image(report: &Value, key: &str) -> BTreeMap<String, String> {
+    let images = report["images"].as_array().unwrap().iter();
+    images.map(|one| (one["image"].as_str().unwrap().into(), one[key].as_str().unwrap_or("none").into())).collect()
+}
+
+const VERSION: [&str; 2] = ["--kubernetes-version", "v1.30.2"];
+
+#[test]
+fn all_images_of_a_run_are_listed() {
+    let bed = Bed::new();
+    // Without a registry: the suite's images are told.
+    bed.write("list", LISTED);
+    let listed = bed.plumbline(&[&["images", "list", "--list", "list"], &VERSION[..]].concat()).expect(0);
+    assert_eq!(listed.out.lines().collect::<Vec<_>>(), names());
+    assert!(
+        listed.err.contains("left out: invalid.registry.k8s.io/invalid/alpine:3.1: it does not exist"),
+        "{}",
+        listed.err
+    );
+    let data =
+        json(&bed.plumbline(&[&["images", "list", "--list", "list", "-o", "json"], &VERSION[..]].concat()).expect(0));
+    assert_eq!(data["kubernetesVersion"], "v1.30.2");
+    assert_eq!(data["images"][2], json!({"image": "registry.k8s.io/conformance:v1.30.2", "usedBy": ["plugin e2e"]}));
+    assert_eq!(data["images"][0]["usedBy"], json!(["suite"]));
+    assert_eq!(data["leftOut"].as_array().unwrap().len(), 2);
+
+    // Of one plugin, whose pod has more than one container; vendors' versions are reduced.
+    bed.write(
+        "probe.yaml",
+        "sonobuoy-config: {driver: Job, plugin-name: probe}\nspec: {name: plugin, image: 'a.example/probe:$SONOBUOY_K8S_VERSION', command: [x]}\npodSpec: {initContainers: [{name: i, image: busybox}]}\n",
+    );
+    let args =
+        ["images", "list", "-p", "probe.yaml", "--kubernetes-version", "v1.30.2-eks-abc", "--image", "b.example/own:1"];
+    let listed = bed.plumbline(&args).expect(0);
+    assert_eq!(listed.out, "a.example/probe:v1.30.2\nb.example/own:1\ndocker.io/library/busybox:latest\n");
+    // What cannot be known is asked for.
+    let unknown = bed.plumbline(&["images", "list"]).expect(2);
+    assert!(unknown.err.contains("--kubernetes-version"), "{}", unknown.err);
+    bed.write("bad", "not an image\n");
+    let bad = bed.plumbline(&["images", "list", "--list", "bad", "--kubernetes-version", "v1.30.2"]).expect(2);
+    assert!(bad.err.contains("suite names `not an image`"), "{}", bad.err);
+}
+
+#[test]
+fn images_are_copied_whole_and_byte_for_byte() {
+    let bed = Bed::new();
+    let maker = world(&bed);
+    let Some(here) = registry_of_the_world(&bed, &maker) else { return };
+    let there = Registry::start(&bed, "there").unwrap();
+    let run = |args: &[&str]| plumbline(&bed, &here.host, &[&there.host], &[args, &VERSION].concat());
+    let to = format!("{}/mirror", there.host);
+
+    // The program of the suite is asked, once it is taken out of its image.
+    let listed = run(&["images", "list"]).expect(0);
+    assert_eq!(listed.out.lines().collect::<Vec<_>>(), names());
+    assert!(listed.err.contains("taken out of it") && listed.err.contains("--list-images"), "{}", listed.err);
+    let again = run(&["images", "list"]).expect(0);
+    assert!(!again.err.contains("taken out of it"), "{}", again.err);
+    bed.write("repos.yaml", "gcRegistry: lan.example\n");
+    let told = run(&["images", "list", "--e2e-repo-config", "repos.yaml"]).expect(0).out;
+    assert!(told.contains("lan.example/listed:1") && !told.contains("pause"), "{told}");
+
+    let before =
+        run(&["images", "check", "--registry", &to, "--kube-conformance-image", "registry.k8s.io/conformance:v1.30.2"]);
+    let before = before.expect(1);
+    assert!(before.out.contains(&format!("missing: `{to}/conformance:v1.30.2`")), "{}", before.out);
+
+    let copied = run(&["images", "copy", "--to", &to, "-o", "json"]).expect(0);
+    let report = json(&copied);
+    assert_eq!((&report["copied"], &report["failed"]), (&json!(5), &json!(0)));
+    assert_eq!(by_image(&report, "digest"), digests(&maker.layout));
+    assert!(copied.err.contains("[5/5]"), "{}", copied.err);
+    let again = json(&run(&["images", "copy", "--to", &to, "-o", "json"]).expect(0));
+    assert_eq!((&again["there"], &again["bytes"]), (&json!(5), &json!(0)));
+
+    let checked = run(&["images", "check", "--registry", &to]).expect(0);
+    assert!(checked.out.contains("5 images: 5 the same"), "{}", checked.out);
+    // Another image under one of the names.
+    let other = Maker::new(&bed.path("other"));
+    other.name(&other.image(Words::Oci, "amd64", &[("pause", "another")]), "registry.k8s.io/pause:3.9");
+    run_load(&bed, &here, &there, "other", &to);
+    let checked = run(&["images", "check", "--registry", &to]).expect(1);
+    assert!(checked.out.contains(&format!("differs: `{to}/pause:3.9`")), "{}", checked.out);
+    let offline = run(&["images", "check", "--registry", &to, "--offline"]).expect(0);
+    assert!(offline.out.contains("5 there, 0 missing"), "{}", offline.out);
+}
+
+fn run_load(bed: &Bed, here: &Registry, there: &Registry, from: &str, to: &str) -> Done {
+    plumbline(bed, &here.host, &[&there.host], &["images", "load", from, "--to", to]).expect(0)
+}
+
+#[test]
+fn one_platform_is_chosen_and_what_is_named_by_digest_stays_whole() {
+    let bed = Bed::new();
+    let maker = world(&bed);
+    let Some(here) = registry_of_the_world(&bed, &maker) else { return };
+    let pause = digests(&maker.layout)["registry.k8s.io/pause:3.9"].clone();
+    let by_digest = format!("registry.k8s.io/pause@{pause}");
+    let args = [
+        "images",
+        "save",
+        "--platform",
+        "linux/arm64",
+        "-o",
+        "one",
+        "--format",
+        "json",
+        &by_digest,
+        "registry.k8s.io/e2e-test-images/agnhost:2.47",
+    ];
+    let saved = plumbline(&bed, &here.host, &[], &args).expect(0);
+    assert!(saved.err.contains("for all platforms"), "{}", saved.err);
+    let report = json(&saved);
+    let agnhost = &by_image(&report, "digest")["registry.k8s.io/e2e-test-images/agnhost:2.47"];
+    let layout = Layout::open(&bed.path("one")).unwrap();
+    assert_eq!(&digests(&layout)["registry.k8s.io/e2e-test-images/agnhost:2.47"], agnhost);
+    assert_eq!(digests(&layout)[&by_digest], pause);
+    let entry =
+        layout.entries().unwrap().into_iter().find(|one| one.descriptor.digest.to_string() == *agnhost).unwrap();
+    assert_eq!(entry.descriptor.media_type, media::DOCKER_MANIFEST);
+    // One of the platforms of what is wanted is the same.
+    let to = format!("{}/one", here.host);
+    plumbline(&bed, &here.host, &[], &["images", "load", "one", "--to", &to]).expect(0);
+    let args = ["images", "check", "--registry", &to, "registry.k8s.io/e2e-test-images/agnhost:2.47", &by_digest];
+    plumbline(&bed, &here.host, &[], &args).expect(0);
+    // There is none.
+    let args = ["images", "copy", "--platform", "linux/s390x", "--to", &to, "registry.k8s.io/pause:3.9"];
+    let none = plumbline(&bed, &here.host, &[], &args).expect(4);
+    assert!(none.err.contains("there are: linux/amd64, linux/arm64"), "{}", none.err);
+}
+
+#[test]
+fn what_was_broken_off_goes_on_and_all_are_tried() {
+    let bed = Bed::new();
+    let maker = world(&bed);
+    let Some(here) = registry_of_the_world(&bed, &maker) else { return };
+    let late = "registry.k8s.io/late:1";
+    let mut args = vec!["images", "save", "-o", "images.tar", "--format", "json", late];
+    let names = names();
+    args.extend(names.iter().map(String::as_str));
+    let first = plumbline(&bed, &here.host, &[], &args).expect(4);
+    let report = json(&first);
+    assert_eq!((&report["copied"], &report["failed"]), (&json!(5), &json!(1)));
+    assert!(first.err.contains("late") && first.err.contains("the same command again"), "{}", first.err);
+    assert!(!bed.path("images.tar").exists());
+
+    let more = Maker::new(&bed.path("more"));
+    more.name(&more.image(Words::Oci, "amd64", &[("x", "y")]), late);
+    plumbline(&bed, &here.host, &[], &["images", "load", "more", "--to", &here.host]).expect(0);
+    let second = json(&plumbline(&bed, &here.host, &[], &args).expect(0));
+    assert_eq!((&second["copied"], &second["there"]), (&json!(1), &json!(5)));
+    assert!(bed.path("images.tar").is_file() && !bed.path("images.tar.incomplete").exists());
+
+    // The same bytes for the same images, and back into a registry with the digests that they had.
+    let there = Registry::start(&bed, "there").unwrap();
+    let loaded = command_load(&bed, &there, "images.tar");
+    let mut wanted = digests(&maker.layout);
+    wanted.extend(digests(&more.layout));
+    assert_eq!(by_image(&json(&loaded), "digest"), wanted);
+    let checked =
+        there.plumbline(&bed, &["images", "check", "--registry", &there.host, "--from", "images.tar"]).expect(0);
+    assert!(checked.out.contains("6 images: 6 the same"), "{}", checked.out);
+}
+
+fn command_load(bed: &Bed, there: &Registry, from: &str) -> Done {
+    there.plumbline(bed, &["images", "load", from, "--to", &there.host, "-o", "json"]).expect(0)
+}
+
+#[test]
+fn pull_and_push_go_over_the_users_own_layout() {
+    let bed = Bed::new();
+    let maker = world(&bed);
+    let Some(here) = registry_of_the_world(&bed, &maker) else { return };
+    let there = Registry::start(&bed, "there").unwrap();
+    let empty = there.plumbline(&bed, &["images", "push", "--custom-registry", &there.host]).expect(2);
+    assert!(empty.err.contains("images pull"), "{}", empty.err);
+    plumbline(&bed, &here.host, &[], &[&["images", "pull"], &VERSION[..]].concat()).expect(0);
+    let pushed = there.plumbline(&bed, &["images", "push", "--custom-registry", &there.host, "-o", "json"]).expect(0);
+    assert_eq!(by_image(&json(&pushed), "digest"), digests(&maker.layout));
+}
+
+#[test]
+fn layers_that_others_keep_are_refused_and_the_rest_is_copied() {
+    let bed = Bed::new();
+    let maker = Maker::new(&bed.path("windows"));
+    let good = maker.image(Words::Docker, "amd64", &[("x", "y")]);
+    maker.name(&good, "mcr.microsoft.com/good:1");
+    let config = maker.put(media::OCI_CONFIG, b"{}");
+    let manifest = json!({"schemaVersion": 2, "mediaType": media::DOCKER_MANIFEST, "config": config, "layers": [{
+        "mediaType": "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip", "size": 3,
+        "digest": format!("sha256:{}", "0".repeat(64)), "urls": ["https://mcr.microsoft.com/layer"],
+    }]});
+    maker.name(&maker.put(media::DOCKER_MANIFEST, manifest.to_string().as_bytes()), "mcr.microsoft.com/windows:1");
+    let Some(there) = Registry::start(&bed, "there") else { return };
+    let done = there.plumbline(&bed, &["images", "load", "windows", "--to", &there.host]).expect(4);
+    assert!(done.err.contains("is kept by somebody else") && done.err.contains("--platform"), "{}", done.err);
+    assert!(done.out.contains("2 images: 1 copied"), "{}", done.out);
+}
+
+#[test]
+fn two_images_of_one_name_are_refused() {
+    let bed = Bed::new();
+    let args = ["images", "copy", "--to", "lan:5000", "quay.io/team/a:1", "ghcr.io/team/a:1"];
+    let done = bed.plumbline(&args).expect(2);
+    assert!(done.err.contains("would have the same name there: `lan:5000/team/a:1`"), "{}", done.err);
+    let done = bed.plumbline(&["images", "copy", "--to", "mirror", "a:1"]).expect(2);
+    assert!(done.err.contains("no place for images"), "{}", done.err);
+}
+
+#[test]
+fn a_registry_that_limits_how_often_it_is_asked_is_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    // Ends with the process of the test.
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { continue };
+            let _ = stream.read(&mut [0; 8192]);
+            let _ = stream.write_all(
+                b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 0\r\ncontent-length: 0\r\nconnection: close\r\n\r\n",
+            );
+        }
+    });
+    let bed = Bed::new();
+    let image = format!("{host}/a:1");
+    let done = plumbline(&bed, &host, &[], &["images", "save", "-o", "out", &image, "--format", "json"]).expect(4);
+    assert!(done.err.contains("429") && done.err.contains("limits how often"), "{}", done.err);
+    assert!(json(&done)["images"][0]["error"].as_str().unwrap().contains("429"));
+    // Nothing that is in the way of another attempt is left.
+    assert_eq!(fs::read_dir(bed.path("out")).unwrap().count(), 3);
+}
+
+#[test]
+fn one_registry_for_every_image_of_a_run() {
+    let bed = Bed::new();
+    bed.write(
+        "suite.yaml",
+        "sonobuoy-config: {driver: Job, plugin-name: suite}\nspec: {name: e2e, image: 'registry.k8s.io/conformance:$SONOBUOY_K8S_VERSION', command: [/run_e2e.sh]}\npodSpec: {initContainers: [{name: i, image: 'busybox:1.36'}]}\n",
+    );
+    let args = [
+        "gen",
+        "-p",
+        "suite.yaml",
+        "-p",
+        "systemd-logs",
+        "--kubernetes-version",
+        "v1.30.2",
+        "--registry",
+        "lan:5000/m",
+    ];
+    let yaml = bed.plumbline(&args).expect(0).out;
+    let own = concat!("lan:5000/m/plumbline-dev/plumbline:v", env!("CARGO_PKG_VERSION"));
+    let mut images: Vec<&str> =
+        yaml.lines().filter_map(|line| line.trim().trim_start_matches("- ").strip_prefix("image: ")).collect();
+    images.sort_unstable();
+    images.dedup();
+    assert_eq!(
+        images,
+        [own, "lan:5000/m/conformance:v1.30.2", "lan:5000/m/library/busybox:1.36"]
+            .into_iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .into_iter()
+            .collect::<Vec<_>>(),
+        "{yaml}"
+    );
+    assert!(yaml.contains(&format!("\"WorkerImage\": \"{own}\"")) || yaml.contains(own), "{yaml}");
+    let documents = documents(&yaml);
+    let files = of_kind(&documents, "ConfigMap");
+    let told = files.iter().find_map(|one| one["data"]["plumbline-registries.yaml"].as_str()).unwrap();
+    assert_eq!(told, bed.plumbline(&["gen", "default-image-config", "--registry", "lan:5000/m"]).expect(0).out);
+    assert!(yaml.contains("KUBE_TEST_REPO_LIST"), "{yaml}");
+
+    // Whoever says something else of registries is not contradicted.
+    let args = [&args[..], &["--plugin-env", "suite.KUBE_TEST_REPO=lan:5000/other"]].concat();
+    let yaml = bed.plumbline(&args).expect(0).out;
+    assert!(!yaml.contains("KUBE_TEST_REPO_LIST") && !yaml.contains("plumbline-registries.yaml"), "{yaml}");
+    let defaults = bed.plumbline(&["gen", "default-image-config"]).expect(0).out;
+    assert!(defaults.contains("promoterE2eRegistry: registry.k8s.io/e2e-test-images\n"), "{defaults}");
+    let config: Value =
+        serde_json::from_str(&bed.plumbline(&["gen", "config", "--registry", "lan:5000/m"]).expect(0).out).unwrap();
+    assert_eq!(config["WorkerImage"], own);
+}

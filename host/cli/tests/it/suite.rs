@@ -1,0 +1,212 @@
+//! The suite: its modes, its definition for each of its options, and what is refused before anything begins.
+
+use plumbline_conformance::suite::Mode;
+use serde_json::Value;
+
+use crate::bed::Bed;
+use crate::generate::{documents, of_kind};
+
+const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
+
+const VERSION: [&str; 2] = ["--kubernetes-version", "v1.30.2"];
+
+/// `gen plugin e2e`, read.
+fn definition(bed: &Bed, more: &[&str]) -> Value {
+    let args = [&["gen", "plugin", "e2e"], more].concat();
+    serde_saphyr::from_str(&bed.plumbline(&args).expect(0).out).unwrap()
+}
+
+fn variable(definition: &Value, name: &str) -> Option<String> {
+    let env = definition["spec"]["env"].as_array().unwrap();
+    let found = env.iter().find(|variable| variable["name"] == name)?;
+    Some(found["value"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn modes_are_explained() {
+    let bed = Bed::new();
+    insta::assert_snapshot!(bed.plumbline(&["modes"]).expect(0).out);
+    let whole = bed.plumbline(&["modes", "--verbose"]).expect(0).out;
+    for mode in Mode::ALL {
+        assert!(whole.contains(&format!("E2E_SKIP: {}", mode.skip().unwrap_or_default()).trim_end()), "{mode}");
+    }
+}
+
+#[test]
+fn each_mode_has_its_definition() {
+    let bed = Bed::new();
+    let plain = bed.plumbline(&["gen", "plugin", "e2e"]).expect(0).out;
+    let mut text = plain.clone();
+    for mode in Mode::ALL {
+        let made = bed.plumbline(&["gen", "plugin", "e2e", "--mode", mode.name()]).expect(0).out;
+        if mode == Mode::default() {
+            assert_eq!(made, plain, "the default mode is what nothing said is");
+        }
+        let from = made.find("  env:").unwrap();
+        text += &format!("--- {mode}\n{}", &made[from..]);
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn each_option_has_its_place_in_the_definition() {
+    let bed = Bed::new();
+    bed.write("repos.yaml", "gcRegistry: mirror.example.org/gcr\n");
+    bed.write("docker.json", r#"{"auths": {}}"#);
+    bed.write("id", "a key");
+    let cases: [&[&str]; 11] = [
+        &["--e2e-focus", "sig-network", "--e2e-skip", ""],
+        &["--e2e-skip", "Slow"],
+        &["--e2e-parallel", "true"],
+        &["--e2e-repo", "mirror.example.org"],
+        &["--e2e-repo-config", "repos.yaml"],
+        &["--e2e-docker-config-file", "docker.json", "--kubernetes-version", "v1.27.0"],
+        &["--ssh-key", "id", "--ssh-user", "core"],
+        &["--e2e-dry-run"],
+        &["--e2e-extra-args", "--node-os-distro=windows --a", "--e2e-extra-args=--b"],
+        &["--plugin-env", "e2e.E2E_EXTRA_ARGS=--mine", "--plugin-env", "e2e.E2E_SKIP="],
+        &["--kube-conformance-image", "mirror.example.org/conformance:v9", "--show-default-podspec"],
+    ];
+    let plain: Vec<String> =
+        bed.plumbline(&["gen", "plugin", "e2e"]).expect(0).out.lines().map(str::to_owned).collect();
+    let mut text = String::new();
+    for args in cases {
+        let made = bed.plumbline(&[&["gen", "plugin", "e2e"], args].concat()).expect(0).out;
+        let lines: Vec<String> = made.lines().map(str::to_owned).collect();
+        text += &format!("$ plumbline gen plugin e2e {}\n", args.join(" "));
+        // What differs from the definition without options.
+        text.extend(plain.iter().filter(|line| !lines.contains(line)).map(|line| format!("-{line}\n")));
+        text.extend(lines.iter().filter(|line| !plain.contains(line)).map(|line| format!("+{line}\n")));
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_focus_of_a_rerun_is_what_failed() {
+    let bed = Bed::new();
+    let made = definition(&bed, &["--rerun-failed", FAILURES]);
+    assert_eq!(
+        variable(&made, "E2E_FOCUS").unwrap(),
+        r"\[sig-scheduling\] SchedulerPreemption \[Serial\] validates basic preemption works \[Conformance\]|\[sig-apps\] Daemon set \[Serial\] should rollback without unnecessary restarts \[Conformance\]|\[sig-scheduling\] SchedulerPreemption \[Serial\] validates lower priority pod preemption by critical pod \[Conformance\]|\[sig-scheduling\] SchedulerPredicates \[Serial\] validates resource limits of pods that are allowed to run  \[Conformance\]"
+    );
+    assert_eq!(variable(&made, "E2E_SKIP"), None, "what failed is not left out again");
+}
+
+#[test]
+fn without_a_plugin_a_run_has_the_suite_and_the_logs_of_nodes() {
+    let bed = Bed::new();
+    let done = bed.plumbline(&[&["gen", "--mode", "quick"], &VERSION[..]].concat()).expect(0);
+    let documents = documents(&done.out);
+    let maps = of_kind(&documents, "ConfigMap");
+    let plugins: Vec<&String> = maps[1]["data"].as_object().unwrap().keys().collect();
+    assert_eq!(plugins, ["plugin-0.yaml", "plugin-1.yaml"]);
+    let suite: Value = serde_saphyr::from_str(maps[1]["data"]["plugin-0.yaml"].as_str().unwrap()).unwrap();
+    assert_eq!(suite["sonobuoy-config"]["plugin-name"], "e2e");
+    assert_eq!(suite["spec"]["image"], "registry.k8s.io/conformance:v1.30.2");
+    assert_eq!(variable(&suite, "E2E_FOCUS").unwrap(), "Pods should be submitted and removed");
+    assert_eq!(variable(&suite, "SONOBUOY_K8S_VERSION").unwrap(), "v1.30.2");
+    assert!(maps[1]["data"]["plugin-1.yaml"].as_str().unwrap().contains("plugin-name: systemd-logs"));
+    assert!(done.err.contains(" of the ") && done.err.contains("tests of v1.30.2 are chosen"), "{}", done.err);
+    // Whoever runs these tests may do everything: they create and delete whatever there is.
+    let roles = of_kind(&documents, "ClusterRole");
+    let powerful = |role: &&Value| role["rules"].to_string().contains(r#""verbs":["*"]"#);
+    let names: Vec<_> = roles.into_iter().filter(powerful).map(|role| role["metadata"]["name"].clone()).collect();
+    assert_eq!(names, ["sonobuoy-serviceaccount-sonobuoy-plugins"]);
+}
+
+#[test]
+fn secrets_stay_out_of_definitions() {
+    let bed = Bed::new();
+    bed.write("docker.json", r#"{"auths": {"r.example.org": {"auth": "b3BlbiBzZXNhbWU="}}}"#);
+    bed.write("id", "a private key");
+    let more = ["--e2e-docker-config-file", "docker.json", "--ssh-key", "id", "-p", "e2e"];
+    let documents = documents(&bed.plumbline(&[&["gen"], &VERSION[..], &more].concat()).expect(0).out);
+    let secrets = of_kind(&documents, "Secret");
+    let names: Vec<_> = secrets.iter().map(|secret| secret["metadata"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["auth-repo-cred", "ssh-key"]);
+    let maps = of_kind(&documents, "ConfigMap");
+    let told: String = maps.iter().map(|map| map.to_string()).collect();
+    assert!(!told.contains("b3BlbiBzZXNhbWU=") && !told.contains("a private key"), "{told}");
+    let suite: Value = serde_saphyr::from_str(maps[1]["data"]["plugin-0.yaml"].as_str().unwrap()).unwrap();
+    let args = variable(&suite, "E2E_EXTRA_ARGS").unwrap();
+    assert!(
+        args.starts_with("--progress-report-url=http://localhost:8099/progress --e2e-docker-config-file=/"),
+        "{args}"
+    );
+    let volumes = suite["extra-volumes"].to_string();
+    assert!(
+        volumes.contains(r#""secretName":"auth-repo-cred""#) && volumes.contains(r#""secretName":"ssh-key""#),
+        "{volumes}"
+    );
+}
+
+#[test]
+fn a_definition_that_was_printed_is_taken_as_it_is() {
+    let bed = Bed::new();
+    let printed = bed.plumbline(&["gen", "plugin", "e2e", "--mode", "quick", "--e2e-extra-args=--a"]).expect(0).out;
+    bed.write("e2e.yaml", &printed);
+    let plugin = |args: &[&str]| {
+        let documents =
+            documents(&bed.plumbline(&[&["gen", "-p", "e2e.yaml"], &VERSION[..], args].concat()).expect(0).out);
+        let text = of_kind(&documents, "ConfigMap")[1]["data"]["plugin-0.yaml"].as_str().unwrap().to_owned();
+        serde_saphyr::from_str::<Value>(&text).unwrap()
+    };
+    let kept = plugin(&[]);
+    assert_eq!(variable(&kept, "E2E_FOCUS").unwrap(), "Pods should be submitted and removed");
+    assert_eq!(variable(&kept, "E2E_EXTRA_ARGS").unwrap(), "--progress-report-url=http://localhost:8099/progress --a");
+    let more = plugin(&["--plugin-env", "e2e.E2E_EXTRA_ARGS=--b"]);
+    assert_eq!(
+        variable(&more, "E2E_EXTRA_ARGS").unwrap(),
+        "--progress-report-url=http://localhost:8099/progress --a --b"
+    );
+}
+
+#[test]
+fn what_cannot_be_asked_of_the_suite() {
+    let bed = Bed::new();
+    bed.write("docker.json", "{}");
+    bed.write("empty.yaml", "{}\n");
+    bed.write("lists/v1.99.0", "[sig-a] one\n[sig-a] two\n");
+    bed.write("smoke.yaml", "sonobuoy-config: {driver: Job, plugin-name: smoke}\nspec: {image: i}\n");
+    let cases: [&[&str]; 17] = [
+        &["gen", "--mode", "quik"],
+        &["gen", "--mode", "quick", "--e2e-focus", "a"],
+        &["gen", "--rerun-failed", "a.tar.gz", "--mode", "quick"],
+        &["gen", "--e2e-repo", "a", "--e2e-repo-config", "empty.yaml"],
+        &["gen", "--e2e-repo-config", "empty.yaml"],
+        &["gen", "-p", "smoke.yaml", "--mode", "quick"],
+        &["gen", "-p", "smoke.yaml", "--systemd-logs-image", "i"],
+        &["run", "--local", "-p", "host-facts", "--mode", "quick"],
+        &["run", "-f", "manifest.yaml", "--mode", "quick"],
+        &["gen", "--e2e-focus", "[sig-network"],
+        &["gen", "--e2e-focus", "sig-netwrok Services should serve"],
+        &["gen", "--e2e-lists", "lists", "--e2e-focus", "three", "--kubernetes-version", "v1.99.0"],
+        &["gen", "--e2e-lists", "nowhere"],
+        &["gen", "--e2e-docker-config-file", "docker.json", "--kubernetes-version", "v1.26.3"],
+        &["gen", "--rerun-failed", "nowhere.tar.gz"],
+        &["gen", "plugin", "host-facts", "--mode", "quick"],
+        &["conformance", "run", "--local"],
+    ];
+    let mut told = String::new();
+    for args in cases {
+        let version =
+            if args[0] == "gen" && !args.contains(&VERSION[0]) && args[1] != "plugin" { &VERSION[..] } else { &[] };
+        let done = bed.plumbline(&[args, version].concat());
+        assert!(done.out.is_empty(), "{args:?}: {}", done.out);
+        told += &format!("$ plumbline {}\nexit code: {}\n{}\n", args.join(" "), done.code, done.err);
+    }
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn lists_of_ones_own_say_what_is_chosen() {
+    let bed = Bed::new();
+    bed.write("lists/v1.99.0", "[sig-a] one [Conformance]\n[sig-a] two\n");
+    let args = ["gen", "-p", "e2e", "--e2e-lists", "lists", "--kubernetes-version", "v1.99.0"];
+    let done = bed.plumbline(&args).expect(0);
+    assert!(done.err.contains("1 of the 2 tests of v1.99.0 are chosen"), "{}", done.err);
+    // Another image may have tests that no list names.
+    let other = ["--kube-conformance-image", "example.org/own:v1", "--e2e-focus", "mine"];
+    let done = bed.plumbline(&[&args[..], &other].concat()).expect(0);
+    assert!(done.err.contains("the image may have others"), "{}", done.err);
+}

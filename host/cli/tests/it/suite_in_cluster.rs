@@ -1,0 +1,106 @@
+//! The suite in a cluster, as far as an API server without nodes takes it: what is created, and what is looked at before.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use plumbline_apidouble::ApiDouble;
+use serde_json::Value;
+
+use crate::bed::{Bed, Done};
+
+/// Nobody listens there.
+const NO_REGISTRY: &str = "127.0.0.1:1";
+
+struct Cluster {
+    bed: Bed,
+    double: ApiDouble,
+}
+
+impl Cluster {
+    async fn new(version: &str) -> Self {
+        let (bed, double) = (Bed::new(), ApiDouble::start().await.unwrap());
+        double.set_version(version);
+        bed.write("kubeconfig", &double.kubeconfig());
+        Self { bed, double }
+    }
+
+    /// A blocking call: the double answers on a thread of its own.
+    fn plumbline(&self, args: &[&str]) -> Done {
+        let kubeconfig = self.bed.path("kubeconfig");
+        let args: Vec<&str> = args.iter().copied().chain(["--kubeconfig", kubeconfig.to_str().unwrap()]).collect();
+        tokio::task::block_in_place(|| self.bed.plumbline(&args))
+    }
+
+    /// The definitions that the aggregator gets.
+    fn plugins(&self) -> Vec<Value> {
+        let map = self.double.get("configmaps", "sonobuoy", "sonobuoy-plugins-cm").unwrap();
+        let texts = map["data"].as_object().unwrap().values();
+        texts.map(|text| serde_saphyr::from_str(text.as_str().unwrap()).unwrap()).collect()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_vendors_version_becomes_the_images() {
+    let cluster = Cluster::new("v1.30.2-eks-1552ad0").await;
+    let image = format!("e2e:{NO_REGISTRY}/conformance:$SONOBUOY_K8S_VERSION");
+    let done = cluster.plumbline(&["run", "--plugin-image", &image]).expect(0);
+    assert!(done.err.contains("warning: whether there is an image"), "{}", done.err);
+    assert!(done.err.contains("tests of v1.30.2 are chosen"), "{}", done.err);
+    let plugins = cluster.plugins();
+    let names: Vec<_> =
+        plugins.iter().map(|plugin| plugin["sonobuoy-config"]["plugin-name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["e2e", "systemd-logs"]);
+    assert_eq!(plugins[0]["spec"]["image"], format!("{NO_REGISTRY}/conformance:v1.30.2"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_that_is_not_there_is_told_before_anything_is_created() {
+    let cluster = Cluster::new("v1.30.99").await;
+    // A registry that has nothing.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 4096];
+            let _ = stream.read(&mut request).unwrap();
+            let _ = stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+        }
+    });
+    let image = format!("{host}/conformance:v1.30.99");
+    let args = ["run", "-p", "e2e", "--kube-conformance-image", &image, "--insecure-registry", &host];
+    let refused = cluster.plumbline(&args).expect(2);
+    assert!(refused.err.contains(&format!("there is no image `{image}`")), "{}", refused.err);
+    assert!(refused.err.contains("--kubernetes-version"), "{}", refused.err);
+    assert!(cluster.double.list("configmaps").is_empty());
+    // It may be on the nodes all the same.
+    cluster.plumbline(&[&args[..], &["--skip-preflight"]].concat()).expect(0);
+    assert!(cluster.double.get("pods", "sonobuoy", "sonobuoy").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_focus_on_nothing_is_told_before_anything_is_created() {
+    let cluster = Cluster::new("v1.30.1").await;
+    let refused = cluster.plumbline(&["run", "-p", "e2e", "--e2e-focus", "Pods shuold be submitted"]).expect(2);
+    assert!(refused.err.contains("no test would run") && refused.err.contains("Pods"), "{}", refused.err);
+    assert!(cluster.double.list("pods").is_empty() && cluster.double.list("configmaps").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conformance_run_has_the_suite_alone_and_a_certificate_takes_all_of_it() {
+    let cluster = Cluster::new("v1.30.2").await;
+    let image = format!("{NO_REGISTRY}/conformance:v1.30.2");
+    let plain = ["conformance", "run", "--kube-conformance-image", &image, "--dry-run"];
+    let told = cluster.plumbline(&plain).expect(0);
+    assert!(told.err.contains("would create pod `sonobuoy`"), "{}", told.err);
+    let chosen = |done: &Done| {
+        let line = done.err.lines().find(|line| line.ends_with("are chosen")).unwrap().to_owned();
+        line.split(' ').next().unwrap().parse::<u32>().unwrap()
+    };
+    let product = ["--submission-dir", "out", "--product", "PRODUCT.yaml"];
+    let all = cluster.plumbline(&[&plain[..], &product].concat()).expect(0);
+    assert!(chosen(&all) > chosen(&told), "{} {}", told.err, all.err);
+    let quick = cluster.plumbline(&[&plain[..], &product, &["--mode", "quick"]].concat()).expect(0);
+    assert_eq!(chosen(&quick), 1);
+    cluster.plumbline(&["conformance", "run", "--product", "PRODUCT.yaml"]).expect(2);
+}

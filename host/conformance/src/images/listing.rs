@@ -1,0 +1,199 @@
+//! What the suite's program says of itself. It is somebody else's program and is executed on this machine: with nothing in its environment
+//! but `PATH` (and, where it is asked for, the file of registries), in an empty directory, with a limit on its time and its words.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+
+/// It answers within a second; a machine that is busy may need a while to read its 200 MiB.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// The names of all 7,000 tests have a MiB.
+const MAX_OUTPUT: u64 = 64 << 20;
+/// What of its complaints is told.
+const MAX_COMPLAINT: u64 = 4 << 10;
+
+/// What it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// The images that tests use.
+    Images,
+    /// The names of all tests.
+    Tests,
+    /// The names of the tests of conformance.
+    ConformanceTests,
+}
+
+impl Listing {
+    /// The argument.
+    #[must_use]
+    pub fn argument(self) -> &'static str {
+        match self {
+            Self::Images => "--list-images",
+            Self::Tests => "--list-tests",
+            Self::ConformanceTests => "--list-conformance-tests",
+        }
+    }
+}
+
+/// The program did not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ListingError {
+    /// It cannot be executed.
+    #[error("execute `{}`: {error}", program.display())]
+    Execute {
+        /// The program.
+        program: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// It ended badly.
+    #[error("`{} {argument}` ended with {status}{told}", program.display())]
+    Ended {
+        /// The program.
+        program: PathBuf,
+        /// What it was asked.
+        argument: &'static str,
+        /// How it ended.
+        status: ExitStatus,
+        /// The end of what it complained about.
+        told: String,
+    },
+    /// It takes too long.
+    #[error("`{} {argument}` took longer than {} s", program.display(), PATIENCE.as_secs())]
+    Slow {
+        /// The program.
+        program: PathBuf,
+        /// What it was asked.
+        argument: &'static str,
+    },
+    /// It says too much, or what is no text.
+    #[error("what `{} {argument}` printed is no list: {why}", program.display())]
+    Output {
+        /// The program.
+        program: PathBuf,
+        /// What it was asked.
+        argument: &'static str,
+        /// What is wrong.
+        why: &'static str,
+    },
+}
+
+/// What `program` prints when it is asked for a list. `registries` is the file that becomes its `KUBE_TEST_REPO_LIST`.
+///
+/// # Errors
+///
+/// It cannot be executed, ends badly, or takes more time or says more than it may.
+pub async fn listing(program: &Path, what: Listing, registries: Option<&Path>) -> Result<String, ListingError> {
+    within(PATIENCE, program, what, registries).await
+}
+
+async fn within(
+    patience: Duration,
+    program: &Path,
+    what: Listing,
+    registries: Option<&Path>,
+) -> Result<String, ListingError> {
+    let argument = what.argument();
+    let execute = |error| ListingError::Execute { program: program.to_owned(), error };
+    let dir = tempfile::tempdir().map_err(execute)?;
+    let mut command = Command::new(program);
+    command.arg(argument).env_clear().current_dir(dir.path()).kill_on_drop(true);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", path);
+    }
+    if let Some(registries) = registries {
+        // It is executed elsewhere: a path from here would lead nowhere.
+        command.env("KUBE_TEST_REPO_LIST", std::path::absolute(registries).map_err(execute)?);
+    }
+    let mut child = command.spawn().map_err(execute)?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let ran = async {
+        let (out, err) = tokio::try_join!(read(out, MAX_OUTPUT, false), read(err, MAX_COMPLAINT, true))?;
+        // Whoever says too much is not waited for.
+        let status = if out.more { None } else { Some(child.wait().await?) };
+        Ok::<_, io::Error>((status, out, err))
+    };
+    let wrong = |why| ListingError::Output { program: program.to_owned(), argument, why };
+    let (status, out, err) = match tokio::time::timeout(patience, ran).await {
+        Err(_) => return Err(ListingError::Slow { program: program.to_owned(), argument }),
+        Ok(result) => result.map_err(execute)?,
+    };
+    match status {
+        None => Err(wrong("it is longer than 64 MiB")),
+        Some(status) if status.success() => String::from_utf8(out.bytes).map_err(|_| wrong("it is no text")),
+        Some(status) => {
+            let told = String::from_utf8_lossy(&err.bytes);
+            let told: String = told.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            let told = if told.trim().is_empty() { String::new() } else { format!(": {}", told.trim()) };
+            Err(ListingError::Ended { program: program.to_owned(), argument, status, told })
+        }
+    }
+}
+
+struct Said {
+    bytes: Vec<u8>,
+    more: bool,
+}
+
+/// The beginning of what is said. With `drain`, the rest is read and dropped, so that nobody waits for a reader.
+async fn read(from: Option<impl AsyncRead + Unpin>, limit: u64, drain: bool) -> io::Result<Said> {
+    let Some(mut from) = from else { return Ok(Said { bytes: Vec::new(), more: false }) };
+    let mut bytes = Vec::new();
+    (&mut from).take(limit).read_to_end(&mut bytes).await?;
+    let more = bytes.len() as u64 >= limit;
+    if more && drain {
+        tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;
+    }
+    Ok(Said { bytes, more })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn script(dir: &Path, text: &str) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = dir.join("e2e.test");
+        std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    async fn told(text: &str) -> Result<String, String> {
+        let dir = tempfile::tempdir().unwrap();
+        let program = script(dir.path(), text);
+        listing(&program, Listing::Images, None).await.map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn it_sees_nothing_of_this_machine() {
+        let seen =
+            told("env | grep -v '^\\(PWD\\|_\\|SHLVL\\|OLDPWD\\)=' | cut -d= -f1; ls -A; echo \"$1\"").await.unwrap();
+        assert_eq!(seen, "PATH\n--list-images\n");
+        let dir = tempfile::tempdir().unwrap();
+        let program = script(dir.path(), "cat \"$KUBE_TEST_REPO_LIST\"");
+        std::fs::write(dir.path().join("list"), "registries").unwrap();
+        let said = listing(&program, Listing::Images, Some(&dir.path().join("list"))).await.unwrap();
+        assert_eq!(said, "registries");
+    }
+
+    #[tokio::test]
+    async fn what_goes_wrong_is_told() {
+        let error = told("echo no such flag >&2; exit 2").await.unwrap_err();
+        assert!(error.contains("--list-images` ended with exit status: 2: no such flag"), "{error}");
+        assert!(told("yes complaints | head -c 100000 >&2; echo done").await.unwrap() == "done\n");
+        assert!(told("printf '\\377'").await.unwrap_err().contains("no text"));
+        assert!(told("yes").await.unwrap_err().contains("64 MiB"));
+        let missing = listing(Path::new("/no/such/program"), Listing::Tests, None).await.unwrap_err();
+        assert!(missing.to_string().contains("/no/such/program"));
+        let dir = tempfile::tempdir().unwrap();
+        let program = script(dir.path(), "exec sleep 1000");
+        let slow = within(Duration::from_millis(50), &program, Listing::ConformanceTests, None).await.unwrap_err();
+        assert!(slow.to_string().contains("--list-conformance-tests` took longer"), "{slow}");
+    }
+}

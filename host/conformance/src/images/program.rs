@@ -1,0 +1,190 @@
+//! Programs out of images, kept in the user's cache: the suite's own program says what the suite is.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use plumbline_registry::{Client, Digest, Image, Place, Platform, Reference, RegistryError};
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+/// Where the suite's program is in its image.
+pub const SUITE_PROGRAM: &str = "usr/local/bin/e2e.test";
+/// Below the cache.
+const DIRECTORY: &str = "programs";
+/// The record beside a program is a line.
+const MAX_RECORD_BYTES: u64 = 64 << 10;
+
+/// A program that was taken out of an image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The file.
+    pub path: PathBuf,
+    /// The manifest of the image that it is from: of several platforms, that of the one.
+    pub manifest: Digest,
+    /// Whether it was in the cache.
+    pub cached: bool,
+}
+
+/// A program cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// The image or the file in it cannot be had.
+    #[error(transparent)]
+    Image(#[from] RegistryError),
+    /// The cache cannot be read or written.
+    #[error("keep the program `{}`: {error}", path.display())]
+    Cache {
+        /// The file or the directory.
+        path: PathBuf,
+        /// What happened.
+        error: io::Error,
+    },
+    /// Images hold programs for Linux, and none for this machine.
+    #[error("this machine ({0}) runs no programs of images, which are for Linux")]
+    Machine(String),
+}
+
+/// What stands beside a program in the cache.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    /// Of the program: a file that was damaged is not executed.
+    digest: Digest,
+    /// Where it was in the image.
+    path: String,
+}
+
+/// What programs must be for to be executed here.
+///
+/// # Errors
+///
+/// This machine is none that images have programs for.
+pub fn local_platform() -> Result<Platform, ProgramError> {
+    let (os, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
+    let machine = || ProgramError::Machine(format!("{os}/{architecture}"));
+    // In Go's words, where they are others.
+    let architecture = match architecture {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "powerpc64" => "ppc64le",
+        "s390x" | "riscv64" | "arm" => architecture,
+        "x86" => "386",
+        _ => return Err(machine()),
+    };
+    if os != "linux" {
+        return Err(machine());
+    }
+    format!("{os}/{architecture}").parse().map_err(|_| machine())
+}
+
+/// The program at `path` of an image, for `platform`. In `cache` (the user's cache directory of this program) it is kept by the digest of the
+/// image's manifest, so that each image is unpacked once; what is found there is verified before it is returned.
+///
+/// # Errors
+///
+/// The registry cannot be asked, the image has no such file or none for the platform, or the cache cannot be written.
+pub async fn program(
+    client: &Client,
+    image: &Reference,
+    platform: &Platform,
+    path: &str,
+    cache: &Path,
+) -> Result<Program, ProgramError> {
+    let place = Place::Registry(client.clone(), image.clone());
+    let root = client.manifest(image).await?;
+    let image = Image::read(&place, root, Some(platform)).await?;
+    let manifest = image.raw().digest;
+    let dir = cache.join(DIRECTORY).join(manifest.hex());
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let there = dir.join(name);
+    if is_whole(&there, path) {
+        return Ok(Program { path: there, manifest, cached: true });
+    }
+    let mut file = image.file(path).await?;
+    let failed = |error| ProgramError::Cache { path: there.clone(), error };
+    tokio::task::spawn_blocking({
+        let (there, path) = (there.clone(), path.to_owned());
+        move || keep(&mut file, &there, &path)
+    })
+    .await
+    .map_err(|error| failed(io::Error::other(error)))?
+    .map_err(failed)?;
+    Ok(Program { path: there, manifest, cached: false })
+}
+
+/// Whether the cache has this very file.
+fn is_whole(there: &Path, path: &str) -> bool {
+    let read = || -> io::Result<bool> {
+        let mut text = Vec::new();
+        File::open(record_of(there))?.take(MAX_RECORD_BYTES).read_to_end(&mut text)?;
+        let record: Record = serde_json::from_slice(&text)?;
+        Ok(record.path == path && digest_of(&mut File::open(there)?)? == record.digest)
+    };
+    // Whatever is wrong with it, it is written again.
+    read().unwrap_or(false)
+}
+
+fn record_of(there: &Path) -> PathBuf {
+    let mut name = there.as_os_str().to_owned();
+    name.push(".json");
+    name.into()
+}
+
+fn digest_of(file: &mut impl io::Read) -> io::Result<Digest> {
+    let mut writer = Digest::writer();
+    io::copy(file, &mut writer)?;
+    Ok(writer.finish())
+}
+
+/// Copies a program to where it is kept; the record last, so that what was broken off does not count.
+fn keep(file: &mut NamedTempFile, there: &Path, path: &str) -> io::Result<()> {
+    let dir = there.parent().unwrap_or(there);
+    fs::create_dir_all(dir)?;
+    let mut copy = NamedTempFile::new_in(dir)?;
+    let mut digest = Digest::writer();
+    let mut piece = vec![0; 256 << 10];
+    loop {
+        let read = file.read(&mut piece)?;
+        let Some(bytes) = piece.get(..read).filter(|bytes| !bytes.is_empty()) else { break };
+        digest.write_all(bytes)?;
+        copy.write_all(bytes)?;
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(copy.path(), fs::Permissions::from_mode(0o700))?;
+    }
+    // Closed before it gets its name: a file that is open for writing is not executed.
+    let (written, copy) = copy.into_parts();
+    drop(written);
+    copy.persist(there).map_err(|error| error.error)?;
+    let record = serde_json::to_vec(&Record { digest: digest.finish(), path: path.to_owned() })?;
+    let mut beside = NamedTempFile::new_in(dir)?;
+    beside.write_all(&record)?;
+    beside.persist(record_of(there)).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_was_damaged_is_not_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let there = dir.path().join("a/e2e.test");
+        let keep_it = || {
+            let mut file = NamedTempFile::new().unwrap();
+            fs::write(file.path(), "program").unwrap();
+            keep(&mut file, &there, "bin/e2e.test").unwrap();
+        };
+        assert!(!is_whole(&there, "bin/e2e.test"));
+        keep_it();
+        assert!(is_whole(&there, "bin/e2e.test") && !is_whole(&there, "other/e2e.test"));
+        fs::write(&there, "progran").unwrap();
+        assert!(!is_whole(&there, "bin/e2e.test"));
+        keep_it();
+        fs::write(record_of(&there), "{}").unwrap();
+        assert!(!is_whole(&there, "bin/e2e.test"));
+    }
+}

@@ -1,0 +1,160 @@
+//! Which images a run needs, and for what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use plumbline_registry::{Reference, ReferenceError};
+use serde::Serialize;
+
+/// Images of one set: the suite has some 40, and definitions a handful.
+const MAX_IMAGES: usize = 10_000;
+/// Where the image of the suite is, without its tag.
+const SUITE_IMAGE: &str = "registry.k8s.io/conformance";
+
+/// Images that the suite lists and that nobody can copy: the beginning of their names, and why.
+const NOT_COPIED: [(&str, &str); 4] = [
+    ("invalid.registry.k8s.io/", "it does not exist, as its test wants it"),
+    ("invalid.com/", "it does not exist, as its test wants it"),
+    ("gcr.io/authenticated-image-pulling/", "it is only for whoever has credentials of the Kubernetes project"),
+    ("gcr.io/k8s-authenticated-test/", "it is only for whoever has credentials of the Kubernetes project"),
+];
+
+/// An image, and what needs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wanted {
+    /// Its name, with its registry.
+    pub image: String,
+    /// What needs it: `plumbline`, `plugin NAME`, `suite`, `command line`.
+    pub used_by: Vec<String>,
+}
+
+/// An image that is not part of a set although something names it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct LeftOut {
+    /// Its name.
+    pub image: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A set cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SetError {
+    /// A name is none of an image.
+    #[error("{used_by} names `{image}`, which is no image: {cause}")]
+    Name {
+        /// The text.
+        image: String,
+        /// What names it.
+        used_by: String,
+        /// What is wrong with it.
+        cause: ReferenceError,
+    },
+    /// There are too many.
+    #[error("there are more than {MAX_IMAGES} images")]
+    TooMany,
+}
+
+/// The images of a run, sorted, each once.
+#[derive(Debug, Clone, Default)]
+pub struct ImageSet {
+    images: BTreeMap<String, BTreeSet<String>>,
+    left_out: BTreeSet<LeftOut>,
+}
+
+impl ImageSet {
+    /// Adds an image that `used_by` needs.
+    ///
+    /// # Errors
+    ///
+    /// The text is no name of an image, or there are too many.
+    pub fn add(&mut self, image: &str, used_by: &str) -> Result<(), SetError> {
+        let reference = Reference::of_image(image).map_err(|cause| SetError::Name {
+            image: image.chars().filter(|c| !c.is_control()).take(255).collect(),
+            used_by: used_by.to_owned(),
+            cause,
+        })?;
+        let name = full_name(&reference);
+        if let Some((_, reason)) = NOT_COPIED.iter().find(|(beginning, _)| name.starts_with(beginning)) {
+            self.left_out.insert(LeftOut { image: name, reason: (*reason).to_owned() });
+            return Ok(());
+        }
+        if self.images.len() >= MAX_IMAGES {
+            return Err(SetError::TooMany);
+        }
+        self.images.entry(name).or_default().insert(used_by.to_owned());
+        Ok(())
+    }
+
+    /// Adds the images of a list: one per line, empty lines and those that begin with `#` left out.
+    ///
+    /// # Errors
+    ///
+    /// As [`ImageSet::add`].
+    pub fn add_list(&mut self, text: &str, used_by: &str) -> Result<(), SetError> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        lines.take(MAX_IMAGES + 1).try_for_each(|line| self.add(line, used_by))
+    }
+
+    /// The images, sorted by name.
+    #[must_use]
+    pub fn images(&self) -> Vec<Wanted> {
+        let wanted = |(image, used_by): (&String, &BTreeSet<String>)| Wanted {
+            image: image.clone(),
+            used_by: used_by.iter().cloned().collect(),
+        };
+        self.images.iter().map(wanted).collect()
+    }
+
+    /// Those that were left out, and why.
+    pub fn left_out(&self) -> impl Iterator<Item = &LeftOut> {
+        self.left_out.iter()
+    }
+}
+
+/// With a tag, where there is neither tag nor digest: so that it is told which one is meant.
+fn full_name(reference: &Reference) -> String {
+    match (reference.tag(), reference.digest()) {
+        (None, None) => format!("{}:{}", reference.bare(), reference.tag_or_default()),
+        _ => reference.bare(),
+    }
+}
+
+/// The image of the suite for a version such as `v1.30.2`.
+#[must_use]
+pub fn suite_image(version: &str) -> String {
+    format!("{SUITE_IMAGE}:{version}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_each_image_once_with_all_that_need_it() {
+        let mut set = ImageSet::default();
+        set.add("busybox", "plugin a").unwrap();
+        set.add("docker.io/library/busybox:latest", "plugin b").unwrap();
+        set.add_list(
+            "\n# of the suite\nregistry.k8s.io/pause:3.9 \ninvalid.registry.k8s.io/invalid/alpine:3.1\n",
+            "suite",
+        )
+        .unwrap();
+        let images: Vec<_> =
+            set.images().into_iter().map(|one| format!("{}: {}", one.image, one.used_by.join(", "))).collect();
+        assert_eq!(
+            images,
+            ["docker.io/library/busybox:latest: plugin a, plugin b", "registry.k8s.io/pause:3.9: suite"]
+        );
+        let left: Vec<_> = set.left_out().map(|one| one.image.as_str()).collect();
+        assert_eq!(left, ["invalid.registry.k8s.io/invalid/alpine:3.1"]);
+    }
+
+    #[test]
+    fn what_is_no_image_is_named() {
+        let told = ImageSet::default().add_list("Flag --x is deprecated", "the list").unwrap_err().to_string();
+        assert!(told.contains("the list names `Flag --x is deprecated`"), "{told}");
+        let many: String = (0..=MAX_IMAGES).map(|at| format!("a.b/c:{at}\n")).collect();
+        assert_eq!(ImageSet::default().add_list(&many, "x"), Err(SetError::TooMany));
+    }
+}

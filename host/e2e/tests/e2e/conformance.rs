@@ -1,0 +1,113 @@
+//! `conformance run` on a cluster, with a suite that is played: the image under test stands in for the suite's (`test-plugin
+//! e2e`), and does what its variables say.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::bed::{Bed, Done};
+
+/// The version whose tests are played, whatever the cluster's is.
+const VERSION: &str = "v1.30.2";
+
+/// A conformance test of that version that is in every list.
+const ONE_TEST: &str = "Pods should be submitted and removed";
+
+const PRODUCT: &str = "\
+vendor: Yoyo Dyne
+name: Turbo Encabulator
+version: v1.7.1
+website_url: https://yoyo.dyne/turbo-encabulator
+repo_url: https://github.com/yoyo.dyne/turbo-encabulator
+documentation_url: https://yoyo.dyne/turbo-encabulator/docs
+product_logo_url: https://yoyo.dyne/assets/turbo-encabulator.svg
+type: installer
+description: An installer that is not there.
+contact_email_address: yoyo@dyne.example
+";
+
+/// Writes `e2e.yaml`: the stock definition, with the program of the image under test in the place of the suite's, and further variables.
+fn definition(bed: &Bed, more: &[(&str, &str)]) {
+    let printed = bed.plumbline(&["gen", "plugin", "e2e"]).expect(0).out;
+    let mut definition: Value = serde_saphyr::from_str(&printed).unwrap();
+    definition["spec"]["command"] = json!(["/plumbline", "test-plugin", "e2e"]);
+    let env = definition["spec"]["env"].as_array_mut().unwrap();
+    let given = [("FAKE_E2E_LIST_VERSION", VERSION), ("FAKE_E2E_TEST_TIME", "10ms")];
+    env.extend(given.iter().chain(more).map(|(name, value)| json!({"name": name, "value": value})));
+    fs::write(bed.path("e2e.yaml"), definition.to_string()).unwrap();
+}
+
+/// `conformance run` of it.
+fn conformance(bed: &Bed, more: &[&str]) -> Done {
+    let image = bed.image().to_owned();
+    let args = [
+        "conformance",
+        "run",
+        "-n",
+        bed.namespace(),
+        "-p",
+        "e2e.yaml",
+        "--image",
+        &image,
+        "--image-pull-policy",
+        "IfNotPresent",
+        "--kube-conformance-image",
+        &image,
+        "--kubernetes-version",
+        VERSION,
+        "--output",
+        "out",
+    ];
+    bed.plumbline(&[&args[..], more].concat())
+}
+
+/// The only archive that came home.
+fn archive(bed: &Bed) -> PathBuf {
+    let found: Vec<PathBuf> = fs::read_dir(bed.path("out")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].clone()
+}
+
+#[test]
+fn a_test_that_fails_fails_the_run_and_is_named() {
+    let Some(bed) = Bed::new("conformance-fails") else { return };
+    definition(&bed, &[("FAKE_E2E_FAIL", ONE_TEST)]);
+    let done = conformance(&bed, &[]).expect(1);
+    assert!(done.err.contains("are chosen"), "{done:?}");
+    let archive = archive(&bed).display().to_string();
+    let report = bed.plumbline(&["results", &archive, "-p", "e2e"]).expect(1).out;
+    assert!(report.contains(ONE_TEST), "{report}");
+    // What is run again is this one, and nothing else.
+    let again = bed.plumbline(&["gen", "plugin", "e2e", "--rerun-failed", &archive]).expect(0).out;
+    let again: Value = serde_saphyr::from_str(&again).unwrap();
+    let env = again["spec"]["env"].as_array().unwrap();
+    let focus = env.iter().find(|variable| variable["name"] == "E2E_FOCUS").unwrap()["value"].as_str().unwrap();
+    assert!(focus.contains(ONE_TEST) && !focus.contains('|'), "{focus}");
+}
+
+#[test]
+fn a_test_that_fails_once_is_run_again_and_both_outcomes_are_there() {
+    let Some(bed) = Bed::new("conformance-flaky") else { return };
+    definition(&bed, &[("FAKE_E2E_FLAKY", ONE_TEST)]);
+    conformance(&bed, &["--retry-failed", "1"]).expect(0);
+    let archive = archive(&bed).display().to_string();
+    let trees = bed.plumbline(&["results", &archive, "-o", "json"]).json();
+    let tree = |name: &str| trees.as_array().unwrap().iter().find(|tree| tree["name"] == name).cloned();
+    assert_eq!(tree("e2e").unwrap()["status"], "failed", "{trees}");
+    assert_eq!(tree("e2e-retry-1").unwrap()["status"], "passed", "{trees}");
+}
+
+#[test]
+fn a_whole_suite_that_passes_becomes_a_submission() {
+    let Some(bed) = Bed::new("conformance-submission") else { return };
+    definition(&bed, &[]);
+    fs::write(bed.path("PRODUCT.yaml"), PRODUCT).unwrap();
+    conformance(&bed, &["--submission-dir", "submission", "--product", "PRODUCT.yaml"]).expect(0);
+    let folder = bed.path("submission/v1.30/turbo-encabulator");
+    let mut names: Vec<_> =
+        fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["PRODUCT.yaml", "README.md", "e2e.log", "junit_01.xml"]);
+    bed.plumbline(&["submission", "check", folder.to_str().unwrap()]).expect(0);
+}

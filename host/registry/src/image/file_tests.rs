@@ -1,0 +1,151 @@
+use std::io::Read as _;
+
+use flate2::write::GzEncoder;
+use serde_json::json;
+use tar::{Builder, Header};
+
+use super::*;
+use crate::layout::Layout;
+use crate::manifest::{Descriptor, ImageManifest, RawManifest};
+use crate::media;
+use crate::place::Place;
+
+/// Entries of one layer: a name, and a content or where it leads.
+enum Is {
+    File(&'static str),
+    Dir,
+    Soft(&'static str),
+    Hard(&'static str),
+    Fifo,
+}
+
+fn layer(entries: &[(&str, Is)]) -> Vec<u8> {
+    let mut tar = Builder::new(GzEncoder::new(Vec::new(), flate2::Compression::fast()));
+    for (name, is) in entries {
+        let mut header = Header::new_gnu();
+        header.set_mode(0o755);
+        let (kind, content, link) = match is {
+            Is::File(content) => (EntryType::Regular, *content, None),
+            Is::Dir => (EntryType::Directory, "", None),
+            Is::Soft(to) => (EntryType::Symlink, "", Some(to)),
+            Is::Hard(to) => (EntryType::Link, "", Some(to)),
+            Is::Fifo => (EntryType::Fifo, "", None),
+        };
+        header.set_entry_type(kind);
+        header.set_size(content.len() as u64);
+        match link {
+            Some(to) => tar.append_link(&mut header, name, to).unwrap(),
+            None => tar.append_data(&mut header, name, content.as_bytes()).unwrap(),
+        }
+    }
+    tar.into_inner().unwrap().finish().unwrap()
+}
+
+async fn of_bytes(layers: &[Vec<u8>], path: &str) -> Result<String, String> {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::create(dir.path()).unwrap();
+    let put = |kind: &str, bytes: &[u8]| {
+        let descriptor = Descriptor::of(kind, bytes);
+        std::fs::write(dir.path().join("blobs/sha256").join(descriptor.digest.hex()), bytes).unwrap();
+        descriptor
+    };
+    let config = json!({"rootfs": {"diff_ids": vec!["x"; layers.len()]}}).to_string();
+    let manifest = RawManifest::of_image(&ImageManifest {
+        schema_version: 2,
+        media_type: Some(media::OCI_MANIFEST.into()),
+        artifact_type: None,
+        config: put(media::OCI_CONFIG, config.as_bytes()),
+        layers: layers.iter().map(|layer| put(media::OCI_LAYER_GZIP, layer)).collect(),
+        subject: None,
+        annotations: std::collections::BTreeMap::new(),
+    });
+    let image = Image::read(&Place::Layout(layout), manifest.unwrap(), None).await.unwrap();
+    let mut file = image.file(path).await.map_err(|error| error.cause.to_string())?;
+    let mut content = String::new();
+    file.read_to_string(&mut content).unwrap();
+    Ok(content)
+}
+
+async fn of(layers: &[&[(&str, Is)]], path: &str) -> Result<String, String> {
+    let layers: Vec<Vec<u8>> = layers.iter().map(|entries| layer(entries)).collect();
+    of_bytes(&layers, path).await
+}
+
+#[tokio::test]
+async fn the_highest_layer_counts() {
+    let found =
+        of(&[&[("bin/a", Is::File("low"))], &[("./bin/", Is::Dir), ("./bin/a", Is::File("high"))], &[]], "bin/a");
+    assert_eq!(found.await.unwrap(), "high");
+    assert_eq!(of(&[&[("bin/a", Is::File("one")), ("bin/a", Is::File("two"))]], "/bin/a").await.unwrap(), "two");
+}
+
+#[tokio::test]
+async fn what_a_layer_has_hidden_is_gone() {
+    let low: [(&str, Is); 1] = [("usr/bin/a", Is::File("low"))];
+    for gone in ["usr/bin/.wh.a", "usr/.wh.bin", ".wh.usr", "usr/bin/.wh..wh..opq", ".wh..wh..opq"] {
+        let told = of(&[&low, &[(gone, Is::File(""))]], "usr/bin/a").await.unwrap_err();
+        assert!(told.contains("not there"), "{gone}: {told}");
+        // Only for the layers below.
+        let same = of(&[&low, &[("usr/bin/a", Is::File("new")), (gone, Is::File(""))]], "usr/bin/a").await;
+        assert_eq!(same.unwrap(), "new", "{gone}");
+    }
+    for other in ["usr/bin/.wh.b", "usr/bin/.wh.a2", "usr/sbin/.wh..wh..opq", "usr/.wh.bi"] {
+        assert_eq!(of(&[&low, &[(other, Is::File(""))]], "usr/bin/a").await.unwrap(), "low", "{other}");
+    }
+    let told = of(&[&low, &[("usr/bin", Is::File("a file now"))]], "usr/bin/a").await.unwrap_err();
+    assert!(told.contains("not there"), "{told}");
+}
+
+#[tokio::test]
+async fn links_are_followed_and_end() {
+    let links: &[(&str, Is)] = &[("bin", Is::Soft("usr/bin")), ("usr/bin/a", Is::Soft("../lib/../lib/real"))];
+    assert_eq!(of(&[&[("usr/lib/real", Is::File("x"))], links], "bin/a").await.unwrap(), "x");
+    assert_eq!(of(&[&[("etc/a", Is::Soft("/../../x"))], &[("x", Is::File("y"))]], "etc/a").await.unwrap(), "y");
+    let hard: &[(&str, Is)] = &[("first", Is::File("same")), ("second", Is::Hard("first"))];
+    assert_eq!(of(&[hard], "second").await.unwrap(), "same");
+    // The first name is gone above; the second still has the content.
+    assert_eq!(of(&[hard, &[(".wh.first", Is::File(""))]], "second").await.unwrap(), "same");
+    let told = of(&[&[("a", Is::Soft("b")), ("b", Is::Soft("a"))]], "a").await.unwrap_err();
+    assert!(told.contains("links"), "{told}");
+    // A directory above covers a link of its name below.
+    let covered = of(&[&[("d", Is::Soft("e")), ("e/a", Is::File("x"))], &[("d", Is::Dir)]], "d/a").await.unwrap_err();
+    assert!(covered.contains("not there"), "{covered}");
+}
+
+#[tokio::test]
+async fn rubbish_is_told() {
+    for (entries, path, expected) in [
+        (&[("a", Is::Dir)][..], "a", "no regular file"),
+        (&[("a", Is::Fifo)][..], "a", "no regular file"),
+        (&[("a", Is::File("x"))][..], "../a", "not there"),
+        (&[("a", Is::File("x"))][..], "", "not there"),
+    ] {
+        let told = of(&[entries], path).await.unwrap_err();
+        assert!(told.contains(expected), "{path}: {told}");
+    }
+    let whole = layer(&[("a", Is::File("x"))]);
+    for (bytes, expected) in [
+        (b"not a tar, and long enough to be a header".repeat(20), "no readable tar"),
+        (vec![0x28, 0xb5, 0x2f, 0xfd, 0], "zstd"),
+        (whole[..whole.len() / 2].to_vec(), "tar"),
+    ] {
+        let told = of_bytes(&[bytes], "a").await.unwrap_err();
+        assert!(told.contains(expected), "{told}");
+    }
+    let long = "d/".repeat(100) + "a";
+    assert_eq!(of_bytes(&[layer(&[(&long, Is::File("long"))])], &long).await.unwrap(), "long");
+}
+
+#[test]
+fn fields_of_headers_are_read_or_refused() {
+    let read = |text: &str| {
+        let mut pending = Pending::default();
+        fields(text, &mut pending).map(|()| (pending.name, pending.link))
+    };
+    assert_eq!(read("12 path=a/b\n").unwrap(), (Some("a/b".into()), None));
+    assert_eq!(read("9 mtime=\n14 linkpath=c\n").unwrap(), (None, Some("c".into())));
+    assert_eq!(read("14 linkpath=c\n").unwrap(), (None, Some("c".into())));
+    for wrong in ["x", "0 a", "99 path=a\n", "11 size=99\n", "22 GNU.sparse.major=1\n", "é"] {
+        assert!(read(wrong).is_err(), "{wrong}");
+    }
+}
