@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bed::{Bed, entries, wait_for};
+use crate::generate::{documents, of_kind};
 
 /// A suite of three tests in JUnit: it takes a regular expression for names, writes down what it was given, and fails where the shell's
 /// condition `$BAD` holds. What is not chosen is skipped.
@@ -125,4 +126,61 @@ fn a_rerun_without_what_it_runs_again_is_an_error_that_says_so() {
     suite(&bed, "suite", 1, "false", "", "");
     let done = bed.run(&["retry", "suite"], &[]).expect(2);
     assert!(done.err.contains("give it a lower `sonobuoy-config.order`"), "{}", done.err);
+}
+
+/// The definitions of a run of the suite with `--retry-failed 2`, as they go into a cluster, each with the stand-in for the suite's image
+/// as its command: written to files, whose names are returned.
+fn suite_with_retries(bed: &Bed, variables: &[(&str, &str)]) -> Vec<String> {
+    let mut args: Vec<String> =
+        ["gen", "-p", "e2e", "--mode", "quick", "--retry-failed", "2", "--kubernetes-version", "v1.30.2"]
+            .map(str::to_owned)
+            .to_vec();
+    for (name, value) in variables {
+        args.extend(["--plugin-env".to_owned(), format!("e2e.{name}={value}")]);
+    }
+    let made = bed.plumbline(&args.iter().map(String::as_str).collect::<Vec<_>>()).expect(0);
+    let documents = documents(&made.out);
+    let mut files = Vec::new();
+    for yaml in of_kind(&documents, "ConfigMap")[1]["data"].as_object().unwrap().values() {
+        let mut definition: Value = serde_saphyr::from_str(yaml.as_str().unwrap()).unwrap();
+        definition["spec"]["command"] = json!(["sh", "-c", "exec \"$PLUMBLINE_BIN\" test-plugin e2e"]);
+        let name = definition["sonobuoy-config"]["plugin-name"].as_str().unwrap().to_owned();
+        bed.write(&format!("{name}.yaml"), &definition.to_string());
+        files.push(name);
+    }
+    files
+}
+
+/// What is known as the only test of the mode `quick`.
+const QUICK: &str = "Pods should be submitted and removed";
+
+#[test]
+fn a_flake_of_the_suite_does_not_fail_the_run() {
+    let bed = Bed::new();
+    let plugins = suite_with_retries(&bed, &[("FAKE_E2E_FLAKY", QUICK), ("FAKE_E2E_NO_PROGRESS", "1")]);
+    assert_eq!(plugins, ["e2e", "e2e-retry-1", "e2e-retry-2"]);
+    let done = bed.run(&["e2e", "e2e-retry-1", "e2e-retry-2"], &[]).expect(0);
+    assert!(done.err.contains("e2e-retry-2: withdrawn: no test failed in `e2e-retry-1`"), "{}", done.err);
+    let verdict: Value = serde_json::from_str(&bed.member("plugins/e2e/plumbline_verdict.json")).unwrap();
+    assert_eq!((&verdict["status"], &verdict["classes"]["flaky"]["items"]), (&json!("passed"), &json!(1)), "{verdict}");
+    assert_eq!(bed.tree("e2e")["status"], "failed", "what happened is kept");
+    assert_eq!(bed.tree("e2e-retry-1")["status"], "passed");
+}
+
+#[test]
+fn what_fails_each_time_fails_the_run() {
+    let bed = Bed::new();
+    suite_with_retries(&bed, &[("FAKE_E2E_FAIL", QUICK), ("FAKE_E2E_NO_PROGRESS", "1")]);
+    bed.run(&["e2e", "e2e-retry-1", "e2e-retry-2"], &[]).expect(1);
+    let verdict: Value = serde_json::from_str(&bed.member("plugins/e2e/plumbline_verdict.json")).unwrap();
+    assert_eq!(verdict["classes"]["failed-again"]["counting"], 1, "{verdict}");
+    assert_eq!(bed.tree("e2e-retry-2")["status"], "failed");
+}
+
+#[test]
+fn reruns_are_for_runs_and_not_for_a_definition() {
+    let bed = Bed::new();
+    let done = bed.plumbline(&["gen", "plugin", "e2e", "--retry-failed", "1"]).expect(2);
+    assert!(done.err.contains("`--retry-failed` adds plugins to a run"), "{}", done.err);
+    bed.plumbline(&["gen", "--retry-failed", "6"]).expect(2);
 }
