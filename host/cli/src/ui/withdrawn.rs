@@ -30,7 +30,8 @@ mod tests {
     #[test]
     fn each_is_told_once() {
         let status: RunStatus =
-            serde_json::from_value(serde_json::json!({"withdrawn": {"retry": "no test failed in `e2e`\nmore"}})).unwrap();
+            serde_json::from_value(serde_json::json!({"withdrawn": {"retry": "no test failed in `e2e`\nmore"}}))
+                .unwrap();
         let mut told = Withdrawals::default();
         assert_eq!(told.lines(&status), ["retry: withdrawn: no test failed in `e2e`"]);
         assert!(told.lines(&status).is_empty());

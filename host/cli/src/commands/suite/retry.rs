@@ -56,8 +56,8 @@ mod tests {
             let definition = Arc::new(Definition::from_json(document).unwrap().definition);
             ManifestPlugin { definition, modules: vec![("junit.wasm".to_owned(), vec![1])] }
         };
-        let mut config = Config::default();
-        config.plugins = Some(vec![Selection { name: "e2e".to_owned() }]);
+        let selected = Some(vec![Selection { name: "e2e".to_owned() }]);
+        let mut config = Config { plugins: selected, ..Config::default() };
         config.plumbline.plugin_sources.insert("e2e".to_owned(), "oci://r/e2e".to_owned());
         ManifestOptions::new(config, vec![plugin("systemd-logs"), plugin("e2e")])
     }
