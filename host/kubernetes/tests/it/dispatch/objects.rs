@@ -40,7 +40,7 @@ fn a_worker_is_told_where_to_count() {
         let env = container["env"].as_array().unwrap().clone();
         env.into_iter().find(|variable| variable["name"] == "PLUMBLINE_PROGRESS")
     };
-    assert_eq!(env("sonobuoy-worker").unwrap()["value"], r#"{"file":"e2e.log","completed":"^ok"}"#);
+    assert_eq!(env("sonobuoy-worker").unwrap()["value"], r#"{"completed":"^ok","file":"e2e.log"}"#);
     assert_eq!(env("plugin"), None, "the plugin has no use for it");
 }
 
