@@ -108,6 +108,9 @@ pub fn compact(status: &RunStatus, heartbeat: Timestamp, limit_bytes: usize) -> 
     }
     shown.plugins = Some(totals(&entries, shown.verdicts.as_ref()));
     shown.compacted = Some(Level::Totals.as_str().to_owned());
+    // As many as there are plugins. Who reads this level wants to know how many results are missing.
+    shown.withdrawn.clear();
+    shown.launched.clear();
     if let RunPhase::Other(word) = &shown.status {
         shown.status = RunPhase::Other(word.chars().take(MAX_WORD).collect());
     }

@@ -55,7 +55,8 @@ pub struct ProgressUpdate {
     /// Append mode: names to add to `failures`.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "Vec::is_empty")]
     pub appendfailing: Vec<String>,
-    /// How many names were left out of the lists because of [`MAX_NAMES`] or [`MAX_NAME_BYTES`]. Ours: other readers ignore it.
+    /// How many names were left out of the lists: because of [`MAX_NAMES`] or [`MAX_NAME_BYTES`], or by a sender who knows only how many
+    /// tests failed. Ours: other readers ignore it.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_zero_unsigned")]
     pub omitted: u64,
 }
@@ -119,11 +120,11 @@ impl ProgressUpdate {
     pub fn from_body(body: &[u8]) -> Result<Self, ProgressError> {
         let value: Value = serde_json::from_slice(body).map_err(|e| ProgressError::Invalid(e.to_string()))?;
         let Value::Object(fields) = value else { return Err(ProgressError::NotAnObject) };
-        let ours = ["name", "node", "timestamp", "omitted"];
+        let ours = ["name", "node", "timestamp"];
         let fields = fields
             .into_iter()
             .map(|(key, value)| (key.to_ascii_lowercase(), value))
-            .filter(|(key, _)| !ours.contains(&key.as_str()))
+            .filter(|(key, value)| !ours.contains(&key.as_str()) && (key != "omitted" || value.is_u64()))
             .collect();
         let mut update: Self =
             serde_json::from_value(Value::Object(fields)).map_err(|e| ProgressError::Invalid(e.to_string()))?;

@@ -35,6 +35,15 @@ fn a_body_is_read_leniently() {
 }
 
 #[test]
+fn a_sender_may_know_only_how_many_tests_failed() {
+    let update = read(json!({"total": 9, "completed": 3, "omitted": 2}));
+    assert_eq!((update.failed(), update.remaining()), (2, Some(4)));
+    for wrong in [json!(-1), json!("2"), json!(null)] {
+        assert_eq!(read(json!({"omitted": wrong})).failed(), 0);
+    }
+}
+
+#[test]
 fn who_and_when_is_said_by_the_server() {
     // Not even their types matter.
     let mut update = read(json!({"name": 7, "NODE": ["x"], "timestamp": "yesterday", "omitted": "all", "msg": "m"}));

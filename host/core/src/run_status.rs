@@ -37,6 +37,12 @@ pub struct RunStatus {
     /// The id of the run. Ours.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
+    /// Plugins that are part of the run no longer, and why. Ours: left out when there are none.
+    #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
+    pub withdrawn: BTreeMap<String, String>,
+    /// When each plugin was launched. Ours: left out when none was.
+    #[serde(default, deserialize_with = "or_empty", skip_serializing_if = "BTreeMap::is_empty")]
+    pub launched: BTreeMap<String, Timestamp>,
     /// What judges made of plugins, by plugin. Ours: left out when nothing was judged.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub verdicts: Option<BTreeMap<String, VerdictSummary>>,
@@ -102,6 +108,10 @@ struct PluginStatusRead {
 /// A value of another type than ours is nobody's loss: the key may mean something else to whoever wrote it.
 fn or_none<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(de: D) -> Result<Option<T>, D::Error> {
     serde_json::Value::deserialize(de).map(|value| serde_json::from_value(value).ok())
+}
+
+fn or_empty<'de, D: Deserializer<'de>, T: serde::de::DeserializeOwned>(de: D) -> Result<BTreeMap<String, T>, D::Error> {
+    or_none(de).map(Option::unwrap_or_default)
 }
 
 impl From<PluginStatusRead> for PluginStatus {

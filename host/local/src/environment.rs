@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use plumbline_aggregator::{Launch, WorkerAccess};
+use plumbline_aggregator::Launch;
 use plumbline_core::ResultKey;
-use plumbline_core::definition::EnvValue;
+use plumbline_core::definition::{EnvValue, PROGRESS_VARIABLE};
+use serde_json::json;
 
 /// Where things are for one execution.
 pub(crate) struct Places<'a> {
@@ -45,8 +46,10 @@ pub(crate) fn plugin(launch: &Launch, key: &ResultKey, node: &str, places: &Plac
 }
 
 /// The worker's variables: all that it has.
-pub(crate) fn worker(access: &WorkerAccess, key: &ResultKey, places: &Places<'_>) -> BTreeMap<String, String> {
+pub(crate) fn worker(launch: &Launch, key: &ResultKey, places: &Places<'_>) -> BTreeMap<String, String> {
+    let access = &launch.access;
     let results = places.results.display().to_string();
+    let progress = launch.definition.plumbline.progress.as_ref().map(|progress| json!(progress).to_string());
     [
         ("AGGREGATOR_URL", access.aggregator_url.clone()),
         ("CA_CERT", access.ca_cert.clone()),
@@ -61,6 +64,7 @@ pub(crate) fn worker(access: &WorkerAccess, key: &ResultKey, places: &Places<'_>
         ("SONOBUOY_DONE_FILE_DELAY", "100ms".to_owned()),
     ]
     .into_iter()
+    .chain(progress.map(|progress| (PROGRESS_VARIABLE, progress)))
     .map(|(name, value)| (name.to_owned(), value))
     .collect()
 }

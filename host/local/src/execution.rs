@@ -72,7 +72,7 @@ impl Execution {
             program: &ground.binary,
             args: &role.iter().map(Into::into).collect::<Vec<_>>(),
             directory: &home,
-            variables: environment::worker(&launch.access, key, &places),
+            variables: environment::worker(launch, key, &places),
             inherit: false,
             log: logs.join(format!("{}-worker.txt", key.node)),
         })

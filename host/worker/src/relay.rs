@@ -24,6 +24,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::chain;
+use crate::progress::LastPosted;
 
 /// The largest body of a progress update, in bytes: 1 MiB, what aggregators take.
 pub const MAX_PROGRESS_BYTES: usize = 1 << 20;
@@ -61,6 +62,7 @@ pub struct BindError {
 pub struct Relay {
     listeners: Vec<TcpListener>,
     port: u16,
+    posted: LastPosted,
 }
 
 impl Relay {
@@ -70,7 +72,7 @@ impl Relay {
     /// # Errors
     /// [`BindError`] if not one address is to be had.
     pub async fn bind(addresses: &[IpAddr], port: u16) -> Result<Self, BindError> {
-        let mut relay = Self { listeners: Vec::new(), port };
+        let mut relay = Self { listeners: Vec::new(), port, posted: LastPosted::default() };
         let mut last = None;
         for &address in addresses {
             let address = SocketAddr::new(address, relay.port);
@@ -97,10 +99,15 @@ impl Relay {
         self.port
     }
 
+    /// When an update was passed on last, to be asked while the relay serves.
+    pub(crate) fn posted(&self) -> LastPosted {
+        self.posted.clone()
+    }
+
     /// Passes updates of `key` on until `stop`. What is on its way then is dropped.
     pub async fn serve(self, client: Client, key: ResultKey, stop: CancellationToken) {
-        let forward =
-            Arc::new(Forward { client, key, turn: Mutex::new(()), seats: Arc::new(Semaphore::new(MAX_CONNECTIONS)) });
+        let seats = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let forward = Arc::new(Forward { client, key, turn: Mutex::new(()), seats, posted: self.posted });
         let mut accepting = JoinSet::new();
         for listener in self.listeners {
             accepting.spawn(accept(listener, Arc::clone(&forward)));
@@ -162,6 +169,7 @@ struct Forward {
     /// Held while an update is on its way. Tasks get it in the order in which they asked.
     turn: Mutex<()>,
     seats: Arc<Semaphore>,
+    posted: LastPosted,
 }
 
 impl Forward {
@@ -184,6 +192,8 @@ impl Forward {
             Err(_) => return text(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time".to_owned()),
         };
 
+        // Also when the aggregator does not take it: the plugin does say how far it is.
+        self.posted.touch();
         let _turn = self.turn.lock().await;
         match tokio::time::timeout(FORWARD_TIMEOUT, self.client.post_progress(&self.key, body)).await {
             Ok(Ok(answer)) => {

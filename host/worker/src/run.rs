@@ -14,6 +14,7 @@ use crate::done::{Timing, wait_for_done};
 use crate::error::{WorkerError, chain};
 use crate::gather::{GatherError, Gathered, gather};
 use crate::heartbeat::{Doing, Peer, Rhythm, SignsOfLife};
+use crate::progress::{LogWatch, Silence};
 use crate::relay::Relay;
 use crate::shutdown::Shutdown;
 
@@ -38,6 +39,8 @@ pub struct Settings {
     pub drain: Duration,
     /// When hellos and heartbeats are sent.
     pub rhythm: Rhythm,
+    /// When the log of a plugin that says nothing is looked into.
+    pub silence: Silence,
     /// How the upload is retried. Default: for 10 min with growing pauses, which is longer than other workers try (3 attempts within
     /// seconds), because an aggregator that is moved to another node is back after minutes.
     pub retry: RetryPolicy,
@@ -54,6 +57,7 @@ impl Default for Settings {
             empty_looks: timing.empty_looks,
             drain: Duration::from_secs(60),
             rhythm: Rhythm::default(),
+            silence: Silence::default(),
             retry: RetryPolicy::default(),
             archive_bytes: ReceiveLimits::default().body_bytes,
         }
@@ -123,10 +127,25 @@ impl Worker {
         let stop = CancellationToken::new();
         let quiet = stop.clone();
         let mut helpers = JoinSet::new();
-        if let Some(relay) = self.listen().await {
+        let relay = self.listen().await;
+        let posted = relay.as_ref().map(Relay::posted).unwrap_or_default();
+        if let Some(relay) = relay {
             helpers.spawn(relay.serve(self.client.clone(), key.clone(), stop.clone()));
         }
         let (doing, doing_seen) = watch::channel(Doing::from_now(Phase::Waiting));
+        if let Some(progress) = self.config.log_progress.take() {
+            let watch = LogWatch {
+                client: self.client.clone(),
+                key: key.clone(),
+                progress,
+                results_dir: self.config.results_dir.clone(),
+                silence: self.settings.silence,
+                posted,
+                doing: doing_seen.clone(),
+            };
+            let quiet = stop.clone();
+            helpers.spawn(async move { quiet.run_until_cancelled(watch.watch()).await.unwrap_or_default() });
+        }
         let (peer, peer_seen) = watch::channel(Peer::Unknown);
         let (partial, partial_wanted) = watch::channel(false);
         let signs = SignsOfLife {

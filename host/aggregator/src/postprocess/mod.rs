@@ -4,6 +4,7 @@ mod errors;
 mod failure;
 mod inputs;
 mod keep;
+mod leaves;
 mod process;
 mod replay;
 mod select;
@@ -19,5 +20,6 @@ pub use inputs::{ModuleInput, module_inputs};
 pub use process::{NodeOutcome, Outcome, PostProcessError, Subject, post_process};
 pub use usage::Usage;
 
+pub(crate) use leaves::leaves;
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
 pub(crate) use sink::RunLog;

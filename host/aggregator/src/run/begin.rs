@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use plumbline_core::definition::Definition;
+use plumbline_core::definition::{Definition, check_set};
 use plumbline_core::ledger::{Effect, Event, Ledger};
 use plumbline_core::{Node, PluginName, ReceiveLimits, RunId};
 use plumbline_phonehome::{RunCa, server_config};
@@ -129,6 +129,7 @@ impl Run {
         if sources.is_empty() && !settings.survey_only {
             return Err(RunError::NoPlugins);
         }
+        check_set(sources.iter().map(|source| source.definition.as_ref())).map_err(RunError::Together)?;
         let mut plugins = prepared(sources, modules.clone(), settings.limits.clone()).await?;
         let nodes = dispatcher.nodes().await.map_err(RunError::Nodes)?;
 

@@ -10,6 +10,7 @@ use plumbline_core::{PluginName, ResultKey};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+use super::rerun::{self, Rerun};
 use crate::dispatcher::{Dispatcher, Launch, Report};
 use crate::state::State;
 
@@ -21,6 +22,8 @@ pub(super) struct Ready {
     pub(super) deadline: Option<Timestamp>,
     /// How long workers may take to send what they have once the time is up.
     pub(super) collect: Duration,
+    /// What it runs again, if it does that.
+    pub(super) rerun: Option<Rerun>,
 }
 
 impl Ready {
@@ -60,10 +63,20 @@ pub(super) async fn drive(
     }
 }
 
-async fn one(ready: Ready, state: State, dispatcher: Arc<dyn Dispatcher>, reports: mpsc::Sender<Report>) {
+async fn one(mut ready: Ready, state: State, dispatcher: Arc<dyn Dispatcher>, reports: mpsc::Sender<Report>) {
     let plugin = ready.plugin().clone();
     if state.read(|ledger| ledger.is_plugin_complete(&plugin, Timestamp::now())) {
         return;
+    }
+    if let Some(rerun) = &ready.rerun {
+        match rerun.ready(ready.launch.clone(), &state).await {
+            rerun::Ready::Launch(launch) => ready.launch = launch,
+            rerun::Ready::Withdraw(reason) => return withdraw(&plugin, reason, &state),
+            rerun::Ready::Fail(reason) => {
+                tracing::error!(%plugin, "not launched: {reason}");
+                return record(&state, Event::LaunchFailed { plugin, reason });
+            }
+        }
     }
     if ready.deadline.is_some() && ready.time().is_some_and(|left| left.is_zero()) {
         tracing::warn!(%plugin, "not launched: the time of the run is up");
@@ -89,6 +102,17 @@ async fn one(ready: Ready, state: State, dispatcher: Arc<dyn Dispatcher>, report
             }
         }
     }
+}
+
+/// A plugin that was launched in an earlier life has results to be waited for: then it cannot be withdrawn any more, and fails.
+fn withdraw(plugin: &PluginName, reason: String, state: &State) {
+    let plugin = plugin.clone();
+    if state.read(|ledger| ledger.launched(&plugin).is_some()) {
+        tracing::error!(%plugin, "launched before, and now there is nothing to do for it: {reason}");
+        return record(state, Event::LaunchFailed { plugin, reason });
+    }
+    tracing::info!(%plugin, "withdrawn: {reason}");
+    record(state, Event::Withdrawn { plugin, reason });
 }
 
 /// Asks the workers that were heard of for what they have, and waits until all have sent it, but no longer than `patience`.

@@ -1,5 +1,6 @@
 //! What ends a run that is no result: this machine failed, or the run cannot be what it was asked to be.
 
+use plumbline_core::definition::DefinitionError;
 use plumbline_core::ledger::ReplayError;
 use plumbline_phonehome::{CaError, TlsConfigError};
 
@@ -28,6 +29,9 @@ pub enum RunError {
     /// The definition of a run that goes on.
     #[error("the run cannot be continued: the definition of one of its plugins cannot be read: {0}")]
     Definition(String),
+    /// The plugins do not go together.
+    #[error("these plugins cannot run together: {0}")]
+    Together(#[source] DefinitionError),
     /// No plugin was named.
     #[error("there is no plugin to run")]
     NoPlugins,

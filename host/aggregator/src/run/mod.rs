@@ -6,6 +6,7 @@ mod error;
 mod finish;
 mod finished;
 mod judge;
+mod rerun;
 mod steer;
 
 pub use begin::{Begun, Run, Settings};

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use plumbline_archive::layout;
 use plumbline_core::ledger::{Effect, ErrorRecord, Event, KeyState};
 use plumbline_core::{PluginName, ResultKey};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -19,6 +19,7 @@ use super::drive::{Ready, drive, record};
 use super::error::RunError;
 use super::finished::{Finished, PluginOutcome};
 use super::judge::items_file;
+use super::rerun::Rerun;
 use crate::dispatcher::{Dispatcher, Exit, Heard, Launch, Report};
 use crate::postprocess::{EXIT_FILE, Outcome, PostProcessError, TREE_FILE, post_process};
 use crate::publish::publish;
@@ -71,7 +72,9 @@ impl Run {
             self.write_error(&key, &error)?;
         }
         for plugin in &self.plugins {
-            if self.state.read(|ledger| ledger.is_plugin_complete(plugin.name(), Timestamp::now())) {
+            if self.is_withdrawn(plugin.name()) {
+                left.remove(plugin.name());
+            } else if self.state.read(|ledger| ledger.is_plugin_complete(plugin.name(), Timestamp::now())) {
                 self.process(plugin.name(), &mut processing);
             }
         }
@@ -84,6 +87,7 @@ impl Run {
                 Some(effect) = self.effects.recv() => match effect {
                     Effect::ResultFailed { key, error } => self.write_error(&key, &error)?,
                     Effect::PluginComplete { plugin } => self.process(&plugin, &mut processing),
+                    Effect::PluginWithdrawn { plugin } => drop(left.remove(&plugin)),
                     Effect::ResultReceived { .. } | Effect::RunComplete | Effect::StatusChanged => {}
                 },
                 // Before the interruption: what a dispatcher found out may be why it is interrupted.
@@ -106,7 +110,19 @@ impl Run {
                 () = until(deadline) => self.state.tick(),
             }
         }
+        // The end of the run is as if they had never been in it.
+        let state = self.state.clone();
+        let is_there = |name: &PluginName| state.read(|ledger| ledger.withdrawn(name).is_none());
+        self.plugins.retain(|plugin| is_there(plugin.name()));
+        if let Some(told) = self.modules.get_mut("plugins").and_then(Value::as_array_mut) {
+            let name = |plugin: &Value| plugin.get("plugin")?.as_str()?.parse().ok();
+            told.retain(|plugin| name(plugin).is_none_or(|name| is_there(&name)));
+        }
         Ok(())
+    }
+
+    fn is_withdrawn(&self, plugin: &PluginName) -> bool {
+        self.state.read(|ledger| ledger.withdrawn(plugin).is_some())
     }
 
     /// What is to be launched: everything but the plugins that are complete already.
@@ -130,7 +146,11 @@ impl Run {
                 Some(timeout) => (!timeout.is_zero()).then_some(timeout),
                 None => (self.record.timeout_seconds > 0).then(|| Duration::from_secs(self.record.timeout_seconds)),
             };
-            ready.push(Ready { launch, timeout, deadline: self.deadline(), collect: self.settings.collect });
+            let rerun = plugin.source.definition.plumbline.reruns.as_ref().map(|reruns| Rerun {
+                reruns: reruns.clone(),
+                tree: self.work.tree().join(layout::plugin_dir(&reruns.plugin)).join(TREE_FILE),
+            });
+            ready.push(Ready { launch, timeout, deadline: self.deadline(), collect: self.settings.collect, rerun });
         }
         Ok(ready)
     }
@@ -233,7 +253,7 @@ async fn until(deadline: Option<Timestamp>) {
     }
 }
 
-fn write(path: PathBuf, document: &serde_json::Value, what: &str) -> Result<(), RunError> {
+fn write(path: PathBuf, document: &Value, what: &str) -> Result<(), RunError> {
     let failed = |source| RunError::Io { what: what.to_owned(), source };
     if let Some(parent) = path.parent() {
         std::fs::create_dir_all(parent).map_err(failed)?;

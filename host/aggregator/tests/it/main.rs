@@ -11,6 +11,7 @@ mod modules_fail;
 mod options;
 mod partial;
 mod provenance;
+mod reruns;
 mod restart;
 mod runs;
 mod summaries;

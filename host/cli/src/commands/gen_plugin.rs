@@ -43,6 +43,10 @@ fn stock(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
             sources::stock_names(Place::Cluster)
         )));
     };
+    if args.suite.retry_failed > 0 {
+        return Err(CliError::usage("`--retry-failed` adds plugins to a run, and this prints one definition")
+            .hint("give it to `plumbline run` or `plumbline gen`, or see `plumbline.reruns` in docs/definition.md"));
+    }
     let yaml = sources::stock_yaml(&stock, Place::Cluster)?;
     let definition = Definition::parse(yaml)
         .map_err(|error| CliError::system(format!("stock plugin `{name}` cannot be read")).because(&error))?

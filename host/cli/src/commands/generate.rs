@@ -62,6 +62,7 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, C
         Circumstances { found, level: global.level, server: answers.version, serves_rbac: answers.serves_rbac },
     )?;
     options.ssh_key = suite::ssh_key(&args.suite)?;
+    suite::retry(&args.suite, &mut options)?;
     // Whoever prints a manifest may be somewhere else than whoever creates it, who asks the registry.
     runtime.block_on(suite::look(&args.suite, &options, false))?;
     let objects = objects(&options)?;

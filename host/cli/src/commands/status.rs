@@ -27,9 +27,11 @@ pub(crate) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
     if args.local { local::status(args, global) } else { cluster::status(args, global) }
 }
 
-/// The status as the aggregator tells it.
+/// The status as the aggregator tells it, but for what only this program's views need.
 fn one_line_of_json(status: &RunStatus, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, status)?;
+    let mut status = status.clone();
+    status.launched.clear();
+    serde_json::to_writer(&mut *out, &status)?;
     writeln!(out)
 }
 

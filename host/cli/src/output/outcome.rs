@@ -61,6 +61,7 @@ fn document(finished: &Finished) -> Value {
         "size": finished.bytes,
         "sha256": finished.sha256,
         "plugins": finished.plugins.iter().map(plugin).collect::<Vec<_>>(),
+        "withdrawn": finished.status.withdrawn,
         "results": finished.status.plugins.as_deref().unwrap_or_default(),
     })
 }
@@ -83,6 +84,9 @@ fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
         if hidden > 0 {
             writeln!(out, "  {:width$}   and {hidden} more", "")?;
         }
+    }
+    for (plugin, why) in &finished.status.withdrawn {
+        writeln!(out, "  {plugin:width$}   withdrawn   {}", one_line(why))?;
     }
     writeln!(out)?;
     writeln!(out, "{}", verdict(finished))?;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use plumbline_aggregator::Source;
 use plumbline_bundle::{DEFINITION_FILES, Digest};
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES, Parsed};
+use plumbline_worker::check_log_progress;
 
 use super::{Found, Where};
 use crate::error::CliError;
@@ -46,6 +47,11 @@ pub(crate) fn from_file(path: &Path) -> Result<Found, CliError> {
 pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Result<Found, CliError> {
     let Parsed { definition, warnings } = Definition::parse_bytes(&text)
         .map_err(|error| CliError::usage(format!("definition `{origin}` cannot be used")).because(&error))?;
+    if let Some(progress) = &definition.plumbline.progress {
+        // A worker would find out an hour later, and only tell its log.
+        check_log_progress(progress)
+            .map_err(|error| CliError::usage(format!("definition `{origin}` cannot be used")).because(&error))?;
+    }
     let source = Source { definition: Arc::new(definition), bundle };
     let digest = Some(Digest::of(&text));
     let place = Where::Named;

@@ -8,10 +8,12 @@ use jiff::{SignedDuration, Timestamp};
 use plumbline_kubernetes::status::Seen;
 use tokio::time::Instant;
 
-use super::bars;
 use super::cluster::Show;
 use super::cluster_plugins::{Plugin, failed_tests, period, plugins};
 use super::cluster_rate::Rate;
+use super::stalled::logs_command;
+use super::withdrawn::Withdrawals;
+use super::{bars, say};
 
 /// Bars at once; of the rest it is said how many there are.
 const MAX_BARS: usize = 24;
@@ -43,10 +45,12 @@ pub(super) struct Bars {
     bars: BTreeMap<String, (ProgressBar, Rate)>,
     failed: Option<ProgressBar>,
     more: Option<ProgressBar>,
+    withdrawn: Withdrawals,
 }
 
 impl Show for Bars {
     fn show(&mut self, seen: &Seen, now: Timestamp) {
+        self.withdrawn.lines(&seen.status).iter().for_each(|line| say(line));
         let all = plugins(seen, now);
         // What still runs comes first: that is what one waits for.
         let (open, done): (Vec<_>, Vec<_>) = all.iter().partition(|plugin| plugin.result.is_none());
@@ -69,7 +73,7 @@ impl Show for Bars {
             rate.add(position, Instant::now());
             bar.set_length(length);
             bar.set_position(position);
-            bar.set_message(message(plugin, rate, now));
+            bar.set_message(message(plugin, &seen.namespace, rate, now));
         }
         if all.len() > shown.len() {
             self.more.get_or_insert_with(spinner).set_message(format!("and {} more", all.len() - shown.len()));
@@ -92,7 +96,7 @@ impl Show for Bars {
 }
 
 /// What stands behind the bar of a plugin.
-fn message(plugin: &Plugin<'_>, rate: &Rate, now: Timestamp) -> String {
+fn message(plugin: &Plugin<'_>, namespace: &str, rate: &Rate, now: Timestamp) -> String {
     let (position, length) = plugin.position();
     let mut parts = vec![format!("{position}/{length}")];
     if let Some(result) = &plugin.result {
@@ -126,7 +130,7 @@ fn message(plugin: &Plugin<'_>, rate: &Rate, now: Timestamp) -> String {
         None => {}
     }
     if let Some(still) = plugin.stalled {
-        parts.push(format!("no progress for {}", period(still)));
+        parts.push(format!("no progress for {}: {}", period(still), logs_command(&plugin.name, namespace)));
     } else if !plugin.message.is_empty() {
         parts.push(plugin.message.chars().take(60).collect());
     }
@@ -158,6 +162,8 @@ mod tests {
             {"plugin": "logs", "node": "worker-7", "status": "running"},
             {"plugin": "done", "node": "global", "status": "complete", "result-status": "passed"},
             {"plugin": "new", "node": "global", "status": "running"},
+            {"plugin": "still", "node": "global", "status": "running", "last-heartbeat": "2026-11-20T12:59:00Z",
+             "progress": {"timestamp": "2026-11-20T12:37:00Z", "total": 9, "completed": 1, "msg": "on it"}},
         ]));
         seen.waiting = vec![pulling("worker-7")];
         let all = plugins(&seen, now());
@@ -167,12 +173,13 @@ mod tests {
         rate.add(203, start + Duration::from_secs(600));
         let idle = Rate::default();
         let lines: Vec<String> =
-            all.iter().map(|p| message(p, if p.name == "e2e" { &rate } else { &idle }, now())).collect();
+            all.iter().map(|p| message(p, "checks", if p.name == "e2e" { &rate } else { &idle }, now())).collect();
         insta::assert_snapshot!(lines.join("\n"), @"
         203/404   201 passed   2 failed   20.0/min   ETA 10 min
         11/12   waiting for node worker-7: image `r/i:1` cannot be pulled (ImagePullBackOff) (40 s)
         1/1   passed
         0/1   starting
+        1/9   1 passed   0 failed   no progress for 23 min: plumbline logs --plugin still -n checks
         ");
     }
 }

@@ -8,6 +8,8 @@ use plumbline_kubernetes::status::Seen;
 use super::cluster::Show;
 use super::cluster_plugins::{Plugin, failed_tests, period, plugins};
 use super::say;
+use super::stalled::logs_command;
+use super::withdrawn::Withdrawals;
 use crate::output::one_line;
 
 /// Lines about nodes of one plugin are told when this part of them, a twentieth, is in: 5,000 nodes are 20 lines.
@@ -20,6 +22,7 @@ const MAX_WAITING: usize = 10;
 pub(super) struct Teller {
     plugins: BTreeMap<String, Told>,
     waiting: BTreeSet<(String, String)>,
+    withdrawn: Withdrawals,
     phase: String,
 }
 
@@ -45,7 +48,7 @@ impl Show for Teller {
 impl Teller {
     /// The lines for what is new in `seen`.
     fn lines(&mut self, seen: &Seen, now: Timestamp) -> Vec<String> {
-        let mut lines = Vec::new();
+        let mut lines = self.withdrawn.lines(&seen.status);
         for plugin in plugins(seen, now) {
             let told = self.plugins.entry(plugin.name.clone()).or_default();
             about(&plugin, told, seen, &mut lines);
@@ -106,7 +109,8 @@ fn about(plugin: &Plugin<'_>, told: &mut Told, seen: &Seen, lines: &mut Vec<Stri
     told.step = told.step.max(step);
     told.missing = plugin.missing;
     if let (Some(still), false) = (plugin.stalled, told.stalled) {
-        lines.push(format!("{name}: no progress for {}", period(still)));
+        let logs = logs_command(name, &seen.namespace);
+        lines.push(format!("{name}: no progress for {}: see what it does with `{logs}`", period(still)));
     }
     told.stalled = plugin.stalled.is_some();
     if plugin.result != told.result {
@@ -150,6 +154,19 @@ mod tests {
             text.push_str(&format!("{}\n--\n", lines.join("\n")));
         }
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn standing_still_and_withdrawals_are_told_once() {
+        let mut teller = Teller::default();
+        let mut look = seen(json!([{"plugin": "e2e", "node": "global", "status": "running"}]));
+        look.status.launched = [("e2e".to_owned(), "2026-11-20T12:48:00Z".parse().unwrap())].into();
+        look.status.withdrawn = [("e2e-retry-1".to_owned(), "no test failed in `e2e`".to_owned())].into();
+        insta::assert_snapshot!(teller.lines(&look, now()).join("\n"), @r"
+        e2e-retry-1: withdrawn: no test failed in `e2e`
+        e2e: no progress for 12 min: see what it does with `plumbline logs --plugin e2e`
+        ");
+        assert!(teller.lines(&look, now()).is_empty());
     }
 
     #[test]

@@ -2,14 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 use plumbline_core::GLOBAL;
-use plumbline_core::run_status::{EntryStatus, PluginStatus};
-use plumbline_core::time::NEVER;
+use plumbline_core::run_status::{EntryStatus, PluginStatus, RunStatus};
 use plumbline_kubernetes::status::{Seen, Waiting};
 
+use super::stalled::stalled;
 use crate::output::one_line;
 
-/// A plugin that reports progress and reports none for so long, 5 min, is told as stalled: single tests seldom take longer.
-const STALLED: SignedDuration = SignedDuration::from_mins(5);
 /// The names of the tests that failed last, of all plugins, which are shown.
 const MAX_FAILED: usize = 3;
 
@@ -92,13 +90,13 @@ pub(super) fn plugins(seen: &Seen, now: Timestamp) -> Vec<Plugin<'_>> {
             plugins.len() - 1
         });
         if let Some(plugin) = plugins.get_mut(place) {
-            add(plugin, entry, now);
+            add(plugin, &seen.status, entry, now);
         }
     }
     plugins
 }
 
-fn add(plugin: &mut Plugin<'_>, entry: &PluginStatus, now: Timestamp) {
+fn add(plugin: &mut Plugin<'_>, status: &RunStatus, entry: &PluginStatus, now: Timestamp) {
     let result = entry.result_status.as_ref().map(|status| one_line(status.as_str()));
     plugin.result = match (plugin.expected, plugin.result.take(), result) {
         (0, _, result) => result,
@@ -119,19 +117,12 @@ fn add(plugin: &mut Plugin<'_>, entry: &PluginStatus, now: Timestamp) {
         tests.total += u64::try_from(progress.total).unwrap_or(0);
         plugin.message = if plugin.is_global { one_line(&progress.msg) } else { String::new() };
     }
-    plugin.stalled = plugin.stalled.max(stalled(entry, now));
+    plugin.stalled = plugin.stalled.max(stalled(status, entry, now));
 }
 
 fn worse(a: String, b: String) -> String {
     let rank = |status: &str| ["failed", "timeout", "unknown"].iter().position(|bad| *bad == status).unwrap_or(9);
     if rank(&b) < rank(&a) { b } else { a }
-}
-
-/// For how long the progress of an awaited result has stood still, if that is long.
-pub(crate) fn stalled(entry: &PluginStatus, now: Timestamp) -> Option<SignedDuration> {
-    let progress = entry.progress.as_ref().filter(|_| entry.status == EntryStatus::Running)?;
-    let still = now.duration_since(Some(progress.timestamp).filter(|&at| at != NEVER)?);
-    (still > STALLED).then_some(still)
 }
 
 /// Names of the tests that failed last, and how many more there are.

@@ -6,8 +6,10 @@ mod cluster_lines;
 mod cluster_plugins;
 mod cluster_rate;
 mod lines;
+mod stalled;
 mod transfer;
 mod watch;
+mod withdrawn;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
@@ -15,10 +17,12 @@ use std::sync::OnceLock;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 
 pub(crate) use cluster::{Ended, follow};
-pub(crate) use cluster_plugins::{period, stalled};
-pub(crate) use lines::progress;
+pub(crate) use cluster_plugins::period;
+pub(crate) use lines::{local_log, local_logs, progress};
+pub(crate) use stalled::{logs_command, stalled};
 pub(crate) use transfer::Transfer;
 pub(crate) use watch::Watch;
+pub(crate) use withdrawn::withdrawn;
 
 /// The bars of this process, if it shows any.
 static BARS: OnceLock<MultiProgress> = OnceLock::new();

@@ -1,20 +1,27 @@
 //! Shows a run while it goes.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use jiff::Timestamp;
 use plumbline_aggregator::{Run, State};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunStatus};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::lines::{Teller, name, progress};
+use super::cluster_plugins::period;
+use super::lines::{Teller, local_log, name, progress};
+use super::stalled::stalled;
+use super::withdrawn::Withdrawals;
 use super::{bars, redraws, say};
 use crate::args::WaitOutput;
 
 /// Between two looks: often enough for a person, seldom enough for 10,000 results.
 const LOOK: Duration = Duration::from_millis(200);
+/// Between two looks at most: what stands still is told though nothing changes.
+const TICK: Duration = Duration::from_secs(30);
 /// Bars at once; of the rest it is said how many there are.
 const MAX_BARS: usize = 24;
 
@@ -25,8 +32,8 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Begins to show `run`.
-    pub(crate) fn start(run: &Run, output: WaitOutput, continued: bool) -> Self {
+    /// Begins to show `run`, whose working directory is `work`.
+    pub(crate) fn start(run: &Run, output: WaitOutput, continued: bool, work: &Path) -> Self {
         let stop = CancellationToken::new();
         let plugins = run.plugins().len();
         let what = if plugins == 1 { "1 plugin".to_owned() } else { format!("{plugins} plugins") };
@@ -40,11 +47,11 @@ impl Watch {
             }
             (WaitOutput::Progress, true) => {
                 say(&head);
-                Some(Box::new(Bars::default()))
+                Some(Box::new(Bars { work: work.to_owned(), ..Bars::default() }))
             }
             (WaitOutput::Progress, false) => {
                 say(&head);
-                Some(Box::new(Teller::default()))
+                Some(Box::new(Teller::new(work.to_owned())))
             }
         };
         let task = shown.map(|shown| tokio::spawn(watch(run.state(), shown, stop.clone())));
@@ -76,8 +83,8 @@ async fn watch(state: State, mut shown: Box<dyn Show>, stop: CancellationToken) 
             () = stop.cancelled() => break,
             () = async {
                 tokio::time::sleep(LOOK).await;
-                // The run has ended: the token follows.
-                let _ = changes.changed().await;
+                // Time alone is news, too; and when the run has ended, the token follows.
+                let _ = tokio::time::timeout(TICK, changes.changed()).await;
             } => {}
         }
     }
@@ -87,7 +94,7 @@ async fn watch(state: State, mut shown: Box<dyn Show>, stop: CancellationToken) 
 
 impl Show for Teller {
     fn show(&mut self, status: &RunStatus) {
-        for line in self.lines(status) {
+        for line in self.lines(status, Timestamp::now()) {
             say(&line);
         }
     }
@@ -117,10 +124,14 @@ impl Show for Spinner {
 struct Bars {
     bars: BTreeMap<(String, String), ProgressBar>,
     more: Option<ProgressBar>,
+    withdrawn: Withdrawals,
+    work: PathBuf,
 }
 
 impl Show for Bars {
     fn show(&mut self, status: &RunStatus) {
+        self.withdrawn.lines(status).iter().for_each(|line| say(line));
+        let now = Timestamp::now();
         let entries = status.plugins.as_deref().unwrap_or_default();
         // What still runs comes first: that is what one waits for.
         let running = entries.iter().filter(|entry| is_open(entry));
@@ -140,6 +151,10 @@ impl Show for Bars {
                 bar
             });
             draw(bar, entry);
+            if let Some(still) = stalled(status, entry, now) {
+                let log = local_log(&self.work, &entry.plugin, &entry.node);
+                bar.set_message(format!("{}   no progress for {}: {}", bar.message(), period(still), log.display()));
+            }
         }
         let hidden = entries.len() - shown.len();
         if hidden > 0 {
@@ -170,7 +185,7 @@ fn draw(bar: &ProgressBar, entry: &PluginStatus) {
             Some(told) if told.total > 0 => {
                 bar.set_style(style("{spinner} {prefix:24} {bar:25} {msg}"));
                 bar.set_length(u64::try_from(told.total).unwrap_or_default());
-                let done = told.completed.saturating_add(i64::try_from(told.failures.len()).unwrap_or_default());
+                let done = told.completed.saturating_add(i64::try_from(told.failed()).unwrap_or_default());
                 bar.set_position(u64::try_from(done).unwrap_or_default());
                 bar.set_message(progress(entry).unwrap_or_default());
             }

@@ -34,6 +34,7 @@ mod projects;
 mod registries;
 mod report;
 mod reprocess;
+mod reruns;
 mod results;
 mod run_in_cluster;
 mod signed_runs;

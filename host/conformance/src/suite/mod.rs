@@ -8,6 +8,7 @@ mod environment;
 mod extra_args;
 mod mode;
 mod rerun;
+mod retry;
 mod settings;
 mod version;
 
@@ -15,6 +16,7 @@ pub use environment::{Chosen, DEFAULT_FOCUS, chosen};
 pub use extra_args::{EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, PROGRESS_FLAG, appended, with_progress};
 pub use mode::{Mode, UnknownMode};
 pub use rerun::{MAX_FOCUS_BYTES, RerunError, failed_tests, rerun_focus};
+pub use retry::{MAX_RETRIES, RetryError, add_retries};
 pub use settings::{CONFIG_DIR, CREDENTIALS_DIR, ConfigFile, Settings, SettingsError, Ssh};
 pub use version::{
     LATEST_IMAGE, LATEST_URL, MAX_LATEST_BYTES, NoVersion, STOCK_IMAGE, latest_version, takes_credentials,

@@ -113,6 +113,23 @@ impl Container {
         &self.env
     }
 
+    /// The same container with one more variable, and without those in `clear` and any earlier one of that name.
+    #[must_use]
+    pub fn with_variable(&self, name: &str, value: &str, clear: &[String]) -> Self {
+        let gone = |other: &str| other == name || clear.iter().any(|cleared| cleared == other);
+        let mut container = self.clone();
+        container.env.retain(|var| !gone(&var.name));
+        container.env.push(EnvVar { name: name.to_owned(), value: EnvValue::Text(value.to_owned()) });
+        let mut env = match container.raw.remove("env") {
+            Some(Value::Array(env)) => env,
+            _ => Vec::new(),
+        };
+        env.retain(|var| !var.get("name").and_then(Value::as_str).is_some_and(gone));
+        env.push(serde_json::json!({"name": name, "value": value}));
+        container.raw.insert("env".to_owned(), Value::Array(env));
+        container
+    }
+
     /// The names of variables whose values only a cluster can tell: a run on this machine reports and leaves them out.
     pub fn env_from_cluster(&self) -> impl Iterator<Item = &str> {
         self.env.iter().filter(|var| matches!(var.value, EnvValue::From(_))).map(|var| var.name.as_str())
@@ -174,4 +191,21 @@ fn env(raw: &Map<String, Value>, warnings: &mut Warnings) -> Result<Vec<EnvVar>,
         vars.push(EnvVar { name, value });
     }
     Ok(vars)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_variable_is_set_and_others_go_in_both_views() {
+        let spec = json!({"image": "i", "env": [{"name": "A", "value": "1"}, {"name": "F", "value": "old"}, {"name": "S", "value": "x"}]});
+        let container = Container::read(spec, &mut Warnings::default()).unwrap();
+        let changed = container.with_variable("F", "new", &["S".to_owned()]);
+        assert_eq!(changed.raw()["env"], json!([{"name": "A", "value": "1"}, {"name": "F", "value": "new"}]));
+        assert_eq!(changed, Container::read(json!(changed), &mut Warnings::default()).unwrap());
+        let none = Container::read(json!({"env": null}), &mut Warnings::default()).unwrap();
+        assert_eq!(none.with_variable("F", "v", &[]).raw()["env"], json!([{"name": "F", "value": "v"}]));
+    }
 }

@@ -113,6 +113,24 @@ pub enum DefinitionError {
         /// What is wrong with it, and what to write.
         why: &'static str,
     },
+    /// A value that cannot be meant.
+    #[error("`{path}`: {why}")]
+    Invalid {
+        /// The key.
+        path: String,
+        /// What is wrong with it, and what to write.
+        why: String,
+    },
+    /// The plugin runs again what failed in another one, and these two do not go together.
+    #[error("plugin `{plugin}` cannot rerun what fails in `{other}` (`plumbline.reruns`): {why}")]
+    Reruns {
+        /// The plugin.
+        plugin: PluginName,
+        /// The other one.
+        other: PluginName,
+        /// What is wrong, and what to do.
+        why: &'static str,
+    },
     /// A chain of judges is too long, or names what cannot be there.
     #[error("`{path}`: {why}")]
     Verdict {

@@ -7,6 +7,8 @@ use serde_json::{Map, Value};
 use crate::definition::error::DefinitionError;
 use crate::definition::limits::LimitsRequest;
 use crate::definition::module_name::is_module_name;
+use crate::definition::progress::LogProgress;
+use crate::definition::reruns::Reruns;
 use crate::definition::schema::PLUMBLINE;
 use crate::definition::section::{Section, wrong_type};
 use crate::definition::verdict::{self, VerdictEntry};
@@ -34,6 +36,10 @@ pub struct Extensions {
     pub timeout: Option<Duration>,
     /// Glob patterns of further files that belong to the plugin's bundle, relative to its directory: without `..`, without `./`.
     pub files: Vec<String>,
+    /// The plugin runs again what failed in another one.
+    pub reruns: Option<Reruns>,
+    /// Where its worker looks how far it is when it does not say so itself.
+    pub progress: Option<LogProgress>,
     /// The judges that say what of the finished tree counts, in their order.
     pub verdict: Vec<VerdictEntry>,
 }
@@ -52,6 +58,14 @@ impl Extensions {
             options: section.mapping("options")?,
             timeout: timeout(&mut section)?,
             files: files(&mut section)?,
+            reruns: match section.take("reruns") {
+                Some(reruns) => Some(Reruns::read(&section.at("reruns"), reruns, warnings)?),
+                None => None,
+            },
+            progress: match section.take("progress") {
+                Some(progress) => Some(LogProgress::read(&section.at("progress"), progress, warnings)?),
+                None => None,
+            },
             verdict: verdict::read(&mut section, warnings)?,
             limits: match section.take("limits") {
                 Some(limits) => LimitsRequest::read(&section.at("limits"), limits, warnings)?,
@@ -79,6 +93,12 @@ impl Extensions {
         }
         if !self.files.is_empty() {
             fields.insert("files".to_owned(), Value::from(self.files.clone()));
+        }
+        if let Some(reruns) = &self.reruns {
+            fields.insert("reruns".to_owned(), reruns.to_json());
+        }
+        if let Some(progress) = &self.progress {
+            fields.insert("progress".to_owned(), progress.to_json());
         }
         if !self.verdict.is_empty() {
             fields.insert("verdict".to_owned(), self.verdict.iter().map(VerdictEntry::to_json).collect());

@@ -11,7 +11,9 @@ mod json;
 mod limits;
 mod model;
 mod module_name;
+mod progress;
 mod read;
+mod reruns;
 mod schema;
 mod section;
 mod set;
@@ -25,6 +27,8 @@ pub use extensions::Extensions;
 pub use limits::{LimitError, LimitsRequest, effective_limits};
 pub use model::{Definition, Parsed, RAW_FORMAT};
 pub use module_name::{MAX_MODULE_NAME, is_module_name};
+pub use progress::{LogProgress, MAX_PROGRESS_PATTERN, PROGRESS_VARIABLE};
+pub use reruns::Reruns;
 pub use schema::{
     DEFINITION_SCHEMA_ID, MODULE_SCHEMA_ID, definition_schema, definition_schema_text, module_schema,
     module_schema_text,

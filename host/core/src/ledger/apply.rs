@@ -59,6 +59,7 @@ impl Ledger {
                 Ok(Look::Nowhere)
             }
             Event::LaunchFailed { plugin, reason } => self.launch_failed(at, &plugin, &reason, effects),
+            Event::Withdrawn { plugin, reason } => self.withdraw(&plugin, &reason, effects),
             Event::Hello { key, from } => {
                 let entry = self.entry_mut(&key)?;
                 entry.heard = Some(at);
@@ -144,7 +145,15 @@ impl Ledger {
         }
         let range = start..self.entries.len();
         self.by_name.insert(plugin.clone(), index);
-        self.plugins.push(Plugin { name: plugin, launched: None, range, complete: false, judged: None, verdict: None });
+        self.plugins.push(Plugin {
+            name: plugin,
+            launched: None,
+            range,
+            complete: false,
+            judged: None,
+            verdict: None,
+            withdrawn: None,
+        });
         effects.push(Effect::StatusChanged);
         Ok(Look::At(index))
     }

@@ -23,6 +23,11 @@ pub enum Effect {
         /// The plugin.
         plugin: PluginName,
     },
+    /// The plugin is part of the run no longer: nothing is to be done for it. In the place of [`Effect::PluginComplete`].
+    PluginWithdrawn {
+        /// The plugin.
+        plugin: PluginName,
+    },
     /// Every plugin is complete. Once, and only after the planning: see [`super::Ledger::apply`].
     RunComplete,
     /// The status shows something new. Heartbeats alone do not say so: thousands of workers would cause a write each.
@@ -66,6 +71,9 @@ pub enum Refusal {
     /// The run expects more results than the ledger holds.
     #[error("the run expects {0} results, more than {max}", max = super::MAX_EXPECTED)]
     TooMany(usize),
+    /// The plugin was launched, is complete, or was withdrawn before.
+    #[error("plugin `{0}` cannot be withdrawn: it was launched, or nothing of it is expected any more")]
+    NotWithdrawable(PluginName),
     /// The run is complete: nothing can be planned any more.
     #[error("plugin `{0}` cannot be planned: the run is already complete")]
     RunOver(PluginName),

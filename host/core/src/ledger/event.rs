@@ -36,6 +36,13 @@ pub enum Event {
         /// Why, in one sentence.
         reason: String,
     },
+    /// A plugin is not needed after all: its results are expected no longer, and the run goes on as if it had not been planned.
+    Withdrawn {
+        /// The plugin.
+        plugin: PluginName,
+        /// Why, in one sentence.
+        reason: String,
+    },
     /// A worker said that it is there.
     Hello {
         /// The result that the worker will send.

@@ -12,14 +12,18 @@ mod progress;
 mod query;
 mod settle;
 mod state;
+mod withdraw;
 
 pub use effect::{Effect, Refusal};
 pub use entry::{Judged, KeyState};
 pub use error_record::{ErrorRecord, ErrorRecordError, MAX_ERROR_DEPTH};
 pub use event::{Event, Record, Stored, StoredKind};
 pub use state::{Ledger, MAX_EXPECTED, MAX_PROGRESS_BYTES, RETRY_WINDOW, ReplayError, TIMEOUT_ERROR};
+pub use withdraw::MAX_REASON;
 
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod withdraw_tests;

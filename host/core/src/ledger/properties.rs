@@ -46,6 +46,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (plugin(), keys()).prop_map(|(plugin, keys)| Event::Planned { plugin, keys }),
         1 => plugin().prop_map(|plugin| Event::Launched { plugin }),
         1 => (plugin(), "[a-z]{1,4}").prop_map(|(plugin, reason)| Event::LaunchFailed { plugin, reason }),
+        1 => (plugin(), "[a-z]{1,4}").prop_map(|(plugin, reason)| Event::Withdrawn { plugin, reason }),
         1 => (key(), "[a-z]{1,4}").prop_map(|(key, from)| Event::Hello { key, from }),
         1 => key().prop_map(|key| Event::Heartbeat { key }),
         2 => (key(), update).prop_map(|(key, update)| Event::Progress { key, update }),
@@ -213,7 +214,8 @@ proptest! {
             prop_assert_eq!(failed, usize::from(matches!(state, KeyState::Failed { .. })));
         }
         for plugin in desk.ledger.plugins() {
-            let complete = count(&|effect| matches!(effect, Effect::PluginComplete { plugin: p } if p == plugin));
+            let complete = count(&|effect| matches!(effect,
+                Effect::PluginComplete { plugin: p } | Effect::PluginWithdrawn { plugin: p } if p == plugin));
             prop_assert_eq!(complete, usize::from(desk.ledger.is_plugin_complete(plugin, desk.now)));
         }
         prop_assert_eq!(count(&|effect| *effect == Effect::RunComplete), usize::from(desk.ledger.is_complete(desk.now)));

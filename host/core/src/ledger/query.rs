@@ -68,6 +68,12 @@ impl Ledger {
         self.plugin(plugin)?.launched
     }
 
+    /// Why a plugin is part of the run no longer; `None` for one that is, and for one that is not planned.
+    #[must_use]
+    pub fn withdrawn(&self, plugin: &PluginName) -> Option<&str> {
+        self.plugin(plugin)?.withdrawn.as_deref()
+    }
+
     /// How the tree of a plugin came out; `None` before it is post-processed.
     #[must_use]
     pub fn plugin_result(&self, plugin: &PluginName) -> Option<&Judged> {
@@ -163,6 +169,8 @@ impl Ledger {
             status,
             tar_info: self.tar.clone().unwrap_or_default(),
             interrupted: self.interrupted,
+            withdrawn: self.told(|plugin| plugin.withdrawn.clone()),
+            launched: self.told(|plugin| plugin.launched),
             ..RunStatus::default()
         }
     }
@@ -174,6 +182,11 @@ impl Ledger {
         let unjudged = self.plugins.iter().filter(|plugin| plugin.verdict.is_none());
         let judged = unjudged.filter_map(|plugin| plugin.judged.as_ref());
         Verdict::judge(&self.status(now), judged.map(|judged| (&judged.status, Some(&judged.counts))))
+    }
+
+    /// What there is to be told of plugins, by name.
+    fn told<T>(&self, look: impl Fn(&Plugin) -> Option<T>) -> BTreeMap<String, T> {
+        self.plugins.iter().filter_map(|plugin| Some((plugin.name.to_string(), look(plugin)?))).collect()
     }
 
     fn plugin(&self, plugin: &PluginName) -> Option<&Plugin> {

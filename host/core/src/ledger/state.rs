@@ -42,6 +42,8 @@ pub const MAX_PROGRESS_BYTES: usize = 64 << 20;
 /// * A timeout is held back likewise, but for [`RETRY_WINDOW`] at most, or a slow sender could stretch the run for hours. An upload
 ///   stored after that is [`Refusal::AlreadyReceived`], and the caller may keep it aside.
 /// * Progress, hello and heartbeat are accepted of every planned result at all times.
+/// * A plugin that was not launched can be withdrawn: its results are unexpected from then on, and the status is as if it had not been
+///   planned, but for the reason.
 ///
 /// # Time
 ///
@@ -70,6 +72,8 @@ pub(super) struct Plugin {
     pub(super) range: Range<usize>,
     pub(super) complete: bool,
     pub(super) judged: Option<Judged>,
+    /// Why it is part of the run no longer. It is complete then, and has no entries.
+    pub(super) withdrawn: Option<String>,
     pub(super) verdict: Option<VerdictSummary>,
 }
 

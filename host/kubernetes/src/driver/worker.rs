@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumbline_aggregator::WorkerAccess;
-use plumbline_core::definition::Definition;
+use plumbline_core::definition::{Definition, PROGRESS_VARIABLE};
 use serde_json::{Map, Value, json};
 
 use super::error::DriverError;
@@ -84,9 +84,12 @@ fn env(
         field("SONOBUOY_PLUGIN_POD", "metadata.name"),
         text("SONOBUOY_WORKER_CONTAINER", names::WORKER_CONTAINER),
     ];
+    // Workers of other makes do not know it.
+    let progress = definition.plumbline.progress.as_ref().map(|told| text(PROGRESS_VARIABLE, &json!(told).to_string()));
     // Of two variables of one name the last counts.
     let merged: BTreeMap<String, Value> = of_plugin
         .chain(own)
+        .chain(progress)
         .filter_map(|variable| Some((variable.get("name")?.as_str()?.to_owned(), variable)))
         .collect();
     let mut sorted: Vec<_> = merged.into_iter().collect();

@@ -8,6 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use http::Uri;
+use plumbline_core::definition::{LogProgress, PROGRESS_VARIABLE};
 use plumbline_core::duration::{DurationError, parse_duration};
 use plumbline_core::{NodeName, PluginName, ResultKey};
 
@@ -61,6 +62,8 @@ pub struct WorkerConfig {
     pub progress_bind: Vec<IpAddr>,
     /// How long a done file must have been there before it is believed.
     pub done_file_delay: Duration,
+    /// Where the worker looks how far the plugin is when it does not say so; `None`: nowhere.
+    pub log_progress: Option<LogProgress>,
     /// The certificate of the run's CA, PEM.
     pub ca_cert: String,
     /// The plugin's certificate, PEM.
@@ -120,6 +123,7 @@ impl WorkerConfig {
                 progress_port,
                 progress_bind: loopback(),
                 done_file_delay,
+                log_progress: log_progress(environment),
                 ca_cert,
                 client_cert,
                 client_key,
@@ -141,6 +145,21 @@ impl WorkerConfig {
             None => ResultKey::global(self.plugin.clone()),
         }
     }
+}
+
+/// What cannot be used is told and left out: a result without progress is still a result.
+fn log_progress(environment: &dyn Fn(&str) -> Result<String, VarError>) -> Option<LogProgress> {
+    let text = match environment(PROGRESS_VARIABLE) {
+        Ok(text) if !text.trim().is_empty() => text,
+        Ok(_) | Err(VarError::NotPresent) => return None,
+        Err(VarError::NotUnicode(_)) => String::new(),
+    };
+    match serde_json::from_str::<LogProgress>(&text) {
+        Ok(progress) if progress.is_inside() => return Some(progress),
+        Ok(_) => tracing::warn!("`{PROGRESS_VARIABLE}` names a file outside of the results directory: it is not read"),
+        Err(error) => tracing::warn!("`{PROGRESS_VARIABLE}` cannot be used: {error}"),
+    }
+    None
 }
 
 /// Both loopback addresses: `localhost` is one or the other, depending on the machine.

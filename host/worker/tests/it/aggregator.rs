@@ -82,6 +82,7 @@ impl Run {
             progress_port: 0,
             progress_bind: vec!["127.0.0.1".parse().unwrap()],
             done_file_delay: Duration::from_millis(20),
+            log_progress: None,
             ca_cert: self.ca.certificate_pem().to_owned(),
             client_cert: self.client.certificate_pem.clone(),
             client_key: self.client.key_pem.clone(),

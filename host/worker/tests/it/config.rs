@@ -48,6 +48,16 @@ fn with(mut env: Env, name: &'static str, value: &str) -> Env {
 }
 
 #[test]
+fn a_log_to_count_in_is_taken_and_never_fatal() {
+    let of = |text: &str| load(NODE, None, &with(complete(), "PLUMBLINE_PROGRESS", text)).unwrap().log_progress;
+    let progress = of(r#"{"file": "e2e.log", "completed": "^ok"}"#).unwrap();
+    assert_eq!((progress.file.as_str(), progress.total), ("e2e.log", None));
+    for useless in ["", "{", "[]", r#"{"file": "e2e.log"}"#, r#"{"file": "../secret", "completed": "x"}"#] {
+        assert_eq!(of(useless), None, "{useless}");
+    }
+}
+
+#[test]
 fn the_environment_is_enough() {
     let config = load(NODE, None, &complete()).unwrap();
     assert_eq!(config.aggregator_url, "https://10.0.0.1:8080");

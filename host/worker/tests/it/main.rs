@@ -8,6 +8,7 @@ mod delivery;
 mod directory;
 mod done_file;
 mod failures;
+mod log_progress;
 mod memory;
 mod partial;
 mod process;

@@ -97,6 +97,7 @@ async fn run_there(args: &RunArgs, global: &Global, mut found: Vec<Found>) -> Re
             let circumstances = Circumstances { found, level: global.level, server: version, serves_rbac };
             let mut options = args.cluster_run.manifest_options(config, circumstances)?;
             options.ssh_key = suite::ssh_key(&args.suite)?;
+            suite::retry(&args.suite, &mut options)?;
             if !args.skip_preflight.contains(&SkipPreflight::All) {
                 suite::look(&args.suite, &options, true).await?;
             }

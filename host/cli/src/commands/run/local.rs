@@ -16,7 +16,7 @@ use crate::args::{ExitCodes, Global, RunArgs};
 use crate::error::{CliError, verdict_code};
 use crate::limits::Limits;
 use crate::output::outcome::print_outcome;
-use crate::ui::{Watch, say};
+use crate::ui::{Watch, local_logs, say};
 use crate::{judging, logging, registry, signed, sources, stock};
 
 /// Runs plugins on this machine to their verdict.
@@ -81,7 +81,7 @@ async fn run_local(
         registry::Entry { run: *run.id(), started: run.started(), work: root.clone(), archive: None, status: None };
     remember(&entry);
 
-    let watch = Watch::start(&run, args.wait_output, begun == Begun::Continued);
+    let watch = Watch::start(&run, args.wait_output, begun == Begun::Continued, &root);
     let cancel = CancellationToken::new();
     let signals = tokio::spawn(cancel_on_signal(cancel.clone(), Arc::clone(&dispatcher)));
     let finished = run.execute(cancel).await;
@@ -143,7 +143,7 @@ fn dispatcher(work: &WorkDir) -> Result<Arc<LocalDispatcher>, CliError> {
     let binary = std::env::current_exe().map_err(|error| {
         CliError::system("the path of this program cannot be found; workers are the same program").because(&error)
     })?;
-    let options = LocalOptions { work: work.root().join("local"), logs: work.tree().join("podlogs/local"), binary };
+    let options = LocalOptions { work: work.root().join("local"), logs: local_logs(work.root()), binary };
     let dispatcher = LocalDispatcher::new(options)
         .map_err(|error| CliError::system("the directories for plugins cannot be prepared").because(&error))?;
     Ok(Arc::new(dispatcher))

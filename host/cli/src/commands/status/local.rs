@@ -17,6 +17,7 @@ use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
 use crate::error::{CliError, verdict_code};
 use crate::output;
 use crate::registry::{self, Entry};
+use crate::ui::{local_log, period, stalled, withdrawn};
 
 /// A status file older than this was left behind by an aggregator that is gone.
 const STALE: Duration = HEARTBEAT.saturating_mul(3);
@@ -104,6 +105,12 @@ fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io
     if !entries.is_empty() {
         writeln!(out, "\n{}", table(entries, show_all))?;
     }
+    for (plugin, why) in &seen.status.withdrawn {
+        writeln!(out, "\n{}", withdrawn(plugin, why))?;
+    }
+    for line in standing_still(entry, seen, Timestamp::now()) {
+        writeln!(out, "\n{line}")?;
+    }
     let judged = judged(&seen.status);
     if !judged.is_empty() {
         writeln!(out, "\n{}", judged.join("\n"))?;
@@ -121,6 +128,24 @@ fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io
         writeln!(out, "\narchive: {}{gone}", archive.display())?;
     }
     Ok(())
+}
+
+/// What does not get on, and where its output is.
+fn standing_still(entry: &Entry, seen: &Seen, now: Timestamp) -> Vec<String> {
+    let awaited = seen.status.plugins.iter().flatten().filter(|_| !seen.lost);
+    let still = awaited.filter_map(|result| Some((result, stalled(&seen.status, result, now)?)));
+    still
+        .take(MAX_LISTED)
+        .map(|(result, still)| {
+            let log = local_log(&entry.work, &result.plugin, &result.node);
+            format!(
+                "{}: no progress for {}; its output: {}",
+                output::one_line(&result.plugin),
+                period(still),
+                log.display()
+            )
+        })
+        .collect()
 }
 
 fn table(entries: &[PluginStatus], show_all: bool) -> Table {

@@ -7,7 +7,7 @@ use plumbline_kubernetes::names;
 use plumbline_kubernetes::status::Seen;
 
 use crate::output::{name, one_line, size};
-use crate::ui::{period, stalled};
+use crate::ui::{logs_command, period, stalled, withdrawn};
 
 /// Pods that wait and are told of one by one.
 const MAX_WAITING: usize = 10;
@@ -76,10 +76,13 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
     }
     notes.extend(judged(&seen.status));
     for entry in seen.status.plugins.iter().flatten() {
-        if let Some(still) = stalled(entry, now) {
-            notes.push(format!("{}: no progress for {}.", one_line(&entry.plugin), period(still)));
+        if let Some(still) = stalled(&seen.status, entry, now) {
+            let logs = logs_command(&entry.plugin, &seen.namespace);
+            let name = one_line(&entry.plugin);
+            notes.push(format!("{name}: no progress for {}. See what it does with `{logs}`.", period(still)));
         }
     }
+    notes.extend(seen.status.withdrawn.iter().map(|(plugin, why)| format!("{}.", withdrawn(plugin, why))));
     for waiting in seen.waiting.iter().take(MAX_WAITING) {
         let plugin = waiting.plugin.as_deref().unwrap_or("a pod");
         let node = waiting.node.as_deref().map(|node| format!(" on {node}")).unwrap_or_default();

@@ -6,8 +6,10 @@ mod latest;
 mod lists;
 mod look;
 mod rerun;
+mod retry;
 mod settle;
 
 pub(crate) use choice::{DEFAULT_PLUGINS, any, not_here};
 pub(crate) use look::look;
+pub(crate) use retry::retry;
 pub(crate) use settle::{settle, ssh_key};

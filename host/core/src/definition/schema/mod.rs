@@ -6,6 +6,7 @@ mod field;
 mod module;
 mod own;
 mod pod;
+mod runs;
 mod top;
 
 pub use build::{
@@ -16,6 +17,7 @@ pub use build::{
 pub(super) use container::CONTAINER;
 pub(super) use field::Field;
 pub(super) use own::{LIMITS, PLUMBLINE, VERDICT};
+pub(super) use runs::{PROGRESS, RERUNS};
 pub(super) use top::{CONFIG, TOP};
 
 #[cfg(test)]

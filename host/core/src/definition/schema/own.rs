@@ -1,6 +1,7 @@
 //! Our own section, `plumbline`, and the limits in it.
 
 use super::field::{Field, Shape};
+use super::runs::{PROGRESS, RERUNS};
 
 /// What may name a module.
 pub(super) const MODULE_NAME: &str = "^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$";
@@ -89,6 +90,8 @@ pub(in crate::definition) const PLUMBLINE: &[Field] = &[
         "Patterns of further files that belong to the plugin's bundle, relative to its directory. Modules, README, licences, schemas, tests and the command are packed in any case.",
     )
     .examples(&[r#"["data/**"]"#]),
+    Field::new("reruns", "Runs failures again", Shape::Section { fields: RERUNS, open: false }, "This plugin runs again what failed in another plugin of the same run. With nothing failed it is withdrawn: neither launched nor expected."),
+    Field::new("progress", "Progress from a log", Shape::Section { fields: PROGRESS, open: false }, "Where the worker looks how far the plugin is when the plugin itself says nothing."),
     Field::new(
         "verdict",
         "Judges",

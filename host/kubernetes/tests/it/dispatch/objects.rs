@@ -31,6 +31,20 @@ fn a_job_is_a_pod_with_the_defaults() {
 }
 
 #[test]
+fn a_worker_is_told_where_to_count() {
+    let progress = "plumbline: {progress: {file: e2e.log, completed: '^ok'}}\n";
+    let pod = pod(&stage(), &definition(&format!("{JOB}{progress}")), SESSION, &access()).unwrap();
+    let env = |container: &str| {
+        let containers = pod["spec"]["containers"].as_array().unwrap();
+        let container = containers.iter().find(|one| one["name"] == container).unwrap();
+        let env = container["env"].as_array().unwrap().clone();
+        env.into_iter().find(|variable| variable["name"] == "PLUMBLINE_PROGRESS")
+    };
+    assert_eq!(env("sonobuoy-worker").unwrap()["value"], r#"{"completed":"^ok","file":"e2e.log"}"#);
+    assert_eq!(env("plugin"), None, "the plugin has no use for it");
+}
+
+#[test]
 fn a_daemon_set_sees_its_node() {
     let daemon_set = daemon_set(&stage(), &definition(DAEMON_SET), SESSION, &access()).unwrap();
     known::<DaemonSet>(&daemon_set);

@@ -1,0 +1,188 @@
+//! What a plugin that runs failures again has to run: the names of what failed, as one regular expression of Go.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use plumbline_core::definition::{Definition, Reruns};
+use plumbline_core::{PluginName, Status, go_quote};
+
+use crate::dispatcher::Launch;
+use crate::postprocess::leaves;
+use crate::state::State;
+
+/// Bytes of the expression: 100 KiB. The kernel takes 128 KiB in one variable of an environment, its name included. About 700 names.
+const MAX_FOCUS: usize = 100 << 10;
+
+/// A rerun that is to be launched.
+#[derive(Debug, Clone)]
+pub(super) struct Rerun {
+    pub(super) reruns: Reruns,
+    /// The result tree of the other plugin, once it is there.
+    pub(super) tree: PathBuf,
+}
+
+/// What there is to be done.
+#[derive(Debug, PartialEq, Eq)]
+enum Focus {
+    /// These tests.
+    On { expression: String, tests: usize },
+    /// Nothing, and why.
+    Nothing(String),
+}
+
+/// What becomes of a rerun.
+pub(super) enum Ready {
+    /// It is launched like this.
+    Launch(Launch),
+    /// It has nothing to do, for this reason.
+    Withdraw(String),
+    /// What it has to do cannot be found out, for this reason.
+    Fail(String),
+}
+
+impl Rerun {
+    /// Waits until the other plugin's tree is there, and puts what failed in it into the environment of `launch`.
+    pub(super) async fn ready(&self, launch: Launch, state: &State) -> Ready {
+        let other = &self.reruns.plugin;
+        if let Some(reason) = self.settled(state).await {
+            return Ready::Withdraw(reason);
+        }
+        let (reruns, tree) = (self.reruns.clone(), self.tree.clone());
+        let read = tokio::task::spawn_blocking(move || focus(&reruns, &tree))
+            .await
+            .unwrap_or_else(|error| Err(io::Error::other(error)));
+        match read {
+            Ok(Focus::On { expression, tests }) => {
+                tracing::info!(plugin = %launch.definition.name, tests, "runs again what failed in `{other}`");
+                Ready::Launch(Launch {
+                    definition: Arc::new(focused(&launch.definition, &self.reruns, &expression)),
+                    ..launch
+                })
+            }
+            Ok(Focus::Nothing(reason)) => Ready::Withdraw(reason),
+            Err(error) => {
+                Ready::Fail(format!("what failed in plugin `{other}` cannot be read from its result tree: {error}"))
+            }
+        }
+    }
+
+    /// Waits until nothing more is to come of the other plugin; why there is nothing to run again, if that is known by then.
+    async fn settled(&self, state: &State) -> Option<String> {
+        let other = &self.reruns.plugin;
+        let mut changes = state.changes();
+        loop {
+            changes.mark_unchanged();
+            let settled = state.read(|ledger| {
+                if let Some(why) = ledger.withdrawn(other) {
+                    return Some(Some(format!("plugin `{other}` was withdrawn: {why}")));
+                }
+                ledger.plugin_result(other)?;
+                let error = ledger.keys_of(other).find_map(|key| ledger.error(key));
+                Some(error.map(|error| {
+                    format!("plugin `{other}` has no results that could tell what failed: {}", error.error)
+                }))
+            });
+            match settled {
+                Some(reason) => return reason,
+                None if changes.changed().await.is_err() => return std::future::pending().await,
+                None => {}
+            }
+        }
+    }
+}
+
+/// The definition with what is to be run in its environment. Elsewhere it stays what it is: in a cluster it is known by its name.
+fn focused(definition: &Definition, reruns: &Reruns, expression: &str) -> Definition {
+    let spec = definition.spec.with_variable(&reruns.focus, expression, &reruns.clear);
+    Definition { spec, ..definition.clone() }
+}
+
+/// What failed in the tree at `tree`. The same tree always gives the same expression, so a rerun that goes on after a restart is the
+/// one that was launched.
+fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
+    let other: &PluginName = &reruns.plugin;
+    let mut names = BTreeSet::new();
+    let (mut bytes, mut failed) = (0_usize, 0_u64);
+    let mut fits = true;
+    leaves(BufReader::new(File::open(tree)?), |leaf| {
+        if leaf.is_no_test || !matches!(leaf.status, Status::Failed | Status::Timeout) {
+            return true;
+        }
+        failed += 1;
+        let Some(name) = leaf.name else {
+            fits = false;
+            return true;
+        };
+        let plain = name.trim_start();
+        let name = go_quote(plain.strip_prefix(reruns.strip.as_str()).unwrap_or(plain).trim());
+        // An empty expression would match every test there is.
+        if fits && !name.is_empty() && !names.contains(&name) {
+            bytes = bytes.saturating_add(name.len() + 1);
+            fits = bytes <= MAX_FOCUS + 1;
+            names.insert(name);
+        }
+        true
+    })?;
+    if !fits {
+        return Ok(Focus::Nothing(format!(
+            "{failed} tests failed in `{other}`, and their names take more than {} KiB, which is more than a variable holds",
+            MAX_FOCUS >> 10
+        )));
+    }
+    if names.is_empty() {
+        return Ok(Focus::Nothing(format!("no test failed in `{other}`")));
+    }
+    let expression = names.iter().map(String::as_str).collect::<Vec<_>>().join("|");
+    Ok(Focus::On { expression, tests: names.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(leaves: &[(&str, &str)]) -> Focus {
+        let reruns = Reruns {
+            plugin: "e2e".parse().unwrap(),
+            focus: "E2E_FOCUS".to_owned(),
+            clear: Vec::new(),
+            strip: "[It] ".to_owned(),
+        };
+        let mut text = String::from("name: e2e\nstatus: failed\nmeta:\n  type: summary\nitems:\n");
+        for (name, status) in leaves {
+            text.push_str(&format!("- name: {}\n  status: {status}\n", serde_json::json!(name)));
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tree.yaml");
+        std::fs::write(&path, text).unwrap();
+        focus(&reruns, &path).unwrap()
+    }
+
+    #[test]
+    fn names_are_stripped_quoted_and_joined() {
+        let focus = of(&[
+            ("[It] [sig-a] b (c)", "failed"),
+            ("[sig-z] late", "timeout"),
+            ("[It] fine", "passed"),
+            (" [sig-a] b (c) ", "failed"),
+            ("[It] ", "failed"),
+            ("left out", "skipped"),
+        ]);
+        let expression = r"\[sig-a\] b \(c\)|\[sig-z\] late".to_owned();
+        assert_eq!(focus, Focus::On { expression, tests: 2 });
+    }
+
+    #[test]
+    fn nothing_and_too_much_are_reasons() {
+        assert_eq!(of(&[("a", "passed")]), Focus::Nothing("no test failed in `e2e`".to_owned()));
+        assert_eq!(of(&[]), Focus::Nothing("no test failed in `e2e`".to_owned()));
+        let many: Vec<String> = (0..2_000).map(|n| format!("test {n:04} {}", "x".repeat(60))).collect();
+        let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "failed")).collect();
+        let Focus::Nothing(reason) = of(&many) else { panic!("it fits") };
+        assert!(reason.starts_with("2000 tests failed in `e2e`"), "{reason}");
+        let fits = of(&many[..1_400]);
+        assert!(matches!(fits, Focus::On { tests: 1_400, expression } if expression.len() <= MAX_FOCUS));
+    }
+}

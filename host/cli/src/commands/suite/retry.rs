@@ -1,0 +1,82 @@
+//! `--retry-failed`: further plugins that run again what failed.
+
+use std::sync::Arc;
+
+use plumbline_conformance::suite::{self, add_retries};
+use plumbline_core::Config;
+use plumbline_core::config::{BundleSource, Selection};
+use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin};
+
+use crate::args::SuiteArgs;
+use crate::error::CliError;
+
+/// Adds the plugins that run failures of the suite again. Last of all: they are made of its definition as it has become, with its image,
+/// its variables and its judges.
+pub(crate) fn retry(args: &SuiteArgs, options: &mut ManifestOptions) -> Result<(), CliError> {
+    let named = |plugin: &ManifestPlugin| plugin.definition.name.as_str() == suite::PLUGIN;
+    let Some(at) = options.plugins.iter().position(named).filter(|_| args.retry_failed > 0) else { return Ok(()) };
+    let Some(plugin) = options.plugins.get_mut(at) else { return Ok(()) };
+    let modules = plugin.modules.clone();
+    let added = add_retries(Arc::make_mut(&mut plugin.definition), args.retry_failed).map_err(|error| {
+        CliError::usage(format!("`--retry-failed {}` cannot be used", args.retry_failed)).because(&error)
+    })?;
+    for definition in added {
+        say_in_config(&mut options.config, definition.name.as_str());
+        options.plugins.push(ManifestPlugin { definition: Arc::new(definition), modules: modules.clone() });
+    }
+    Ok(())
+}
+
+/// What the configuration says of the suite, it says of the plugin `name` too.
+fn say_in_config(config: &mut Config, name: &str) {
+    let own = &mut config.plumbline;
+    for told in [&mut own.plugin_sources, &mut own.plugin_bundles] {
+        if let Some(value) = told.get(suite::PLUGIN).cloned() {
+            told.insert(name.to_owned(), value);
+        }
+    }
+    if let Some(bundle) = own.bundles.iter().find(|bundle| bundle.plugin == suite::PLUGIN).cloned() {
+        own.bundles.push(BundleSource { plugin: name.to_owned(), ..bundle });
+    }
+    if let Some(selected) = &mut config.plugins {
+        selected.push(Selection { name: name.to_owned() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use plumbline_core::Definition;
+    use serde_json::json;
+
+    use super::*;
+
+    fn options() -> ManifestOptions {
+        let plugin = |name: &str| {
+            let document = json!({"sonobuoy-config": {"driver": "Job", "plugin-name": name}, "spec": {"image": "i"}});
+            let definition = Arc::new(Definition::from_json(document).unwrap().definition);
+            ManifestPlugin { definition, modules: vec![("junit.wasm".to_owned(), vec![1])] }
+        };
+        let selected = Some(vec![Selection { name: "e2e".to_owned() }]);
+        let mut config = Config { plugins: selected, ..Config::default() };
+        config.plumbline.plugin_sources.insert("e2e".to_owned(), "oci://r/e2e".to_owned());
+        ManifestOptions::new(config, vec![plugin("systemd-logs"), plugin("e2e")])
+    }
+
+    #[test]
+    fn reruns_have_what_the_suite_has() {
+        let mut options = options();
+        retry(&SuiteArgs { retry_failed: 2, ..SuiteArgs::default() }, &mut options).unwrap();
+        let names: Vec<_> = options.plugins.iter().map(|plugin| plugin.definition.name.to_string()).collect();
+        assert_eq!(names, ["systemd-logs", "e2e", "e2e-retry-1", "e2e-retry-2"]);
+        assert!(options.plugins.iter().all(|plugin| plugin.modules.len() == 1));
+        assert_eq!(options.config.plugins.unwrap().len(), 3, "who names the plugins of a run must name these too");
+        assert_eq!(options.config.plumbline.plugin_sources["e2e-retry-2"], "oci://r/e2e");
+    }
+
+    #[test]
+    fn without_the_option_nothing_is_added() {
+        let mut options = options();
+        retry(&SuiteArgs::default(), &mut options).unwrap();
+        assert_eq!(options.plugins.len(), 2);
+    }
+}

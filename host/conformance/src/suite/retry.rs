@@ -1,0 +1,205 @@
+//! Running again, in the same run, what failed: further plugins made of the suite's own, and a judge that compares.
+
+use plumbline_core::definition::{Definition, MAX_JUDGES, Reruns, VerdictEntry};
+use plumbline_core::{NameError, PluginName};
+
+/// Reruns of one suite. What fails six times is no flake.
+pub const MAX_RETRIES: u32 = 5;
+
+/// The judge that compares a suite with its reruns.
+const RERUNS: &str = "reruns";
+
+/// Judges that say of single tests what is known of them. They hold for a rerun as well. Others speak of the suite as a whole (how many
+/// tests passed, which were skipped), and a rerun is not the whole.
+const OF_TESTS: [&str; 3] = ["known-failures", "flaky", "baseline"];
+
+/// Those of them that come before the comparison: what is known is not to be explained. A baseline comes after it, because it counts
+/// every failure that it does not know.
+const BEFORE: [&str; 2] = ["known-failures", "flaky"];
+
+/// The variable that chooses tests.
+const FOCUS: &str = "E2E_FOCUS";
+
+/// Variables that would choose otherwise. Tests run again are few, and run one after the other: in parallel the suite leaves serial ones out.
+const CLEAR: [&str; 2] = ["E2E_SKIP", "E2E_PARALLEL"];
+
+/// What names begin with in results of newer versions of the suite.
+const STRIP: &str = "[It] ";
+
+/// Why reruns cannot be added.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RetryError {
+    /// There would be too many.
+    #[error("failed tests are run again at most {MAX_RETRIES} times, and {0} are asked for")]
+    TooMany(u32),
+    /// The plugin runs on each node.
+    #[error("plugin `{0}` runs on each node: only what runs once can be run again")]
+    PerNode(PluginName),
+    /// The plugin runs failures again itself.
+    #[error("plugin `{0}` runs failures of another plugin again: name that one")]
+    IsRerun(PluginName),
+    /// The names of the further plugins are none.
+    #[error("plugin `{plugin}` cannot be run again: {cause}")]
+    Name {
+        /// The plugin.
+        plugin: PluginName,
+        /// What is wrong with the name.
+        cause: NameError,
+    },
+    /// The order of the plugin is the highest that there is.
+    #[error("the order of plugin `{0}` is too high for plugins after it")]
+    Order(PluginName),
+    /// The chain of judges is full.
+    #[error("plugin `{0}` has {MAX_JUDGES} judges already, and one more is needed")]
+    Chain(PluginName),
+}
+
+/// Adds to a run what is needed to run failures of `suite` again up to `retries` times: the plugins that are returned, each of which runs
+/// again what failed in the one before it, and in the chain of `suite` the judge that tells flakes from failures. A rerun for which
+/// nothing is left is withdrawn by the run.
+///
+/// Call it when everything else of the definition is settled: reruns are made from it as it is.
+///
+/// # Errors
+/// [`RetryError`]; `suite` has not changed.
+pub fn add_retries(suite: &mut Definition, retries: u32) -> Result<Vec<Definition>, RetryError> {
+    if retries > MAX_RETRIES {
+        return Err(RetryError::TooMany(retries));
+    }
+    if retries == 0 {
+        return Ok(Vec::new());
+    }
+    if suite.driver.is_per_node() {
+        return Err(RetryError::PerNode(suite.name.clone()));
+    }
+    if suite.plumbline.reruns.is_some() {
+        return Err(RetryError::IsRerun(suite.name.clone()));
+    }
+    if suite.plumbline.verdict.len() >= MAX_JUDGES {
+        return Err(RetryError::Chain(suite.name.clone()));
+    }
+    let names = (1..=retries).map(|n| name(&suite.name, n)).collect::<Result<Vec<_>, _>>()?;
+    let of_tests: Vec<VerdictEntry> =
+        suite.plumbline.verdict.iter().filter(|entry| OF_TESTS.contains(&entry.judge.as_str())).cloned().collect();
+    let mut added = Vec::new();
+    let mut before = suite.clone();
+    let mut later = names.as_slice();
+    while let [name, rest @ ..] = later {
+        let mut rerun = suite.clone();
+        rerun.name = name.clone();
+        rerun.order = before.order.checked_add(1).ok_or_else(|| RetryError::Order(suite.name.clone()))?;
+        rerun.description = Some(format!("runs again what failed in {}", before.name));
+        rerun.plumbline.reruns = Some(Reruns {
+            plugin: before.name.clone(),
+            focus: FOCUS.to_owned(),
+            clear: CLEAR.map(str::to_owned).to_vec(),
+            strip: STRIP.to_owned(),
+        });
+        rerun.plumbline.verdict = of_tests.clone();
+        // What a later one passes is no failure of this one.
+        compare(&mut rerun.plumbline.verdict, rest);
+        before = rerun.clone();
+        added.push(rerun);
+        later = rest;
+    }
+    compare(&mut suite.plumbline.verdict, &names);
+    Ok(added)
+}
+
+fn name(suite: &PluginName, n: u32) -> Result<PluginName, RetryError> {
+    format!("{suite}-retry-{n}").parse().map_err(|cause| RetryError::Name { plugin: suite.clone(), cause })
+}
+
+/// Puts the judge that compares with `reruns` into `chain`, if there are any.
+fn compare(chain: &mut Vec<VerdictEntry>, reruns: &[PluginName]) {
+    if reruns.is_empty() {
+        return;
+    }
+    let evidence = reruns.iter().map(|name| format!("plugins/{name}/sonobuoy_results.yaml")).collect();
+    let entry = VerdictEntry { judge: RERUNS.to_owned(), evidence, ..VerdictEntry::default() };
+    let at = chain.iter().position(|entry| !BEFORE.contains(&entry.judge.as_str())).unwrap_or(chain.len());
+    chain.insert(at, entry);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn suite(verdict: Value) -> Definition {
+        let document = json!({
+            "sonobuoy-config": {"driver": "Job", "plugin-name": "e2e", "result-format": "junit"},
+            "spec": {"image": "conformance", "env": [{"name": "E2E_FOCUS", "value": "\\[Conformance\\]"}]},
+            "config-map": {"known.yaml": "[]"},
+            "plumbline": {"verdict": verdict},
+        });
+        Definition::from_json(document).unwrap().definition
+    }
+
+    fn chain(definition: &Definition) -> Vec<(&str, Vec<&str>)> {
+        let entries = definition.plumbline.verdict.iter();
+        entries.map(|entry| (entry.judge.as_str(), entry.evidence.iter().map(String::as_str).collect())).collect()
+    }
+
+    const FIRST: &str = "plugins/e2e-retry-1/sonobuoy_results.yaml";
+    const SECOND: &str = "plugins/e2e-retry-2/sonobuoy_results.yaml";
+
+    #[test]
+    fn each_rerun_follows_the_one_before_it() {
+        let mut e2e = suite(json!([
+            {"judge": "known-failures", "data": ["known.yaml"]}, {"judge": "allowed-skips", "data": ["known.yaml"]},
+            {"judge": "baseline"}, {"judge": "checks"},
+        ]));
+        let reruns = add_retries(&mut e2e, 2).unwrap();
+        let told: Vec<_> = reruns
+            .iter()
+            .map(|rerun| {
+                let again = rerun.plumbline.reruns.as_ref().unwrap();
+                (rerun.name.as_str(), rerun.order, again.plugin.as_str(), again.focus.as_str())
+            })
+            .collect();
+        assert_eq!(told, [("e2e-retry-1", 1, "e2e", "E2E_FOCUS"), ("e2e-retry-2", 2, "e2e-retry-1", "E2E_FOCUS")]);
+        assert_eq!(
+            chain(&e2e),
+            [
+                ("known-failures", vec![]),
+                ("reruns", vec![FIRST, SECOND]),
+                ("allowed-skips", vec![]),
+                ("baseline", vec![]),
+                ("checks", vec![]),
+            ]
+        );
+        assert_eq!(chain(&reruns[0]), [("known-failures", vec![]), ("reruns", vec![SECOND]), ("baseline", vec![])]);
+        assert_eq!(chain(&reruns[1]), [("known-failures", vec![]), ("baseline", vec![])]);
+        let all: Vec<&Definition> = std::iter::once(&e2e).chain(&reruns).collect();
+        assert_eq!(plumbline_core::definition::check_set(all), Ok(()));
+        for definition in reruns {
+            assert_eq!(Definition::from_json(definition.to_json()).unwrap().definition, definition);
+        }
+    }
+
+    #[test]
+    fn none_is_none() {
+        let mut e2e = suite(json!([]));
+        assert_eq!(add_retries(&mut e2e, 0), Ok(Vec::new()));
+        assert_eq!(e2e, suite(json!([])));
+    }
+
+    #[test]
+    fn what_cannot_be_run_again_is_left_as_it_is() {
+        let mut full = suite(json!(vec![json!({"judge": "checks"}); MAX_JUDGES]));
+        let mut nodes = suite(json!([]));
+        nodes.driver = plumbline_core::Driver::DaemonSet;
+        let mut last = suite(json!([]));
+        last.order = i32::MAX;
+        let mut rerun = add_retries(&mut suite(json!([])), 1).unwrap().remove(0);
+        for (definition, retries) in
+            [(&mut full, 1), (&mut nodes, 1), (&mut last, 1), (&mut rerun, 1), (&mut suite(json!([])), 6)]
+        {
+            let before = definition.clone();
+            assert!(add_retries(definition, retries).is_err());
+            assert_eq!(*definition, before);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Plugins that are taken out of a run again.
+
+use jiff::Timestamp;
+
+use super::*;
+use crate::Verdict;
+use crate::name::{PluginName, ResultKey};
+use crate::progress::ProgressUpdate;
+use crate::run_status::TarInfo;
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+}
+
+fn plugin(name: &str) -> PluginName {
+    name.parse().unwrap()
+}
+
+fn key(text: &str) -> ResultKey {
+    text.parse().unwrap()
+}
+
+fn planned(name: &str, keys: &[&str]) -> Event {
+    Event::Planned { plugin: plugin(name), keys: keys.iter().map(|text| key(text)).collect() }
+}
+
+fn withdrawn(name: &str) -> Event {
+    Event::Withdrawn { plugin: plugin(name), reason: format!("nothing to do for {name}") }
+}
+
+fn received(ledger: &mut Ledger, text: &str) {
+    let stored = Stored { kind: StoredKind::File, files: 1, bytes: 1, sha256: "0".repeat(64) };
+    ledger.apply(at(2), Event::UploadStarted { key: key(text), upload: 1 }).unwrap();
+    ledger.apply(at(3), Event::UploadStored { key: key(text), upload: 1, stored }).unwrap();
+}
+
+/// `a` expects one result, `b` two, `c` one.
+fn ledger() -> Ledger {
+    let plan = [planned("a", &["a/global"]), planned("b", &["b/n1", "b/n2"]), planned("c", &["c/global"])];
+    Ledger::replay(plan.map(|event| (at(0), event))).unwrap()
+}
+
+#[test]
+fn a_withdrawn_plugin_leaves_the_rest_as_if_it_had_never_been_planned() {
+    let mut ledger = ledger();
+    let told =
+        Event::Progress { key: key("c/global"), update: ProgressUpdate { total: 7, ..ProgressUpdate::default() } };
+    ledger.apply(at(1), told).unwrap();
+    let effects = ledger.apply(at(1), withdrawn("b")).unwrap();
+    assert_eq!(effects, [Effect::PluginWithdrawn { plugin: plugin("b") }, Effect::StatusChanged]);
+
+    assert_eq!(ledger.keys().collect::<Vec<_>>(), [&key("a/global"), &key("c/global")]);
+    assert_eq!(ledger.keys_of(&plugin("b")).count(), 0);
+    assert_eq!(ledger.admit(&key("b/n1")), Err(Refusal::Unexpected(key("b/n1"))));
+    assert!(ledger.is_plugin_complete(&plugin("b"), at(1)));
+    assert_eq!(ledger.withdrawn(&plugin("b")), Some("nothing to do for b"));
+    assert_eq!(ledger.progress(&key("c/global")).unwrap().total, 7, "what lay behind it has moved with what it holds");
+
+    received(&mut ledger, "a/global");
+    received(&mut ledger, "c/global");
+    let judged = |name: &str| Event::PluginPostProcessed {
+        plugin: plugin(name),
+        status: crate::Status::Passed,
+        counts: [("passed".to_owned(), 1)].into(),
+    };
+    ledger.apply(at(4), judged("a")).unwrap();
+    ledger.apply(at(4), judged("c")).unwrap();
+    ledger.apply(at(5), Event::Archived { tar: TarInfo::default() }).unwrap();
+    assert_eq!(ledger.verdict(at(5)), Verdict::Passed);
+    let status = ledger.status(at(5));
+    assert_eq!(status.plugins.unwrap().iter().map(|entry| entry.plugin.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+    assert_eq!(status.withdrawn, [("b".to_owned(), "nothing to do for b".to_owned())].into());
+}
+
+#[test]
+fn the_last_plugin_that_is_withdrawn_completes_the_run() {
+    let mut ledger = ledger();
+    ledger.apply(at(1), withdrawn("c")).unwrap();
+    received(&mut ledger, "a/global");
+    received(&mut ledger, "b/n1");
+    received(&mut ledger, "b/n2");
+    assert!(ledger.is_complete(at(3)));
+    let mut ledger = self::ledger();
+    for text in ["a/global", "b/n1", "b/n2"] {
+        received(&mut ledger, text);
+    }
+    assert!(ledger.apply(at(4), withdrawn("c")).unwrap().contains(&Effect::RunComplete));
+}
+
+#[test]
+fn what_was_launched_or_has_begun_stays() {
+    let mut ledger = ledger();
+    ledger.apply(at(1), Event::Launched { plugin: plugin("a") }).unwrap();
+    ledger.apply(at(1), Event::Failed { key: key("b/n2"), error: ErrorRecord::new("gone") }).unwrap();
+    ledger.apply(at(1), Event::UploadStarted { key: key("c/global"), upload: 1 }).unwrap();
+    for name in ["a", "b", "c"] {
+        assert_eq!(ledger.apply(at(2), withdrawn(name)), Err(Refusal::NotWithdrawable(plugin(name))));
+    }
+    assert_eq!(ledger.apply(at(2), withdrawn("d")), Err(Refusal::UnknownPlugin(plugin("d"))));
+    let mut twice = self::ledger();
+    twice.apply(at(1), withdrawn("a")).unwrap();
+    assert_eq!(twice.apply(at(2), withdrawn("a")), Err(Refusal::NotWithdrawable(plugin("a"))));
+}
+
+#[test]
+fn the_reason_is_bounded_and_survives_the_journal() {
+    let mut ledger = ledger();
+    let event = Event::Withdrawn { plugin: plugin("a"), reason: "x".repeat(10_000) };
+    let line = serde_json::to_string(&Record { at: at(1), event: event.clone() }).unwrap();
+    assert_eq!(serde_json::from_str::<Record>(&line).unwrap().event, event);
+    ledger.apply(at(1), event).unwrap();
+    assert_eq!(ledger.withdrawn(&plugin("a")).unwrap().len(), MAX_REASON);
+}

@@ -1,0 +1,184 @@
+//! Following a file that a plugin writes. Nothing about it is believed: it may be a link, a pipe, be replaced or cut.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::count::Counter;
+use crate::done::{Kind, LocateError, locate};
+
+/// Bytes that are read at once.
+const PIECE: usize = 64 << 10;
+
+/// Bytes that are read in one look: 16 MiB. A log that grows faster is caught up with when it grows more slowly.
+const MAX_LOOK: u64 = 16 << 20;
+
+/// A log below the results directory.
+pub(super) struct LogFile {
+    results_dir: PathBuf,
+    name: String,
+    open: Option<Open>,
+}
+
+struct Open {
+    file: File,
+    /// Device and inode.
+    place: (u64, u64),
+    read: u64,
+}
+
+impl LogFile {
+    pub(super) fn new(results_dir: &Path, name: &str) -> Self {
+        Self { results_dir: results_dir.to_owned(), name: name.to_owned(), open: None }
+    }
+
+    /// Gives what is new in the log to `counter`. A file that is not there has nothing new.
+    ///
+    /// The reads are made on the async thread, as those of the done file are: they are of a local file system, and a worker that waits has
+    /// nothing better to do. It yields between them.
+    ///
+    /// # Errors
+    /// When the file cannot be read, leads out of the results directory, or is none.
+    pub(super) async fn look(&mut self, counter: &mut Counter) -> io::Result<()> {
+        let mut left = MAX_LOOK;
+        // What is left of the old file first: it may have been renamed since.
+        if let Some(open) = &mut self.open {
+            open.rest(counter, &mut left).await?;
+        }
+        let Some((file, place)) = self.there()? else { return Ok(()) };
+        if self.open.as_ref().is_some_and(|open| open.place == place) || left == 0 {
+            return Ok(());
+        }
+        counter.forget_line();
+        self.open.insert(Open { file, place, read: 0 }).rest(counter, &mut left).await
+    }
+
+    /// The file that has the name now.
+    fn there(&self) -> io::Result<Option<(File, (u64, u64))>> {
+        let located = match locate(&self.results_dir, &self.name) {
+            Ok(located) => located,
+            Err(LocateError::Missing { .. }) => return Ok(None),
+            Err(LocateError::Io { source, .. }) => return Err(source),
+            Err(LocateError::Outside { .. }) => return Err(io::Error::other("it is outside of the results directory")),
+            Err(LocateError::NotSendable { kind, .. }) => return Err(io::Error::other(format!("it is a {kind}"))),
+        };
+        if located.kind != Kind::File {
+            return Err(io::Error::other("it is a directory"));
+        }
+        // Not following links and not blocking: it may have become a link or a pipe since.
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let file = match OpenOptions::new().read(true).custom_flags(flags).open(&located.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is no regular file"));
+        }
+        Ok(Some((file, (metadata.dev(), metadata.ino()))))
+    }
+}
+
+impl Open {
+    async fn rest(&mut self, counter: &mut Counter, left: &mut u64) -> io::Result<()> {
+        if self.file.metadata()?.len() < self.read {
+            // It was cut, and is written from its beginning.
+            self.file.seek(SeekFrom::Start(0))?;
+            self.read = 0;
+            counter.forget_line();
+        }
+        let mut piece = vec![0; PIECE];
+        while *left > 0 {
+            let n = match self.file.read(&mut piece) {
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let Some(read) = piece.get(..n).filter(|read| !read.is_empty()) else { break };
+            counter.take(read);
+            self.read += n as u64;
+            *left = left.saturating_sub(n as u64);
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::symlink;
+
+    use plumbline_core::definition::LogProgress;
+
+    use super::*;
+
+    fn counter() -> Counter {
+        let completed = "ok".to_owned();
+        Counter::new(&LogProgress { file: String::new(), total: None, completed, failed: None }).unwrap()
+    }
+
+    fn append(path: &Path, text: &str) {
+        OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_is_new_is_counted_once_also_when_the_file_is_renamed_or_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.log");
+        let (mut log, mut counter) = (LogFile::new(dir.path(), "a.log"), counter());
+        log.look(&mut counter).await.unwrap();
+        assert_eq!(counter.counts().ended, 0, "it is not there yet");
+        append(&path, "ok\nok\no");
+        log.look(&mut counter).await.unwrap();
+        log.look(&mut counter).await.unwrap();
+        append(&path, "k\n");
+        log.look(&mut counter).await.unwrap();
+        assert_eq!(counter.counts().ended, 3);
+        // Rotated: the end of the old one, then the new one.
+        append(&path, "ok\n");
+        fs::rename(&path, dir.path().join("a.log.1")).unwrap();
+        append(&path, "ok\nok\n");
+        log.look(&mut counter).await.unwrap();
+        assert_eq!(counter.counts().ended, 6);
+        // Cut, as some tools rotate.
+        fs::write(&path, "ok\n").unwrap();
+        log.look(&mut counter).await.unwrap();
+        assert_eq!(counter.counts().ended, 7);
+        // Away, and back.
+        fs::remove_file(&path).unwrap();
+        log.look(&mut counter).await.unwrap();
+        append(&path, "ok\n");
+        log.look(&mut counter).await.unwrap();
+        assert_eq!(counter.counts().ended, 8);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_read_that_is_not_a_file_of_the_directory() {
+        let outer = tempfile::tempdir().unwrap();
+        let dir = outer.path().join("results");
+        fs::create_dir(&dir).unwrap();
+        fs::write(outer.path().join("secret"), "ok\n").unwrap();
+        symlink("../secret", dir.join("link")).unwrap();
+        symlink("..", dir.join("up")).unwrap();
+        fs::create_dir(dir.join("sub")).unwrap();
+        let pipe = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, dir.join("pipe"), pipe, rustix::fs::Mode::from_raw_mode(0o644), 0)
+            .unwrap();
+        for name in ["link", "up/secret", "sub", "pipe"] {
+            let mut counter = counter();
+            assert!(LogFile::new(&dir, name).look(&mut counter).await.is_err(), "{name}");
+            assert_eq!(counter.counts().ended, 0, "{name}");
+        }
+        symlink("sub/inner.log", dir.join("inside")).unwrap();
+        fs::write(dir.join("sub/inner.log"), "ok\n").unwrap();
+        let mut counter = counter();
+        LogFile::new(&dir, "inside").look(&mut counter).await.unwrap();
+        assert_eq!(counter.counts().ended, 1, "a link that stays inside is one of the plugin's own");
+    }
+}
