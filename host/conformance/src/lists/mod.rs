@@ -29,7 +29,7 @@ pub use list::{SUITE, TestList, is_suite_node, plain_name};
 pub use near::near;
 pub use program::from_program;
 pub use regex::{GoRegex, GoRegexError, MAX_PATTERN, MAX_PROGRAM};
-pub use rerun::{alternatives, quote, rerun_focus};
+pub use rerun::{alternatives, rerun_focus};
 pub use resolve::{MAX_DELTAS, Read, resolve};
 pub use selection::Selection;
 pub use tags::tags;

@@ -1,28 +1,14 @@
 //! A focus on tests by their names.
 
+use plumbline_core::go_quote;
+
 use super::list::{is_suite_node, plain_name};
-
-/// What has a meaning in an expression, and stands for itself after a backslash.
-const SPECIAL: &str = r"\.+*?()|[]{}^$";
-
-/// The expression that matches exactly `text`: everything special is escaped, as Go's `QuoteMeta` does.
-#[must_use]
-pub fn quote(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if SPECIAL.contains(c) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
-}
 
 /// The focus that runs again what failed: plain names, quoted, in the order given, joined by `|`. What the suite does around its tests cannot be focused on and is left out; `None` if
 /// nothing remains.
 pub fn rerun_focus<'a>(failed: impl Iterator<Item = &'a str>) -> Option<String> {
     let names = failed.map(plain_name).filter(|name| !name.is_empty() && !is_suite_node(name));
-    let quoted: Vec<String> = names.map(quote).collect();
+    let quoted: Vec<String> = names.map(go_quote).collect();
     (!quoted.is_empty()).then(|| quoted.join("|"))
 }
 

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use plumbline_core::closest;
 
 use super::environment::DEFAULT_FOCUS;
-use crate::lists::quote;
+use plumbline_core::go_quote;
 
 /// The tests that [`Mode::ConformanceLite`] leaves out, one per line (data/lite/README.md).
 const LITE: &str = include_str!("../../data/lite/skipped.txt");
@@ -98,7 +98,7 @@ impl Mode {
 fn lite_skip() -> String {
     let marks = LITE_MARKS.iter().map(|&mark| mark.to_owned());
     // A double quote would end the argument in the shell scripts of old images: any character is taken in its place.
-    let names = LITE.lines().map(|name| quote(name).replace('"', "."));
+    let names = LITE.lines().map(|name| go_quote(name).replace('"', "."));
     marks.chain(names).collect::<Vec<_>>().join("|")
 }
 

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use plumbline_conformance::lists::{GoRegex, GoRegexError, MAX_PATTERN, quote};
+use plumbline_conformance::lists::{GoRegex, GoRegexError, MAX_PATTERN};
+use plumbline_core::go_quote;
 
 /// An expression, texts that it matches, and texts that it does not.
 type Case = (&'static str, &'static [&'static str], &'static [&'static str]);
@@ -176,7 +177,7 @@ fn nothing_grows_without_bounds() {
 fn a_focus_on_thousands_of_names_is_quick() {
     let names: Vec<String> =
         (0..7_000).map(|n| format!("[sig-x] Thing {n} should [Driver: {n}] do what is asked of it (well)")).collect();
-    let focus: Vec<String> = names.iter().map(|name| quote(name)).collect();
+    let focus: Vec<String> = names.iter().map(|name| go_quote(name)).collect();
     let start = Instant::now();
     let regex = GoRegex::new(&focus.join("|")).unwrap();
     assert!(names.iter().all(|name| regex.is_match(&format!("Kubernetes e2e suite {name}"))));

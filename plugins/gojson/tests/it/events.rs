@@ -57,8 +57,7 @@ fn words_become_statuses_and_the_rest_is_skipped() {
             "depth": 0, "name": "out.json", "status": null, "meta": {"file": "results/global/out.json", "type": "file"},
         })
     );
-    let bare =
-        |item: &plumbline_sdk::Item| item.details.is_empty() && item.meta.iter().all(|(key, _)| key == "duration");
+    let bare = |item: &Item| item.details.is_empty() && item.meta.iter().all(|(key, _)| key == "duration");
     assert!(run.items.iter().skip(1).all(bare));
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use plumbline_conformance::lists::{alternatives, is_suite_node, plain_name, quote};
+use plumbline_conformance::lists::{alternatives, is_suite_node, plain_name};
+use plumbline_core::go_quote;
 
 use super::settings::Settings;
 
@@ -59,7 +60,7 @@ pub(super) fn plan(settings: &Settings, test_time: Option<Duration>) -> Vec<Case
     let named: BTreeSet<&str> = alternatives(&settings.focus).map(plain_name).collect();
     let case = |name: &String| {
         let node = is_suite_node(name);
-        let again = || named.contains(quote(name).as_str());
+        let again = || named.contains(go_quote(name).as_str());
         let fails = || settings.fail.as_ref().is_some_and(|fail| fail.is_match(name));
         let flakes = || settings.flaky.as_ref().is_some_and(|flaky| flaky.is_match(name)) && !again();
         let fate = match () {
