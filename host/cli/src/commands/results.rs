@@ -72,7 +72,9 @@ fn selected(trees: &Trees, args: &ResultsArgs) -> Result<Vec<String>, CliError> 
 fn more(plugins: &[String], args: &ResultsArgs) -> Result<Option<(String, Chain)>, CliError> {
     let Some(option) = args.judge.given() else { return Ok(None) };
     if args.node.is_some() {
-        return Err(CliError::usage(format!("`{option}` judges the whole of a plugin, and `--node` shows a part of it")));
+        return Err(CliError::usage(format!(
+            "`{option}` judges the whole of a plugin, and `--node` shows a part of it"
+        )));
     }
     let plugin = judged_plugin(&args.judge, plugins)?;
     let chain = chain(&args.judge, &plugin, &Limits::load(&args.limits)?)?;

@@ -58,7 +58,7 @@ fn words_become_statuses_and_the_rest_is_skipped() {
         })
     );
     let bare =
-        |item: &plumbline_sdk::Item| item.details.is_empty() && item.meta.iter().all(|(key, _)| key == "duration");
+        |item: &Item| item.details.is_empty() && item.meta.iter().all(|(key, _)| key == "duration");
     assert!(run.items.iter().skip(1).all(bare));
 }
 

@@ -69,7 +69,7 @@ impl RunFacts {
         copy(&mut archive, path, plugin, &[LOG], &log)?;
         copy(&mut archive, path, plugin, &[JUNIT, "junit*.xml"], &junit)?;
         let versions = LogVersions::read(&head(&log).map_err(|error| wrong(&error))?);
-        let kubernetes = server["gitVersion"].as_str().map(str::to_owned);
+        let kubernetes = server.get("gitVersion").and_then(Value::as_str).map(str::to_owned);
         let suite = versions.suite.or_else(|| settings.image_version().map(str::to_owned));
         let tool = match (&info.plumbline_version, &info.version) {
             (Some(version), _) => format!("Plumbline {version}"),
