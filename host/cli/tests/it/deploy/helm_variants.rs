@@ -117,12 +117,18 @@ fn plugins_are_prepared_as_gen_prepares_them() {
     let Some(helm) = Helm::new() else { return };
     let bed = helm.bed();
     bed.write("probe.yaml", PROBE);
-    bed.write("e2e.yaml", "sonobuoy-config: {driver: Job, plugin-name: e2e}\nspec: {name: e2e, image: i}\n");
+    // With the address for progress, as `gen plugin e2e` prints it: `gen` adds it where it is missing, a chart takes definitions as they are.
+    let env = "[{name: E2E_EXTRA_ARGS, value: '--progress-report-url=http://localhost:8099/progress'}]";
+    let e2e =
+        format!("sonobuoy-config: {{driver: Job, plugin-name: e2e}}\nspec: {{name: e2e, image: i, env: {env}}}\n");
+    bed.write("e2e.yaml", &e2e);
     let args = ["-p", "probe.yaml", "-p", PLUGINS[0], "-p", "e2e.yaml", "--kubernetes-version", "v1.30.2"];
     let expected = documents(&printed(bed, &args).out);
     assert_eq!(of_kind(&expected, "ClusterRole").len(), 2, "`e2e` has a binding of its own");
 
-    let e2e = "  e2e: {sonobuoy-config: {driver: Job, plugin-name: e2e}, spec: {name: e2e, image: i}}\n";
+    let e2e = format!(
+        "  e2e: {{sonobuoy-config: {{driver: Job, plugin-name: e2e}}, spec: {{name: e2e, image: i, env: {env}}}}}\n"
+    );
     let as_mapping = format!("kubernetesVersion: v1.30.2\nplugins:\n{e2e}  my.probe:\n{}", below(PROBE));
     let as_text = format!("kubernetesVersion: v1.30.2\nplugins:\n{e2e}  my.probe: |\n{}", below(PROBE));
     for values in [as_mapping, as_text] {
