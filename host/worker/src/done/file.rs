@@ -44,6 +44,12 @@ pub enum DoneError {
         /// The file.
         path: PathBuf,
     },
+    /// The directory that it would lie in was taken away, and did not come back.
+    #[error("the results directory `{}` is gone: nothing can come of it any more", path.display())]
+    Gone {
+        /// The directory.
+        path: PathBuf,
+    },
     /// It stays empty.
     #[error(
         "the done file `{}` is empty: it must hold the path of the file or directory to send, below the results directory",

@@ -91,3 +91,21 @@ async fn an_empty_done_file_gets_time_to_be_written() {
     assert!(matches!(error, Err(DoneError::Empty { .. })), "{error:?}");
     assert_eq!(after.as_secs(), 15);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_results_directory_that_is_taken_away_ends_the_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    let results = dir.path().join("results");
+    std::fs::create_dir(&results).unwrap();
+    let task = waiting(&results);
+    seconds(5.0).await;
+    // Made anew, it is the same to whoever waits.
+    std::fs::remove_dir(&results).unwrap();
+    seconds(30.0).await;
+    std::fs::create_dir(&results).unwrap();
+    seconds(120.0).await;
+    assert!(!task.is_finished());
+    std::fs::remove_dir(&results).unwrap();
+    let (error, _) = task.await.unwrap();
+    assert!(matches!(error, Err(DoneError::Gone { .. })), "{error:?}");
+}
