@@ -53,7 +53,10 @@ pub(crate) fn verdict_report(verdict: &PluginVerdict, out: &mut impl Write) -> i
         writeln!(out, "\nChecks that did not pass:")?;
         for check in checks().filter(|check| check.outcome != CheckOutcome::Passed) {
             let unknown = if check.outcome == CheckOutcome::Unknown { "unknown: " } else { "" };
-            let mut line = format!("{} {}: {unknown}want {}, got {}", check.id, check.name, check.want, check.got);
+            let mut line = format!("{} {}: {unknown}want {}", check.id, check.name, check.want);
+            if !check.got.is_empty() {
+                line.push_str(&format!(", got {}", check.got));
+            }
             if !check.reason.is_empty() {
                 line.push_str(&format!(" ({})", one_line(&check.reason)));
             }
@@ -92,7 +95,9 @@ pub(crate) fn verdict_markdown(
         if !failed.is_empty() {
             writeln!(out, "\n| check | | want | got |\n|---|---|---|---|")?;
             for check in failed {
-                let cells = [&check.id, &check.name, &check.want, &check.got].map(|text| escape(text));
+                // Where nothing was found, the reason says why.
+                let got = if check.got.is_empty() { &check.reason } else { &check.got };
+                let cells = [&check.id, &check.name, &check.want, got].map(|text| escape(text));
                 writeln!(out, "| {} |", cells.join(" | "))?;
             }
         }
