@@ -15,16 +15,16 @@ const VERSION: &str = "v1.30.2";
 const ONE_TEST: &str = "Pods should be submitted and removed";
 
 const PRODUCT: &str = "\
-vendor: Yoyo Dyne
-name: Turbo Encabulator
+vendor: Plummet Works
+name: Plummet Engine
 version: v1.7.1
-website_url: https://yoyo.dyne/turbo-encabulator
-repo_url: https://github.com/yoyo.dyne/turbo-encabulator
-documentation_url: https://yoyo.dyne/turbo-encabulator/docs
-product_logo_url: https://yoyo.dyne/assets/turbo-encabulator.svg
+website_url: https://plummet.example/plummet-engine
+repo_url: https://git.example/plummet/plummet-engine
+documentation_url: https://plummet.example/plummet-engine/docs
+product_logo_url: https://plummet.example/assets/plummet-engine.svg
 type: installer
 description: An installer that is not there.
-contact_email_address: yoyo@dyne.example
+contact_email_address: certify@plummet.example
 ";
 
 /// Writes `e2e.yaml`: the stock definition, with the program of the image under test in the place of the suite's, and further variables.
@@ -104,7 +104,7 @@ fn a_whole_suite_that_passes_becomes_a_submission() {
     definition(&bed, &[]);
     fs::write(bed.path("PRODUCT.yaml"), PRODUCT).unwrap();
     conformance(&bed, &["--submission-dir", "submission", "--product", "PRODUCT.yaml"]).expect(0);
-    let folder = bed.path("submission/v1.30/turbo-encabulator");
+    let folder = bed.path("submission/v1.30/plummet-engine");
     let mut names: Vec<_> =
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
