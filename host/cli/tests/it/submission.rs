@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::bed::Bed;
+use crate::bed::{Bed, Done};
+use crate::image_maker::{Maker, Words};
+use crate::registries::{Registry, command};
 
 const FAILURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
 
@@ -227,6 +229,36 @@ fn without_a_list_of_required_tests_nobody_knows() {
     bed.write("list.yaml", "a: b");
     let list = bed.plumbline(&["submission", "check", "out", "--required", "list.yaml"]).expect(2);
     assert!(list.err.contains("`list.yaml` cannot be used"), "{}", list.err);
+}
+
+#[test]
+fn the_suite_itself_says_what_it_requires() {
+    let bed = Bed::new();
+    let Some(registry) = Registry::start(&bed, "storage") else { return };
+    archive(&bed, GOOD, CERTIFIED);
+    assemble(&bed, &[]).expect(0);
+    let maker = Maker::new(&bed.path("world"));
+    let suite = |required: &str| {
+        let program =
+            format!("#!/bin/sh\n[ \"$1\" = --list-conformance-tests ] || exit 2\ncat <<'END'\n{required}END\n");
+        maker.index(Words::Oci, &[("usr/local/bin/e2e.test", &program)])
+    };
+    maker.name(&suite(REQUIRED), "registry.k8s.io/conformance:v1.30.2");
+    let more = format!("{REQUIRED}- {{codename: '[sig] more [Conformance]', release: v1.30}}\n");
+    maker.name(&suite(&more), "registry.k8s.io/conformance:v1.30.3");
+    let run = |args: &[&str]| {
+        let mut command = command(&bed, args);
+        command.env("PLUMBLINE_INSECURE_REGISTRIES", &registry.host).env("NO_PROXY", "127.0.0.1");
+        command.env("PLUMBLINE_REGISTRY_MIRRORS", format!("registry.k8s.io={}", registry.host));
+        Done::of(command)
+    };
+    run(&["images", "load", "world", "--to", &registry.host]).expect(0);
+    // The version is that of the log.
+    let checked = run(&["submission", "check", "out", "--required", "image"]).expect(0);
+    assert!(checked.err.contains("registry.k8s.io/conformance:v1.30.2"), "{}", checked.err);
+    let image = format!("image:{}/conformance:v1.30.3", registry.host);
+    let missing = run(&["submission", "check", "out", "--required", &image]).expect(1);
+    assert!(missing.out.contains("[sig] more [Conformance]"), "{}", missing.out);
 }
 
 /// Real results of whole runs: one without a failure, one with one.
