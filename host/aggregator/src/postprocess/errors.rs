@@ -14,6 +14,11 @@ pub const EXIT_FILE: &str = "exit.json";
 /// An error document carries at most a pod with its events; more is not read.
 const MAX_DOCUMENT: u64 = 16 << 20;
 
+/// Whether the file tells how an execution ended that did send results.
+pub(super) fn is_exit(file: &SetFile) -> bool {
+    file.path.rsplit('/').next() == Some(EXIT_FILE)
+}
+
 /// The item of a file below `errors/`; `None` for files that mean nothing there.
 pub(super) fn error_item(file: &SetFile, depth: u32) -> io::Result<Option<FlatItem>> {
     let base = file.path.rsplit('/').next().unwrap_or(&file.path);

@@ -1,6 +1,6 @@
 //! One plugin's results, whole: every result set through the module, errors beside them, roll-up, and the tree on disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::num::NonZeroUsize;
@@ -15,7 +15,7 @@ use plumbline_sandbox::{InputFile, Module, ModuleFailure, PluginInfo, PostProces
 use crate::lazy::LazyModule;
 use crate::modules::ModuleError;
 
-use super::errors::error_item;
+use super::errors::{error_item, is_exit};
 use super::failure::{Failure, MAX_FAILURES};
 use super::keep::keep;
 use super::select::{ResultSet, Selection, SetFile, result_sets};
@@ -113,18 +113,26 @@ pub fn post_process(
     let reading = || io_error(format!("failed to list the results of plugin `{name}`"));
     let selection = Selection::new(subject.result_files, &module.info().default_files)
         .map_err(|source| PostProcessError::Pattern { module: module.name(), source })?;
-    let mut sets: Vec<(Kind, ResultSet)> = Vec::new();
-    sets.extend(
-        result_sets(dir, "results", subject.per_node).map_err(reading())?.into_iter().map(|s| (Kind::Results, s)),
-    );
-    sets.extend(
-        result_sets(dir, "errors", subject.per_node).map_err(reading())?.into_iter().map(|s| (Kind::Errors, s)),
-    );
+    let sets = |kind, dir_name| {
+        let sets = result_sets(dir, dir_name, subject.per_node).map_err(reading())?;
+        Ok(sets.into_iter().map(|set| (kind, set)).collect::<Vec<_>>())
+    };
+    let (results, errors) = (sets(Kind::Results, "results")?, sets(Kind::Errors, "errors")?);
 
     let usage = Mutex::new(Usage::default());
-    let work =
-        Work { subject, name: module.name(), module: module.wait(), selection: &selection, scratch, usage: &usage };
-    let mut spools = run_all(&work, &sets).map_err(io_error(format!("failed to post-process plugin `{name}`")))?;
+    let work = Work {
+        subject,
+        name: module.name(),
+        module: module.wait(),
+        selection: &selection,
+        scratch,
+        usage: &usage,
+        failed: Mutex::default(),
+    };
+    let failed = || io_error(format!("failed to post-process plugin `{name}`"));
+    let mut spools = run_all(&work, &results).map_err(failed())?;
+    // What errors mean depends on what results say.
+    spools.extend(run_all(&work, &errors).map_err(failed())?);
     spools.retain(|spool| !spool.is_empty());
     let mut summary = None;
     // Without any result there is nothing to summarise, and a summary must not make it look as if there were.
@@ -159,6 +167,14 @@ struct Work<'a> {
     selection: &'a Selection,
     scratch: &'a Path,
     usage: &'a Mutex<Usage>,
+    /// The result sets in which something failed.
+    failed: Mutex<BTreeSet<Option<String>>>,
+}
+
+impl Work<'_> {
+    fn failed(&self) -> std::sync::MutexGuard<'_, BTreeSet<Option<String>>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Runs every set; neighbouring sets share a spool, and spools come back in the order of their sets.
@@ -192,24 +208,44 @@ fn run_all(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Vec<Spool>
 fn run_piece(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Spool> {
     let mut spool = SpoolWriter::create(work.scratch, work.subject.per_node, work.subject.reads_again())?;
     for (kind, set) in sets {
-        let mut shift = 0;
-        if let Some(node) = &set.node {
-            let meta = [("type".to_owned(), "node".to_owned())].into();
-            spool.push(&FlatItem { name: node.clone(), meta, ..FlatItem::default() })?;
-            shift = 1;
-        }
         match kind {
-            Kind::Results => run_module(work, set, shift, &mut spool)?,
-            Kind::Errors => {
-                for file in &set.files {
-                    if let Some(item) = error_item(file, shift)? {
-                        spool.push(&item)?;
-                    }
+            Kind::Results => {
+                let before = spool.failed();
+                let shift = push_node(set, &mut spool)?;
+                run_module(work, set, shift, &mut spool)?;
+                if spool.failed() > before {
+                    work.failed().insert(set.node.clone());
                 }
             }
+            Kind::Errors => run_errors(work, set, &mut spool)?,
         }
     }
     spool.finish()
+}
+
+/// The item of the set's node, if it is one's; how much deeper the items of the set are.
+fn push_node(set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<u32> {
+    let Some(node) = &set.node else { return Ok(0) };
+    let meta = [("type".to_owned(), "node".to_owned())].into();
+    spool.push(&FlatItem { name: node.clone(), meta, ..FlatItem::default() })?;
+    Ok(1)
+}
+
+/// Errors, each an item. How an execution ended is none where its results say themselves that something failed: suites end with another code than
+/// 0 then, and a leaf of its own would be a failure that no test has, which no list of known failures excuses. The document stays.
+fn run_errors(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
+    let told = work.failed().contains(&set.node);
+    let (told, rest): (Vec<&SetFile>, Vec<&SetFile>) = set.files.iter().partition(|file| told && is_exit(file));
+    if rest.is_empty() && !told.is_empty() {
+        return Ok(());
+    }
+    let shift = push_node(set, spool)?;
+    for file in rest {
+        if let Some(item) = error_item(file, shift)? {
+            spool.push(&item)?;
+        }
+    }
+    Ok(())
 }
 
 fn run_module(work: &Work<'_>, set: &ResultSet, shift: u32, spool: &mut SpoolWriter) -> io::Result<()> {

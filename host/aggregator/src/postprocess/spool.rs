@@ -95,6 +95,8 @@ pub(super) struct SpoolWriter {
     root_names: Vec<String>,
     items: u64,
     last: Option<(u32, bool)>,
+    /// Leaves that failed or timed out, as far as that is certain; and whether the last item is one, unless it gets children.
+    failed: (u64, bool),
     custom_leaf: bool,
     failures: Failures,
     text: String,
@@ -115,6 +117,7 @@ impl SpoolWriter {
             root_names: Vec::new(),
             items: 0,
             last: None,
+            failed: (0, false),
             custom_leaf: false,
             failures: Failures::default(),
             text: String::new(),
@@ -153,10 +156,16 @@ impl SpoolWriter {
         }
         self.items += 1;
         self.last = Some((item.depth, item.status.as_ref().is_some_and(Status::is_custom)));
+        self.failed.1 = matches!(item.status, Some(Status::Failed | Status::Timeout));
         self.failures.consider(item);
         // One huge item must not hold its memory for the rest of the set.
         self.text.shrink_to(1 << 20);
         Ok(())
+    }
+
+    /// How many leaves failed or timed out, if nothing is appended below the last item.
+    pub(super) fn failed(&self) -> u64 {
+        self.failed.0 + u64::from(self.failed.1)
     }
 
     /// The item before the one at `depth` is a leaf unless that one is its child.
@@ -165,6 +174,7 @@ impl SpoolWriter {
             && depth <= last
         {
             self.custom_leaf |= custom;
+            self.failed.0 += u64::from(self.failed.1);
             self.failures.accept();
         } else {
             self.failures.reject();

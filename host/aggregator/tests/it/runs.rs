@@ -192,6 +192,28 @@ async fn an_exit_after_the_results_is_a_failed_leaf_beside_them() {
     assert_eq!((tree.status, finished.verdict), (Status::Failed, Verdict::Failed));
 }
 
+/// Suites end with another code than 0 when a test failed: that is no failure beside the test's.
+#[tokio::test]
+async fn an_exit_after_results_with_a_failure_says_nothing_new() {
+    let bed = Bed::new();
+    let (dispatcher, launched) = TestDispatcher::new(&["n1", "n2"]);
+    let dispatcher = dispatcher.exit("p/n1", "exited with code 1").exit("p/n2", "exited with code 1");
+    let source = source("p", "DaemonSet", "  result-format: junit");
+    let mut live = bed.live_with(vec![source], dispatcher, launched).await;
+    let launch = live.launch().await;
+    let report =
+        |case: &str| file("r.xml", format!("<testsuite name='s'><testcase name='t'>{case}</testcase></testsuite>"));
+    send(&launch.access, "p/n1", &report("<failure>broken</failure>")).await.unwrap();
+    send(&launch.access, "p/n2", &report("")).await.unwrap();
+    let finished = live.finished().await;
+    let archive = Archive::of(&finished);
+    assert_eq!(archive.json("plugins/p/errors/n1/exit.json"), json!({"exit": "exited with code 1"}));
+    let found = leaves(&archive.tree("p"));
+    let found: Vec<_> = found.iter().map(|(name, status)| (name.as_str(), status.clone())).collect();
+    let (failed, passed) = (Status::Failed, Status::Passed);
+    assert_eq!(found, [("t", failed.clone()), ("t", passed), ("exited with code 1", failed)]);
+}
+
 #[tokio::test]
 async fn an_interrupted_run_keeps_what_it_has() {
     let bed = Bed::new();

@@ -49,8 +49,8 @@ pub(crate) struct FakeE2eArgs {
     /// Break off without a report: `after:N` tests
     #[arg(long, env = "FAKE_E2E_CRASH", value_name = "WHEN")]
     pub(crate) crash: Option<Crash>,
-    /// The exit code when tests failed. The image's is 1; a run on this machine counts that as a failure of its own, and so it is 0 here
-    #[arg(long, env = "FAKE_E2E_EXIT", default_value_t = 0, value_name = "CODE")]
+    /// The exit code when tests failed, as the image's
+    #[arg(long, env = "FAKE_E2E_EXIT", default_value_t = 1, value_name = "CODE")]
     pub(crate) exit: u8,
     /// How long a test takes; without it they take no time, and reports say that they took some
     #[arg(long, env = "FAKE_E2E_TEST_TIME", value_name = "TIME", value_parser = parse_duration)]

@@ -82,7 +82,6 @@ fn a_whole_run_reports_logs_and_posts_every_test() {
             ("SONOBUOY_K8S_VERSION", "v1.30.7"),
             ("FAKE_E2E_FAIL", "should rollback without unnecessary restarts"),
             ("E2E_USE_GO_RUNNER", "true"),
-            ("FAKE_E2E_EXIT", "1"),
         ],
     )
     .expect(1);
@@ -156,13 +155,13 @@ fn what_is_flaky_passes_when_it_is_run_again() {
     let bed = Bed::new();
     let flaky =
         [("FAKE_E2E_FLAKY", r"Services should be able to (switch|change)"), ("FAKE_E2E_FAIL", "Daemon set.*rollback")];
-    suite(&bed, &flaky).expect(0);
+    suite(&bed, &flaky).expect(1);
     let first = junit(&bed);
     let failed = cases(&first, "failed");
     assert!(failed.len() > 2, "{failed:?}");
     let focus = rerun_focus(failed.iter().copied()).unwrap();
     let again = [&flaky[..], &[("E2E_FOCUS", focus.as_str())]].concat();
-    suite(&bed, &again).expect(0);
+    suite(&bed, &again).expect(1);
     let second = junit(&bed);
     assert_eq!(cases(&second, "passed").len(), failed.len() - 1 + 4, "all but the one that always fails");
     assert_eq!(cases(&second, "failed").len(), 1);
@@ -211,7 +210,7 @@ fn a_list_of_ones_own_is_played() {
         &bed,
         &[("FAKE_E2E_LIST", bed.path("own.txt").to_str().unwrap()), ("E2E_FOCUS", "."), ("FAKE_E2E_FAIL", "^a")],
     )
-    .expect(0);
+    .expect(1);
     assert_eq!(cases(&junit(&bed), "failed"), ["[It] a &#34;quoted&#34; &amp; &lt;marked&gt; test"]);
 }
 
