@@ -62,11 +62,11 @@ const ASSEMBLE: &[&str] = &[
     "conformance.yaml",
 ];
 
-fn assemble(bed: &Bed, more: &[&str]) -> crate::bed::Done {
+fn assemble(bed: &Bed, more: &[&str]) -> Done {
     bed.plumbline(&[ASSEMBLE, more].concat())
 }
 
-fn check(bed: &Bed, dir: &str, more: &[&str]) -> crate::bed::Done {
+fn check(bed: &Bed, dir: &str, more: &[&str]) -> Done {
     bed.plumbline(&[&["submission", "check", dir, "--required", "conformance.yaml"], more].concat())
 }
 
@@ -272,7 +272,7 @@ fn real_results_of_the_whole_suite() {
     };
     let bed = Bed::new();
     archive(&bed, "", CERTIFIED);
-    let run = |name: &str| -> crate::bed::Done {
+    let run = |name: &str| -> Done {
         let junit = bed.path("run/plugins/e2e/results/global/junit_01.xml");
         fs::remove_file(&junit).unwrap();
         fs::write(&junit, fs::read(Path::new(&data).join(name)).unwrap()).unwrap();
