@@ -41,6 +41,12 @@ impl From<Module> for LazyModule {
     }
 }
 
+impl From<Accepted> for LazyModule {
+    fn from(accepted: Accepted) -> Self {
+        Self::new(&PathBuf::from(accepted.name()), accepted)
+    }
+}
+
 impl LazyModule {
     pub(crate) fn new(path: &Path, accepted: Accepted) -> Self {
         let (path, info, asked) = (path.to_owned(), accepted.info().clone(), AtomicBool::new(false));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
-use plumbline_sandbox::{LoadError, Module, ModuleInfo, Sandbox, inspect};
+use plumbline_sandbox::{LoadError, ModuleInfo, Sandbox, inspect};
 
 use crate::compile::{Job, Pool};
 use crate::lazy::LazyModule;
@@ -104,7 +104,7 @@ struct Bundled {
 impl Modules {
     /// The modules of `stock`, and those that bundles bring along, run in `sandbox`.
     #[must_use]
-    pub fn new(sandbox: Sandbox, stock: Vec<Module>) -> Self {
+    pub fn new(sandbox: Sandbox, stock: impl IntoIterator<Item = impl Into<LazyModule>>) -> Self {
         let pool = Pool::new();
         Self::compiling_with(sandbox, stock, Arc::new(move |job| pool.submit(job)))
     }
@@ -112,8 +112,12 @@ impl Modules {
     /// As [`Modules::new`], where `compiler` carries out what is to be compiled. It may take its time: who needs a module before it is
     /// compiled, compiles it.
     #[must_use]
-    pub fn compiling_with(sandbox: Sandbox, stock: Vec<Module>, compiler: Compiler) -> Self {
-        let stock = stock.into_iter().map(LazyModule::from).collect();
+    pub fn compiling_with(
+        sandbox: Sandbox,
+        stock: impl IntoIterator<Item = impl Into<LazyModule>>,
+        compiler: Compiler,
+    ) -> Self {
+        let stock = stock.into_iter().map(Into::into).collect();
         Self { inner: Arc::new(Inner { sandbox, stock, bundles: Mutex::default(), compiler }) }
     }
 
@@ -238,7 +242,8 @@ impl Modules {
                 }
             }
         }
-        Ok(self.inner.stock.iter().find(|module| plays(module) && answers_to(module.info(), name)).cloned())
+        let found = self.inner.stock.iter().find(|module| plays(module) && answers_to(module.info(), name));
+        Ok(found.inspect(|module| self.start(module)).cloned())
     }
 
     /// The module at `path` if it answers to `name`: by its file's stem, or by the formats that it says it reads.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use plumbline_aggregator::Modules;
+use plumbline_aggregator::{LazyModule, Modules};
 use plumbline_sandbox::{Sandbox, SandboxConfig};
 
 use crate::error::CliError;
@@ -14,8 +14,8 @@ pub(crate) fn modules(limits: &Limits) -> Result<Modules, CliError> {
     Ok(Modules::new(sandbox, stock))
 }
 
-/// The sandbox itself, with the stock loaded.
-pub(crate) fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<plumbline_sandbox::Module>), CliError> {
+/// The sandbox itself, and the stock, of which each module is loaded when it is first needed.
+pub(crate) fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), CliError> {
     let default = SandboxConfig::default();
     let cap = &limits.modules.cap;
     let config = SandboxConfig {
@@ -27,10 +27,10 @@ pub(crate) fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<plumbline_sandbox
     };
     let sandbox = Sandbox::new(config)
         .map_err(|error| CliError::system("the sandbox for modules cannot be set up").because(&error))?;
-    let stock = plumbline_stock::load(&sandbox).map_err(|error| {
+    let stock = plumbline_stock::accept(&sandbox).map_err(|error| {
         CliError::system("the stock modules cannot be loaded").because(&error).hint("install this program anew")
     })?;
-    Ok((sandbox, stock))
+    Ok((sandbox, stock.into_iter().map(LazyModule::from).collect()))
 }
 
 /// `$XDG_CACHE_HOME/plumbline/modules`, or `~/.cache/plumbline/modules`; without a home nothing is cached.

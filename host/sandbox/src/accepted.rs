@@ -1,5 +1,6 @@
 //! A component that was looked at, and not yet compiled.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::error::LoadError;
@@ -12,7 +13,9 @@ use crate::sandbox::Sandbox;
 pub struct Accepted {
     sandbox: Sandbox,
     name: String,
-    wasm: Vec<u8>,
+    wasm: Cow<'static, [u8]>,
+    /// Code that was compiled when the program was built.
+    code: Option<&'static [u8]>,
     inspected: Inspected,
 }
 
@@ -28,9 +31,32 @@ impl Sandbox {
     /// # Errors
     /// As for [`Sandbox::load`], but for what only the compiler finds.
     pub fn accept(&self, name: &str, wasm: Vec<u8>) -> Result<Accepted, LoadError> {
+        self.accepted(name, wasm.into(), None)
+    }
+
+    /// As [`Sandbox::accept`], with `code` under the conditions of [`Sandbox::load_precompiled`]: nothing of it is read before the
+    /// module is loaded.
+    ///
+    /// # Errors
+    /// As for [`Sandbox::accept`].
+    pub fn accept_precompiled(
+        &self,
+        name: &str,
+        wasm: &'static [u8],
+        code: &'static [u8],
+    ) -> Result<Accepted, LoadError> {
+        self.accepted(name, wasm.into(), Some(code))
+    }
+
+    fn accepted(
+        &self,
+        name: &str,
+        wasm: Cow<'static, [u8]>,
+        code: Option<&'static [u8]>,
+    ) -> Result<Accepted, LoadError> {
         let mut inspected = self.check(name, &wasm)?;
         inspected.info.fill_in(name);
-        Ok(Accepted { sandbox: self.clone(), name: name.to_owned(), wasm, inspected })
+        Ok(Accepted { sandbox: self.clone(), name: name.to_owned(), wasm, code, inspected })
     }
 }
 
@@ -52,7 +78,11 @@ impl Accepted {
     /// # Errors
     /// When it is not valid, or its interfaces have other types than the contract's.
     pub fn load(self) -> Result<Module, LoadError> {
-        let component = self.sandbox.compile(&self.name, &self.wasm, &self.inspected.digest)?;
+        let digest = &self.inspected.digest;
+        let component = match self.code {
+            Some(code) => self.sandbox.brought_along(&self.name, &self.wasm, digest, code)?,
+            None => self.sandbox.compile(&self.name, &self.wasm, digest)?,
+        };
         self.sandbox.link(&self.name, self.inspected, &component)
     }
 }

@@ -143,21 +143,32 @@ impl Sandbox {
     /// As for [`Sandbox::load`].
     pub fn load_precompiled(&self, name: &str, wasm: &[u8], code: &'static [u8]) -> Result<Module, LoadError> {
         let inspected = self.check(name, wasm)?;
+        let component = self.brought_along(name, wasm, &inspected.digest, code)?;
+        self.link(name, inspected, &component)
+    }
+
+    /// The component of `code`, if that fits; else compiled.
+    pub(crate) fn brought_along(
+        &self,
+        name: &str,
+        wasm: &[u8],
+        digest: &[u8; 32],
+        code: &'static [u8],
+    ) -> Result<Component, LoadError> {
         let fitting = self.portable_fingerprint().and_then(|engine| {
-            let key = Key { engine, component: inspected.digest };
+            let key = Key { engine, component: *digest };
             code::brought_along(&self.host.engine, code, &key)
         });
-        let component = match fitting {
+        match fitting {
             Ok(component) => {
                 self.host.brought_along.fetch_add(1, Ordering::Relaxed);
-                component
+                Ok(component)
             }
             Err(reason) => {
                 tracing::info!(module = name, "code that was compiled ahead of time is not used: {reason}");
-                self.compile(name, wasm, &inspected.digest)?
+                self.compile(name, wasm, digest)
             }
-        };
-        self.link(name, inspected, &component)
+        }
     }
 
     /// Compiles a component ahead of time, for any processor of this architecture and operating system, to be embedded and given to

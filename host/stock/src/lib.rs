@@ -5,4 +5,4 @@ mod definitions;
 mod modules;
 
 pub use definitions::{Place, StockDefinition, definition, definitions};
-pub use modules::{Embedded, StockError, embedded, load};
+pub use modules::{Embedded, StockError, accept, embedded, load};

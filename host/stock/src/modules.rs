@@ -1,6 +1,6 @@
 //! The stock modules.
 
-use plumbline_sandbox::{LoadError, Module, Sandbox};
+use plumbline_sandbox::{Accepted, LoadError, Module, Sandbox};
 
 /// A module inside this program.
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +46,21 @@ pub fn load(sandbox: &Sandbox) -> Result<Vec<Module>, StockError> {
         .collect()
 }
 
+/// The stock modules, inspected and not yet loaded: each is when it is first needed, which for most of them is never in one run.
+///
+/// # Errors
+/// [`StockError`] when the program is damaged.
+pub fn accept(sandbox: &Sandbox) -> Result<Vec<Accepted>, StockError> {
+    MODULES
+        .iter()
+        .map(|module| {
+            sandbox
+                .accept_precompiled(module.name, module.wasm, module.compiled)
+                .map_err(|source| StockError { name: module.name, source })
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,7 +70,10 @@ mod tests {
     fn every_stock_module_loads_without_being_compiled_and_says_what_it_is() {
         let sandbox = Sandbox::new(SandboxConfig::default()).unwrap();
         let modules = load(&sandbox).unwrap();
+        let accepted = accept(&sandbox).unwrap();
+        let later: Vec<Module> = accepted.into_iter().map(|module| module.load().unwrap()).collect();
         assert_eq!(sandbox.stats().compiled, 0, "embedded machine code fits the sandbox of the same build");
+        assert!(later.iter().map(Module::info).eq(modules.iter().map(Module::info)));
         let roles: Vec<_> = modules
             .iter()
             .map(|module| {

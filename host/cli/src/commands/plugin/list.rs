@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use plumbline_aggregator::LazyModule;
 use plumbline_bundle::Entry;
 use plumbline_core::chain;
 use plumbline_core::definition::Definition;
-use plumbline_sandbox::Module;
 use plumbline_stock::{Place, StockDefinition};
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CliErro
 }
 
 fn print(
-    modules: &[Module],
+    modules: &[LazyModule],
     installed: &[Entry],
     incumbent: &[(String, PathBuf)],
     out: &mut impl Write,
@@ -80,7 +80,7 @@ fn print(
     Ok(())
 }
 
-fn data(modules: &[Module], installed: &[Entry], incumbent: &[(String, PathBuf)]) -> Value {
+fn data(modules: &[LazyModule], installed: &[Entry], incumbent: &[(String, PathBuf)]) -> Value {
     let stock = |stock: &StockDefinition| json!({"name": stock.name, "places": places(stock), "description": description(stock)});
     let entry = |entry: &Entry| match &entry.state {
         Ok(installed) => json!({
@@ -91,7 +91,7 @@ fn data(modules: &[Module], installed: &[Entry], incumbent: &[(String, PathBuf)]
         }),
         Err(error) => json!({"name": entry.name, "damaged": chain(error)}),
     };
-    let module = |module: &Module| {
+    let module = |module: &LazyModule| {
         let info = module.info();
         json!({"name": info.name, "roles": describe::roles(info.roles), "formats": info.formats})
     };
