@@ -55,15 +55,13 @@ mod items;
 mod judge;
 mod lines;
 mod logs;
-mod name;
 mod needle;
-mod pattern;
-mod problems;
 mod quantity;
 mod samples;
 mod spec;
 mod want;
-mod yaml;
+
+use plumbline_judge_common::{name, pattern, problems, yaml};
 
 pub use judge::Checks;
 pub use lines::MAX_LINE;

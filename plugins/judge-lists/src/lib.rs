@@ -53,14 +53,12 @@ mod date;
 mod entry;
 mod judge;
 mod list;
-mod name;
 mod options;
-mod pattern;
-mod problems;
 mod reruns;
 mod rules;
 mod skips;
-mod yaml;
+
+use plumbline_judge_common::{name, pattern, problems, yaml};
 
 pub use judge::Lists;
 pub use list::{MAX_ENTRIES, MAX_LIST_BYTES, MAX_PATTERNS};

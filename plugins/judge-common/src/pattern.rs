@@ -3,14 +3,17 @@
 use regex::bytes::{Regex, RegexBuilder};
 
 /// Bytes of a pattern at most: far more than a name has.
-pub(crate) const MAX_PATTERN: usize = 2000;
+pub const MAX_PATTERN: usize = 2000;
 
 /// Bytes that one pattern may be compiled to, so that all of them together fit into a module's memory.
 const MAX_COMPILED: usize = 1 << 20;
 
 /// Compiles a pattern. `\d`, `\w`, `\s` and `(?i)` mean ASCII, as in Go, whose patterns people have at hand for these tests: that also spares the
 /// module the tables of Unicode.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+///
+/// # Errors
+/// When it is no regular expression, or too large a one: in one line.
+pub fn compile(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > MAX_PATTERN {
         return Err(format!("the pattern has more than {MAX_PATTERN} bytes"));
     }

@@ -8,14 +8,14 @@ const MAX_PROBLEM: usize = 400;
 
 /// Problems, in the order in which they were found.
 #[derive(Debug, Default)]
-pub(crate) struct Problems {
+pub struct Problems {
     told: Vec<String>,
     more: usize,
 }
 
 impl Problems {
     /// `what` is wrong at `place`.
-    pub(crate) fn add(&mut self, place: &str, what: &str) {
+    pub fn add(&mut self, place: &str, what: &str) {
         if self.told.len() < TOLD {
             self.told.push(cut(&format!("{place}: {what}"), MAX_PROBLEM));
         } else {
@@ -24,7 +24,10 @@ impl Problems {
     }
 
     /// An error if there are any.
-    pub(crate) fn outcome(self) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// With what is wrong, in one line.
+    pub fn outcome(self) -> Result<(), String> {
         let Self { mut told, more } = self;
         if more > 0 {
             told.push(format!("{more} more problems"));
@@ -34,7 +37,8 @@ impl Problems {
 }
 
 /// At most `max` bytes of `text`, with a mark where something is missing.
-pub(crate) fn cut(text: &str, max: usize) -> String {
+#[must_use]
+pub fn cut(text: &str, max: usize) -> String {
     if text.len() <= max {
         return text.to_owned();
     }

@@ -22,7 +22,10 @@ const MAX_REPLAYED: usize = 100_000;
 const MAX_MESSAGE: usize = 300;
 
 /// Reads the whole file, of which there may be `max` bytes, and the one document in it. The error is a fragment that stands behind the file's name.
-pub(crate) fn read<T: DeserializeOwned>(file: &mut InputFile, max: usize) -> Result<T, String> {
+///
+/// # Errors
+/// When it cannot be read, is too large, or is no document of this kind.
+pub fn read<T: DeserializeOwned>(file: &mut InputFile, max: usize) -> Result<T, String> {
     let text = text(file, max)?;
     serde_saphyr::from_str_with_options(&text, options(max)).map_err(|error| {
         let message = error.to_string();

@@ -4,7 +4,8 @@
 const NODE_KIND: &str = "[It]";
 
 /// `name` without a leading `[It] ` and without blanks around it.
-pub(crate) fn plain(name: &str) -> &str {
+#[must_use]
+pub fn plain(name: &str) -> &str {
     let name = name.trim();
     match name.strip_prefix(NODE_KIND) {
         Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim_start(),

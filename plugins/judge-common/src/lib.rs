@@ -1,0 +1,7 @@
+//! What the stock judges share: how names of tests are compared, patterns on them, files of YAML within bounds, and how what is wrong with
+//! such files is told.
+
+pub mod name;
+pub mod pattern;
+pub mod problems;
+pub mod yaml;
