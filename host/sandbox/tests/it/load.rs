@@ -1,6 +1,7 @@
 //! What is refused before anything of it runs.
 
 use plumbline_sandbox::{InspectError, LoadError, Sandbox, SandboxConfig, inspect};
+use wasmparser::BinaryReader;
 
 use crate::handmade::{component, core};
 use crate::support::{guest_file, sandbox, small_sandbox};
@@ -29,11 +30,34 @@ fn what_is_no_component_is_named() {
     assert_eq!(core.hint(), Some("make it a component: `plumbline plugin build` in its project"));
 }
 
+/// Where the sections of a component end.
+fn section_ends(wasm: &[u8]) -> Vec<usize> {
+    let header = 8;
+    let mut reader = BinaryReader::new(&wasm[header..], header);
+    let mut ends = vec![header];
+    while !reader.eof() {
+        reader.read_u8().unwrap();
+        let size = reader.read_var_u32().unwrap();
+        reader.read_bytes(size as usize).unwrap();
+        ends.push(reader.original_position());
+    }
+    ends
+}
+
 #[test]
 fn components_that_are_cut_off_or_broken_never_load() {
     let whole = guest_file("misbehave.wasm");
-    for length in (0..whole.len()).step_by(whole.len() / 50) {
+    let ends = section_ends(&whole);
+    for length in (0..whole.len()).step_by(whole.len() / 50).filter(|length| !ends.contains(length)) {
         assert!(matches!(refused(&whole[..length]), LoadError::Inspect { .. } | LoadError::NoRole { .. }), "{length}");
+    }
+    // Cut between two sections it is a component again: one with fewer exports, or without its last notes.
+    let all = inspect(&whole).unwrap().exports;
+    for length in ends {
+        match sandbox().load("suspect", &whole[..length]) {
+            Ok(module) => assert!(module.info().exports.iter().all(|export| all.contains(export)), "{length}"),
+            Err(error) => assert!(error.to_string().contains("`suspect`"), "{error}"),
+        }
     }
     for at in (8..whole.len()).step_by(whole.len() / 20) {
         let mut broken = whole.clone();
