@@ -13,8 +13,9 @@ use serde_json::{Map, Value, json};
 use super::begin::Run;
 use super::error::RunError;
 use super::finished::Finished;
-use super::judge::{judge, retell};
+use super::judge::judge;
 use crate::plan::PlannedPlugin;
+use crate::postprocess::Failure;
 use crate::publish;
 use crate::workdir::replace;
 
@@ -56,7 +57,8 @@ impl Run {
             for plugin in plugins.iter().filter(|plugin| !plugin.judges.is_empty()) {
                 let verdict = judge(&state, plugin, &tree, &work.scratch()).await?;
                 if let (Some(verdict), Some(outcome)) = (&verdict, outcomes.get_mut(plugin.name())) {
-                    retell(outcome, verdict);
+                    // What a person reads at the end is what counts, not what is excused.
+                    outcome.outcome.failures = Failure::of_verdict(verdict, &outcome.outcome.failures);
                 }
             }
         }

@@ -5,14 +5,12 @@ use std::path::{Path, PathBuf};
 
 use plumbline_archive::layout;
 use plumbline_core::PluginName;
-use plumbline_core::judgement::{CheckOutcome, PluginVerdict};
+use plumbline_core::judgement::PluginVerdict;
 use plumbline_core::ledger::Event;
 
 use super::error::RunError;
-use super::finished::PluginOutcome;
 use crate::judging::{Judged, judge_plugin};
 use crate::plan::PlannedPlugin;
-use crate::postprocess::{Failure, MAX_FAILURES};
 use crate::state::State;
 use crate::workdir::replace;
 
@@ -70,33 +68,4 @@ fn written(path: &Path) -> Option<PluginVerdict> {
     let small = std::fs::symlink_metadata(path).ok()?.len() <= MAX_VERDICT;
     let bytes = small.then(|| std::fs::read(path).ok()).flatten()?;
     serde_json::from_slice(&bytes).ok()
-}
-
-/// What a person reads at the end of a run is what counts, not what is excused.
-pub(super) fn retell(outcome: &mut PluginOutcome, verdict: &PluginVerdict) {
-    let said = |parts: [&str; 2]| {
-        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        Some(parts.join(": ")).filter(|text| !text.is_empty())
-    };
-    let items = verdict.items.iter().filter(|item| item.ruling.counts).map(|item| {
-        // What nobody ruled on is told with the reason that its own test gives.
-        let own = outcome.outcome.failures.iter().find(|failure| failure.name == item.name());
-        match own {
-            Some(own) if item.judge.is_empty() => own.clone(),
-            _ => Failure { name: item.name().to_owned(), reason: said([&item.ruling.class, &item.ruling.reason]) },
-        }
-    });
-    let checks = verdict.checks.iter().map(|judged| &judged.check);
-    let checks = checks.filter(|check| check.outcome != CheckOutcome::Passed).map(|check| {
-        let found = match (check.want.as_str(), check.got.as_str()) {
-            ("", got) => got.to_owned(),
-            (want, "") => format!("want {want}"),
-            (want, got) => format!("want {want}, got {got}"),
-        };
-        Failure { name: format!("{} {}", check.id, check.name), reason: said([&found, &check.reason]) }
-    });
-    let judges = verdict.chain.iter().filter_map(|judge| {
-        Some(Failure { name: format!("judge {}", judge.judge), reason: Some(judge.error.clone()?) })
-    });
-    outcome.outcome.failures = items.chain(checks).chain(judges).take(MAX_FAILURES).collect();
 }

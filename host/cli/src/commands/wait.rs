@@ -33,7 +33,7 @@ pub(crate) async fn wait_for(
 ) -> Result<ExitCode, CliError> {
     match until_over(cluster, namespace, output, limit, global).await? {
         Ok(seen) => {
-            print_end(&seen)?;
+            print_end(&seen, false)?;
             Ok(code_of_run(&seen, global))
         }
         Err(code) => Ok(code),

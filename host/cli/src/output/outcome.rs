@@ -15,7 +15,7 @@ use super::{print_json, print_yaml, size};
 use crate::args::RunFormat;
 use crate::error::CliError;
 
-/// Characters of a failed leaf's name, and of its reason: both fit into a wide terminal's line.
+/// Characters of a failed leaf's reason, and of its name if both are to fit into a wide terminal's line.
 const MAX_NAME: usize = 72;
 
 /// Failed leaves of one plugin that are listed; the report shows all.
@@ -74,16 +74,7 @@ fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
         if let Some(judged) = judged(finished, plugin) {
             writeln!(out, "  {:width$}   {}", "", name(&judged.sentence()))?;
         }
-        let shown = plugin.outcome.failures.iter().take(MAX_LISTED);
-        let names = shown.clone().map(|failure| short(&failure.name).chars().count()).max().unwrap_or_default();
-        for failure in shown {
-            failure_line(failure, width, names, out)?;
-        }
-        let failed = failed(finished, plugin);
-        let hidden = failed.saturating_sub(plugin.outcome.failures.len().min(MAX_LISTED) as u64);
-        if hidden > 0 {
-            writeln!(out, "  {:width$}   and {hidden} more", "")?;
-        }
+        list_failures(&plugin.outcome.failures, failed(finished, plugin), width + 5, out)?;
     }
     for (plugin, why) in &finished.status.withdrawn {
         writeln!(out, "  {plugin:width$}   withdrawn   {}", one_line(why))?;
@@ -114,12 +105,23 @@ fn plugin_line(plugin: &PluginOutcome, width: usize, out: &mut impl Write) -> io
     )
 }
 
-fn failure_line(failure: &Failure, width: usize, names: usize, out: &mut impl Write) -> io::Result<()> {
-    let name = short(&failure.name);
-    match &failure.reason {
-        Some(reason) => writeln!(out, "  {:width$}   {name:names$}   {}", "", short(reason)),
-        None => writeln!(out, "  {:width$}   {name}", ""),
+/// The first of `failures`, `indent` columns from the left, and how many more there are of `all`.
+pub(crate) fn list_failures(failures: &[Failure], all: u64, indent: usize, out: &mut impl Write) -> io::Result<()> {
+    let shown = || failures.iter().take(MAX_LISTED).map(|failure| (one_line(&failure.name), &failure.reason));
+    let names = shown().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    for (name, reason) in shown() {
+        match reason {
+            Some(reason) if names <= MAX_NAME => writeln!(out, "{:indent$}{name:names$}   {}", "", short(reason))?,
+            // What tells long names apart stands at their ends.
+            Some(reason) => writeln!(out, "{:indent$}{name}\n{:indent$}    {}", "", "", short(reason))?,
+            None => writeln!(out, "{:indent$}{name}", "")?,
+        }
     }
+    let hidden = all.saturating_sub(failures.len().min(MAX_LISTED) as u64);
+    if hidden > 0 {
+        writeln!(out, "{:indent$}and {hidden} more", "")?;
+    }
+    Ok(())
 }
 
 fn short(text: &str) -> String {
@@ -141,10 +143,15 @@ fn judged<'a>(finished: &'a Finished, plugin: &PluginOutcome) -> Option<&'a Verd
     finished.status.verdicts.as_ref()?.get(plugin.plugin.as_str())
 }
 
+/// What counts of a plugin that was judged: leaves, checks that did not pass, judges that could not finish.
+pub(crate) fn counting(judged: &VerdictSummary) -> u64 {
+    [judged.counting, judged.checks_failed, judged.checks_unknown, judged.judges_failed].iter().sum()
+}
+
 /// What counts as failed: leaves, and requirements on the whole that were checked.
 fn failed(finished: &Finished, plugin: &PluginOutcome) -> u64 {
     if let Some(judged) = judged(finished, plugin) {
-        return [judged.counting, judged.checks_failed, judged.checks_unknown, judged.judges_failed].iter().sum();
+        return counting(judged);
     }
     ["failed", "timeout"].iter().filter_map(|status| plugin.outcome.total.counts.get(*status)).sum()
 }
@@ -225,6 +232,17 @@ mod tests {
         let mut out = Vec::new();
         summary(&finished(), &mut anstream::StripStream::new(&mut out)).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn long_names_are_whole_and_their_reasons_below_them() {
+        let failure = |name: &str, reason: Option<&str>| Failure { name: name.into(), reason: reason.map(Into::into) };
+        let long = format!("[sig-storage] Secrets should be {} in a pod", "consumable ".repeat(6));
+        let mut out = Vec::new();
+        list_failures(&[failure("short", Some("no")), failure(&long, Some("why")), failure("x", None)], 5, 2, &mut out)
+            .unwrap();
+        let want = format!("  short\n      no\n  {long}\n      why\n  x\n  and 2 more\n");
+        assert_eq!(String::from_utf8(out).unwrap(), want);
     }
 
     #[test]

@@ -5,9 +5,14 @@ const MAX_LINE: usize = 160;
 
 /// The first line that says something, without control characters, cut to a length that a person reads.
 pub(crate) fn one_line(text: &str) -> String {
+    shortened(text, MAX_LINE)
+}
+
+/// The first line that says something, without control characters, cut to `most` characters.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    let mut out: String = line.chars().map(printable).take(MAX_LINE).collect();
-    if line.chars().count() > MAX_LINE {
+    let mut out: String = line.chars().map(printable).take(most).collect();
+    if line.chars().count() > most {
         out.push('…');
     }
     out

@@ -1,5 +1,6 @@
 //! Shows a run in a cluster while it goes, until it has ended.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -13,12 +14,19 @@ use super::cluster_lines::Teller;
 use super::cluster_plugins::{head, period};
 use super::{redraws, say};
 use crate::args::WaitOutput;
-use crate::output::one_line;
+use crate::output::shortened;
 
 /// The view is brought up to date this often though nothing was heard: times in it pass.
 const TICK: Duration = Duration::from_secs(1);
 /// An aggregator that was not heard of for so long, 2 min, is told as lost: it writes every 15 s.
 const LOST: Duration = Duration::from_secs(120);
+/// An aggregator with something in its way (an image that is not there, a container that cannot be started or crashes, no node that takes it)
+/// is given up after 10 min: a node may have to be made for it, and whoever sees the message may mend it meanwhile.
+const HINDERED: Duration = Duration::from_secs(600);
+/// One that has only not told anything yet, after 30 min: its image may come over a slow line.
+const UNHEARD: Duration = Duration::from_secs(1800);
+/// Characters of what is told while it does not start: Kubernetes puts what matters at the end of its sentences.
+const MAX_WAITING: usize = 600;
 /// Between two looks at a run whose pod the watch does not see, because it has the labels of old versions.
 const LOOK: Duration = Duration::from_secs(10);
 
@@ -60,7 +68,7 @@ pub(crate) async fn follow(
     let Some(first) = cancel.run_until_cancelled(read(cluster, namespace)).await else {
         return Ok(Ended::Cancelled { lost: false });
     };
-    let mut follower = Follower::new(cluster, output);
+    let mut follower = Follower::new(cluster.name(), output);
     match first {
         Err(error) if error.is_final() || matches!(error, StatusError::Cluster(_)) => return Err(error),
         first => {
@@ -95,8 +103,7 @@ pub(crate) async fn follow(
                     unseen = Some(Instant::now());
                     follower.take(&read(cluster, namespace).await)
                 } else {
-                    follower.pass();
-                    None
+                    follower.pass()
                 }
             }
         };
@@ -116,19 +123,56 @@ struct Follower {
     /// The last heartbeat, and when it was seen here: the clocks of cluster and this machine may differ.
     heartbeat: Option<(Timestamp, Instant)>,
     told_lost: bool,
-    told: Option<String>,
+    /// What was told since the run was seen last: reasons come and go in turns.
+    told: HashSet<String>,
+    start: Start,
+}
+
+/// How long a run is waited for that was never seen.
+#[derive(Default)]
+struct Start {
+    awaited: Option<Instant>,
+    /// Since when something has been in its way, now and then at least: a container that crashes runs in between.
+    hindered: Option<Instant>,
+    is_hindered: bool,
+    why: Option<(String, Option<String>)>,
+}
+
+impl Start {
+    fn take(&mut self, error: &StatusError) {
+        let Some(hindered) = error.hindered() else { return };
+        let now = Instant::now();
+        self.awaited.get_or_insert(now);
+        if hindered {
+            self.hindered.get_or_insert(now);
+        }
+        self.is_hindered = hindered;
+        self.why = Some((error.to_string(), error.hint()));
+    }
+
+    /// Why it is waited for no longer.
+    fn over(&self) -> Option<ClusterError> {
+        let (why, hint) = self.why.as_ref()?;
+        let waited = [(self.hindered.filter(|_| self.is_hindered), HINDERED), (self.awaited, UNHEARD)];
+        let (_, limit) = waited.into_iter().find(|(since, limit)| since.is_some_and(|at| at.elapsed() >= *limit))?;
+        let limit = period(SignedDuration::try_from(limit).unwrap_or(SignedDuration::MAX));
+        let remove = "the run stays as it is: `plumbline wait` follows it again, `plumbline delete` removes it";
+        let hint = hint.as_ref().map(|hint| format!("{hint}; {remove}")).unwrap_or_else(|| remove.to_owned());
+        Some(ClusterError::new("follow the run", format!("{why}; it was waited for {limit}")).hint(hint))
+    }
 }
 
 impl Follower {
-    fn new(cluster: &Cluster, output: WaitOutput) -> Self {
+    fn new(cluster: &str, output: WaitOutput) -> Self {
         Self {
-            cluster: cluster.name().to_owned(),
+            cluster: cluster.to_owned(),
             output,
             shown: None,
             last: None,
             heartbeat: None,
             told_lost: false,
-            told: None,
+            told: HashSet::new(),
+            start: Start::default(),
         }
     }
 
@@ -137,7 +181,8 @@ impl Follower {
         match look {
             Ok(seen) => {
                 self.heard(seen);
-                self.told = None;
+                self.told.clear();
+                self.start = Start::default();
                 self.show(seen);
                 self.last = Some(Box::new(seen.clone()));
                 if !seen.is_over() {
@@ -168,13 +213,13 @@ impl Follower {
                 Some(Ended::Gone { why, last: self.last.take() })
             }
             Err(error) => {
-                let text = one_line(&error.to_string());
-                if self.told.as_ref() != Some(&text) {
+                self.start.take(error);
+                let text = shortened(&error.to_string(), MAX_WAITING);
+                if self.told.insert(text.clone()) {
                     say(&format!("waiting: {text}"));
                     if let StatusError::Pending { events, .. } = error {
-                        events.iter().for_each(|event| say(&format!("         {}", one_line(event))));
+                        events.iter().for_each(|event| say(&format!("         {}", shortened(event, MAX_WAITING))));
                     }
-                    self.told = Some(text);
                 }
                 None
             }
@@ -211,8 +256,8 @@ impl Follower {
         self.heartbeat.is_some_and(|(_, at)| at.elapsed() > LOST)
     }
 
-    /// Time has passed.
-    fn pass(&mut self) {
+    /// Time has passed; how following ended, if that ended it.
+    fn pass(&mut self) -> Option<Ended> {
         if let (true, false, Some((_, at))) = (self.is_lost(), self.told_lost, self.heartbeat) {
             let silent = SignedDuration::try_from(at.elapsed()).unwrap_or(SignedDuration::MAX);
             say(&format!("the aggregator has not been heard of for {}; still waiting for it", period(silent)));
@@ -221,6 +266,7 @@ impl Follower {
         if let (Some(shown), Some(last)) = (&mut self.shown, &self.last) {
             shown.show(last, Timestamp::now());
         }
+        self.start.over().map(|why| Ended::Gone { why, last: self.last.take() })
     }
 
     fn end(&mut self) {
@@ -234,4 +280,69 @@ struct Nothing;
 
 impl Show for Nothing {
     fn show(&mut self, _seen: &Seen, _now: Timestamp) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use plumbline_kubernetes::status::Waiting;
+    use serde_json::json;
+
+    use super::*;
+
+    fn pending(reason: Option<&str>) -> Look {
+        let waiting = reason.map(|reason| {
+            Box::new(Waiting {
+                pod: "sonobuoy".to_owned(),
+                plugin: None,
+                node: None,
+                reason: reason.to_owned(),
+                message: "why".to_owned(),
+                image: None,
+                since: None,
+            })
+        });
+        Err(StatusError::Pending { pod: "sonobuoy".into(), namespace: "ns".into(), waiting, events: Vec::new() })
+    }
+
+    fn running() -> Look {
+        Ok(Seen {
+            namespace: "ns".into(),
+            pod: "sonobuoy".into(),
+            status: serde_json::from_value(json!({"status": "running"})).unwrap(),
+            began: None,
+            restarts: 0,
+            waiting: Vec::new(),
+        })
+    }
+
+    async fn after(follower: &mut Follower, look: Look, minutes: u64) -> Option<String> {
+        assert!(follower.take(&look).is_none());
+        tokio::time::advance(Duration::from_secs(60 * minutes)).await;
+        match follower.pass() {
+            None => None,
+            Some(Ended::Gone { why, last: None }) => Some(format!("{why}\n{}", why.hint.clone().unwrap_or_default())),
+            Some(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_aggregator_that_cannot_start_is_not_waited_for_without_end() {
+        let mut follower = Follower::new("c", WaitOutput::Silent);
+        assert_eq!(after(&mut follower, pending(Some("ErrImagePull")), 5).await, None);
+        // While nothing is in its way it may start; that it did not is known by what comes next.
+        assert_eq!(after(&mut follower, pending(Some("ContainerCreating")), 6).await, None);
+        let why = after(&mut follower, pending(Some("CrashLoopBackOff")), 0).await.unwrap();
+        assert!(why.contains("crashes again and again (CrashLoopBackOff): why; it was waited for 10 min"), "{why}");
+        assert!(why.contains("`plumbline delete` removes it"), "{why}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_only_starts_may_take_its_time_and_one_that_was_seen_all_of_it() {
+        let mut follower = Follower::new("c", WaitOutput::Silent);
+        assert_eq!(after(&mut follower, pending(None), 29).await, None);
+        assert!(after(&mut follower, pending(Some("ContainerCreating")), 2).await.is_some());
+        let mut follower = Follower::new("c", WaitOutput::Silent);
+        assert_eq!(after(&mut follower, pending(None), 29).await, None);
+        assert_eq!(after(&mut follower, running(), 600).await, None);
+    }
 }

@@ -75,6 +75,8 @@ fn a_test_that_fails_fails_the_run_and_is_named() {
     definition(&bed, &[("FAKE_E2E_FAIL", ONE_TEST)]);
     let done = conformance(&bed, &[]).expect(1);
     assert!(done.err.contains("are chosen"), "{done:?}");
+    // Nobody has to open the archive to know its name.
+    assert!(done.out.contains("e2e: what failed") && done.out.contains(ONE_TEST), "{done:?}");
     let archive = archive(&bed).display().to_string();
     let report = bed.plumbline(&["results", &archive, "-p", "e2e"]).expect(1).out;
     assert!(report.contains(ONE_TEST), "{report}");

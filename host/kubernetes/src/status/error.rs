@@ -127,6 +127,17 @@ impl StatusError {
         }
     }
 
+    /// The aggregator has yet to tell that it is there; whether something is in its way, beyond what every start takes.
+    #[must_use]
+    pub fn hindered(&self) -> Option<bool> {
+        match self {
+            Self::Pending { waiting, .. } | Self::NoAnnotation { waiting, .. } => {
+                Some(waiting.as_ref().is_some_and(|waiting| !waiting.is_starting()))
+            }
+            _ => None,
+        }
+    }
+
     /// What was seen of the run last, if it left a status.
     #[must_use]
     pub fn last(&self) -> Option<&Seen> {

@@ -5,7 +5,7 @@ use plumbline_core::run_status::{RunPhase, RunStatus};
 
 use super::error::StatusError;
 use super::seen::Seen;
-use super::waiting::Waiting;
+use super::waiting::{Waiting, how_it_ended};
 
 /// Reads an annotation.
 pub(super) fn parse(text: &str) -> Result<RunStatus, String> {
@@ -77,10 +77,7 @@ fn why_it_ended(pod: &Pod) -> String {
     }
     let ended = containers(pod).find_map(|container| {
         let end = container.state.as_ref()?.terminated.as_ref()?;
-        let reason = end.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-        let message = end.message.as_deref().map(str::trim).filter(|text| !text.is_empty());
-        let message = message.map(|message| format!(": {message}")).unwrap_or_default();
-        Some(format!("container `{}` ended with exit code {}{reason}{message}", container.name, end.exit_code))
+        Some(format!("container `{}` {}", container.name, how_it_ended(end)))
     });
     ended.unwrap_or_else(|| "Kubernetes does not say why".to_owned())
 }

@@ -1,10 +1,13 @@
 //! What keeps a pod from running, read off the pod.
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
+use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
 use crate::names;
 use crate::reasons;
+
+/// The reason of containers that are not started again at once.
+const CRASH_LOOP: &str = "CrashLoopBackOff";
 
 /// A pod that does not run yet, or not any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +20,7 @@ pub struct Waiting {
     pub node: Option<String>,
     /// The reason as Kubernetes calls it, such as `ImagePullBackOff` or `Unschedulable`.
     pub reason: String,
-    /// What Kubernetes says of it; may be empty.
+    /// What Kubernetes says of it, and of a container that crashes again and again how it ended last; may be empty.
     pub message: String,
     /// The image, where that is the trouble.
     pub image: Option<String>,
@@ -70,7 +73,7 @@ impl Waiting {
                 None => format!("image cannot be pulled ({reason})"),
             },
             "Unschedulable" => "no node fits".to_owned(),
-            "CrashLoopBackOff" => "crashes again and again (CrashLoopBackOff)".to_owned(),
+            CRASH_LOOP => format!("crashes again and again ({CRASH_LOOP})"),
             "ContainerCreating" => "image being pulled, volumes being mounted".to_owned(),
             "PodInitializing" => "init containers running".to_owned(),
             other => format!("cannot start ({other})"),
@@ -94,7 +97,21 @@ fn container(status: &ContainerStatus) -> Option<Found> {
     let waiting = status.state.as_ref()?.waiting.as_ref()?;
     let reason = waiting.reason.clone().filter(|reason| !reason.is_empty())?;
     let image = Some(status.image.clone()).filter(|image| !image.is_empty());
-    Some((reason, waiting.message.clone().unwrap_or_default(), image, None))
+    let last = status.last_state.as_ref().and_then(|state| state.terminated.as_ref());
+    let message = match last {
+        // Kubernetes only says how long it waits before it tries again.
+        Some(end) if reason == CRASH_LOOP => format!("it {}", how_it_ended(end)),
+        _ => waiting.message.clone().unwrap_or_default(),
+    };
+    Some((reason, message, image, None))
+}
+
+/// How a container ended, to be read behind its name.
+pub(super) fn how_it_ended(end: &ContainerStateTerminated) -> String {
+    let reason = end.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let message = end.message.as_deref().map(str::trim).filter(|text| !text.is_empty());
+    let message = message.map(|message| format!(": {message}")).unwrap_or_default();
+    format!("ended with exit code {}{reason}{message}", end.exit_code)
 }
 
 /// The node that a DaemonSet made the pod for, before it is bound to it.
@@ -137,6 +154,24 @@ mod tests {
         let running = json!({"phase": "Running", "containerStatuses": [
             {"name": "plugin", "image": "", "imageID": "", "ready": true, "restartCount": 0, "state": {"running": {}}}]});
         assert_eq!(Waiting::of(&pod(spec, running)), None);
+    }
+
+    #[test]
+    fn of_a_container_that_crashes_the_last_end_is_told() {
+        let mut crashing = waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container=p pod=p_ns(1)");
+        let told = |status: &Value| {
+            let status = json!({"phase": "Running", "containerStatuses": [status]});
+            Waiting::of(&pod(json!({"containers": []}), status)).unwrap().words()
+        };
+        assert!(
+            told(&crashing).ends_with("(CrashLoopBackOff): back-off 5m0s restarting failed container=p pod=p_ns(1)")
+        );
+        crashing["lastState"] =
+            json!({"terminated": {"exitCode": 128, "reason": "StartError", "message": "exec: no\nsuch file"}});
+        assert_eq!(
+            told(&crashing),
+            "crashes again and again (CrashLoopBackOff): it ended with exit code 128 (StartError): exec: no such file"
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ use plumbline_kubernetes::{Cluster, create, names, title};
 use plumbline_stock::Place;
 use serde_json::Value;
 
+use super::failures::print_failures;
 use crate::args::{Global, RunArgs, SkipPreflight};
 use crate::commands::gen_options::Circumstances;
 use crate::commands::generate::{objects, serves_rbac};
@@ -128,11 +129,18 @@ async fn run_there(args: &RunArgs, global: &Global, mut found: Vec<Found>) -> Re
         Ok(seen) => seen,
         Err(code) => return Ok(Ended { code, archives: Vec::new() }),
     };
-    print_end(&seen)?;
+    print_end(&seen, args.retrieve)?;
     let archives = match args.retrieve {
         true => bring_home(args, &cluster, &namespace).await?,
         false => Vec::new(),
     };
+    if let Some(archive) = archives.first() {
+        if let Err(error) = print_failures(archive, &seen.status) {
+            // The verdict stands, and the archive is home.
+            error.report();
+        }
+        say(&format!("next:    plumbline results {}", archive.display()));
+    }
     Ok(Ended { code: code_of_run(&seen, global), archives })
 }
 
@@ -203,9 +211,6 @@ async fn bring_home(args: &RunArgs, cluster: &Cluster, namespace: &str) -> Resul
     })?;
     for archive in &brought {
         say(&format!("archive: {}", archive.path.display()));
-    }
-    if let Some(archive) = brought.first() {
-        say(&format!("next:    plumbline results {}", archive.path.display()));
     }
     Ok(brought.into_iter().map(|archive| archive.path).collect())
 }

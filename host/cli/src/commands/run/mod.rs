@@ -1,6 +1,7 @@
 //! `plumbline run`
 
 mod cluster;
+mod failures;
 mod local;
 
 use std::process::ExitCode;

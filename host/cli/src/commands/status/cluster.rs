@@ -10,7 +10,7 @@ use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::status::{Seen, full, read};
 
 use super::document::document;
-use super::sentence::{notes, sentence};
+use super::sentence::{how, notes, sentence};
 use super::{ago, explain, one_line_of_json, table};
 use crate::args::{ClusterArgs, ExitCodes, Global, StatusArgs, StatusFormat, WaitOutput};
 use crate::commands::wait::until_over;
@@ -123,22 +123,23 @@ fn print(
         (None, false, false) => table::summary(status),
     };
     write!(out, "{table}")?;
-    closing(seen, now, out)
+    closing(seen, now, false, out)
 }
 
-fn closing(seen: &Seen, now: Timestamp, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\n{}", sentence(seen))?;
+/// `fetched`: somebody fetches the archive already.
+fn closing(seen: &Seen, now: Timestamp, fetched: bool, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\n{}", if fetched { how(seen) } else { sentence(seen) })?;
     for note in notes(seen, now) {
         writeln!(out, "{note}")?;
     }
     Ok(())
 }
 
-/// The summary of a run that has ended.
-pub(crate) fn print_end(seen: &Seen) -> Result<(), CliError> {
+/// The summary of a run that has ended, whose archive is `fetched` next or not.
+pub(crate) fn print_end(seen: &Seen, fetched: bool) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
     write!(out, "{}", table::summary(&seen.status))
-        .and_then(|()| closing(seen, Timestamp::now(), &mut out))
+        .and_then(|()| closing(seen, Timestamp::now(), fetched, &mut out))
         .map_err(|error| CliError::printing("the outcome cannot be printed", &error))
 }
 

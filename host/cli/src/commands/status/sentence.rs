@@ -12,6 +12,14 @@ use crate::ui::{logs_command, period, stalled, withdrawn};
 /// Pods that wait and are told of one by one.
 const MAX_WAITING: usize = 10;
 
+/// How a run came out that has an archive; of others what [`sentence`] says.
+pub(super) fn how(seen: &Seen) -> String {
+    match seen.status.status {
+        RunPhase::Complete => format!("The run is complete: {}.", verdict(&seen.status)),
+        _ => sentence(seen),
+    }
+}
+
 /// The state of the run, and the next command.
 pub(super) fn sentence(seen: &Seen) -> String {
     let status = &seen.status;

@@ -1,0 +1,57 @@
+//! What failed in a run in a cluster: named from the archive that was brought home, because the status only counts.
+
+use std::io::Write;
+use std::path::Path;
+
+use plumbline_aggregator::Failure;
+use plumbline_conformance::chain::Chain;
+use plumbline_core::judgement::VerdictSummary;
+use plumbline_core::run_status::RunStatus;
+use plumbline_core::{Item, Status};
+
+use crate::error::CliError;
+use crate::output::name;
+use crate::output::outcome::{counting, list_failures};
+use crate::trees::{Reprocess, Trees};
+
+/// Prints what failed of each plugin. Only the trees of plugins with failures are read.
+pub(super) fn print_failures(archive: &Path, status: &RunStatus) -> Result<(), CliError> {
+    let mut trees = Trees::open(archive, Reprocess::default())?;
+    let mut out = anstream::stdout().lock();
+    for plugin in trees.plugins() {
+        let judged = status.verdicts.as_ref().and_then(|verdicts| verdicts.get(&plugin));
+        if !has_failures(&plugin, judged, status) {
+            continue;
+        }
+        let root = trees.item(&plugin)?;
+        let own = Failure::of_tree(&root);
+        let verdict = match judged {
+            Some(_) => trees.verdict(&plugin, &Chain::default())?,
+            None => None,
+        };
+        let (failures, all) = match &verdict {
+            Some(verdict) => (Failure::of_verdict(verdict, &own), counting(&verdict.summary())),
+            None => (own, failed(&root)),
+        };
+        if failures.is_empty() {
+            continue;
+        }
+        writeln!(out, "\n{}: what failed", name(&plugin))
+            .and_then(|()| list_failures(&failures, all, 2, &mut out))
+            .map_err(|error| CliError::printing("what failed cannot be printed", &error))?;
+    }
+    Ok(())
+}
+
+fn has_failures(plugin: &str, judged: Option<&VerdictSummary>, status: &RunStatus) -> bool {
+    match judged {
+        Some(judged) => counting(judged) > 0,
+        None => status.plugins.iter().flatten().filter(|entry| entry.plugin == plugin).any(|entry| {
+            entry.result_status.as_ref().is_none_or(|status| !matches!(status, Status::Passed | Status::Skipped))
+        }),
+    }
+}
+
+fn failed(root: &Item) -> u64 {
+    root.leaves().filter(|leaf| matches!(leaf.status, Status::Failed | Status::Timeout)).count() as u64
+}
