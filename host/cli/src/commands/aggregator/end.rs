@@ -67,12 +67,10 @@ pub(super) fn publishing(cluster: &Cluster, place: &Place, run: RunId) -> Publis
 }
 
 /// Tells that a run cannot even begin in this container. The next container tries again, and tells what comes of that.
-pub(super) async fn tell_no_beginning(cluster: &Cluster, config: &Config, error: CliError) -> CliError {
+pub(super) async fn tell_no_beginning(cluster: &Cluster, config: &Config, error: &CliError) {
     let place = Place::find(cluster, config).await;
     let run = config.uuid.parse().unwrap_or_else(|_| RunId::random());
-    let broken = Broken::from(error);
-    tell_end(&publishing(cluster, &place, run), &broken.status()).await;
-    broken.error
+    tell_end(&publishing(cluster, &place, run), &Broken::from(error.clone()).status()).await;
 }
 
 /// Why a run that fails fast was ended before anything was launched: `troubles` are no result of any plugin.

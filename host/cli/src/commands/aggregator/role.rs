@@ -57,7 +57,7 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
     let signals = tokio::spawn(cancel_on_signal(told.clone()));
     let config = match ground::config() {
         Ok(config) => config,
-        Err(error) => return Err(not_begun(args, &Config::default(), error).await),
+        Err(error) => return Err(not_begun(args, &Config::default(), error, &told).await),
     };
     let cancel = match config.plumbline.storage {
         Storage::Pod => told.child_token(),
@@ -67,9 +67,8 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
     };
     let (work, id) = match work(args, &config, global) {
         Ok(begun) => begun,
-        // The container that has it tells how the run goes.
-        Err((error, Some(WorkDirError::Locked(_)))) => return Err(error),
-        Err((error, _)) => return Err(not_begun(args, &config, error).await),
+        Err(NotBegun { error, elsewhere: true }) => return Err(error),
+        Err(NotBegun { error, elsewhere: false }) => return Err(not_begun(args, &config, error, &told).await),
     };
     let cluster = connect(args).await?;
     let place = Place::find(&cluster, &config).await;
@@ -108,30 +107,42 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
     Ok(code)
 }
 
-/// The directory of the run, with its log; and the run's id. The error for a person, and what the directory had to do with it.
-fn work(
-    args: &AggregatorArgs,
-    config: &Config,
-    global: &Global,
-) -> Result<(WorkDir, RunId), (CliError, Option<WorkDirError>)> {
-    let other = |error| (error, None);
+/// Why a run cannot begin in this container.
+struct NotBegun {
+    error: CliError,
+    /// Another container is at work on it, and tells how it goes.
+    elsewhere: bool,
+}
+
+impl From<CliError> for NotBegun {
+    fn from(error: CliError) -> Self {
+        Self { error, elsewhere: false }
+    }
+}
+
+/// The directory of the run, with its log; and the run's id.
+fn work(args: &AggregatorArgs, config: &Config, global: &Global) -> Result<(WorkDir, RunId), NotBegun> {
     std::fs::create_dir_all(&args.dir).map_err(|error| {
-        other(CliError::system(format!("the directory `{}` cannot be made", args.dir.display())).because(&error))
+        CliError::system(format!("the directory `{}` cannot be made", args.dir.display())).because(&error)
     })?;
-    let work = WorkDir::open(args.dir.join(WORK)).map_err(|error| {
-        (CliError::system("the run's working directory cannot be used").because(&error), Some(error))
+    let work = WorkDir::open(args.dir.join(WORK)).map_err(|cause| NotBegun {
+        error: CliError::system("the run's working directory cannot be used").because(&cause),
+        elsewhere: matches!(cause, WorkDirError::Locked(_)),
     })?;
-    logging::init_run(global, &work.tree().join("meta/run.log")).map_err(other)?;
-    let id = run_id(config, &work).map_err(other)?;
+    logging::init_run(global, &work.tree().join("meta/run.log"))?;
+    let id = run_id(config, &work)?;
     Ok((work, id))
 }
 
-/// The same error, once it was told in the status of the run, if there is a way to the cluster at all.
-async fn not_begun(args: &AggregatorArgs, config: &Config, error: CliError) -> CliError {
-    match connect(args).await {
-        Ok(cluster) => tell_no_beginning(&cluster, config, error).await,
-        Err(_) => error,
-    }
+/// The same error, once it was told in the status of the run, if there is a way to the cluster at all and time enough.
+async fn not_begun(args: &AggregatorArgs, config: &Config, error: CliError, told: &CancellationToken) -> CliError {
+    let tell = async {
+        if let Ok(cluster) = connect(args).await {
+            tell_no_beginning(&cluster, config, &error).await;
+        }
+    };
+    told.run_until_cancelled(tell).await;
+    error
 }
 
 async fn run(
