@@ -57,6 +57,13 @@ impl Cache {
         Ok(Self::at(cache.join("plumbline/bundles")))
     }
 
+    /// Where the user's downloads are kept before they are unpacked: `$XDG_CACHE_HOME/plumbline/downloads`, or
+    /// `~/.cache/plumbline/downloads`. `None` without a home.
+    #[must_use]
+    pub fn downloads() -> Option<PathBuf> {
+        Some(dirs::xdg("XDG_CACHE_HOME", ".cache")?.join("plumbline/downloads"))
+    }
+
     /// The one in `dir`.
     #[must_use]
     pub fn at(dir: PathBuf) -> Self {

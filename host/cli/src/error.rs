@@ -5,6 +5,7 @@ use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
+use plumbline_core::RunFailure;
 use plumbline_core::verdict::Verdict;
 use plumbline_kubernetes::ClusterError;
 
@@ -94,6 +95,11 @@ impl CliError {
     pub(crate) fn what(&self) -> String {
         let causes: Vec<String> = self.causes.iter().map(|cause| cause.trim_end().replace('\n', "; ")).collect();
         if causes.is_empty() { self.what.clone() } else { format!("{}: {}", self.what, causes.join(": ")) }
+    }
+
+    /// The same for the status of a run that it ends.
+    pub(crate) fn failure(&self) -> RunFailure {
+        RunFailure::new(&self.what(), self.hint.as_deref())
     }
 
     /// Tells it on stderr; the exit code.

@@ -41,7 +41,7 @@ pub(crate) struct Found {
     pub(crate) digest: Option<Digest>,
     /// What kind of place it came from.
     pub(crate) place: Where,
-    /// The signatures that came with it from a registry or a store, as they came.
+    /// The signatures that came with it from a registry, an address or a store, as they came.
     pub(crate) signatures: Option<Vec<u8>>,
     /// Of a plugin from a registry: the reference with the digest of what it stood for.
     pub(crate) pinned: Option<Reference>,
@@ -52,8 +52,10 @@ pub(crate) struct Found {
 pub(crate) enum Where {
     /// This program.
     Stock,
-    /// A file, a directory, a tar, an address, standard input.
+    /// A file, a directory, a tar, the address of a definition, standard input.
     Named,
+    /// The address of a packed bundle.
+    Address,
     /// A registry.
     Registry,
     /// The user's installed bundles.
@@ -83,7 +85,7 @@ pub(crate) fn find(reference: &str, place: Place) -> Result<Found, CliError> {
     }
     let (there, name) = renamed(reference);
     let found = if address::is_address(there) {
-        Some(parse(address::fetch(there)?, there, None)?)
+        Some(address::found(there)?)
     } else if let Some(found) = by_path_or_name(reference)? {
         // That is its name, whatever it looks like.
         return Ok(found);

@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::judgement::{VerdictStatus, VerdictSummary};
 use crate::rollup::counts_in;
+use crate::run_failure::{RunFailure, short};
 use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use crate::status::Status;
 
@@ -116,6 +117,10 @@ pub fn compact(status: &RunStatus, heartbeat: Timestamp, limit_bytes: usize) -> 
     }
     if fitting(&shown, limit).is_none() {
         shown.verdicts = shown.verdicts.as_ref().map(one_verdict);
+    }
+    if fitting(&shown, limit).is_none() {
+        shown.failure = shown.failure.as_ref().map(RunFailure::short);
+        shown.delivery = shown.delivery.as_deref().map(short);
     }
     // Cannot fail: maps with text for keys. If it did, a reader would be told that there is no plan yet.
     let json = serde_json::to_string(&shown).unwrap_or_else(|_| "{}".to_owned());

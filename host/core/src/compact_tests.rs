@@ -217,6 +217,9 @@ proptest! {
         phase in prop::sample::select(&["running", "complete", "complete", "post-processing", "failed"][..]),
         limit in 0usize..(64 << 10),
         verdicts in prop::option::of(prop::collection::btree_map("[a-c]{1,2}", any_verdict(), 1..9)),
+        // Quotes are twice as long once they are written.
+        failure in prop::option::of(("[\"a]{0,3000}", prop::option::of("[\"a]{0,2000}"))),
+        delivery in prop::option::of("[\"a]{0,9000}"),
     ) {
         // Only what is part of the run can have been judged.
         let verdicts = verdicts.map(|mut verdicts| {
@@ -224,13 +227,18 @@ proptest! {
             verdicts
         });
         let verdicts = verdicts.filter(|verdicts| !verdicts.is_empty());
-        let status = RunStatus { status: phase.to_owned().into(), verdicts, ..run(entries) };
+        let failure = failure.map(|(reason, hint)| RunFailure::new(&reason, hint.as_deref()));
+        let status = RunStatus { status: phase.to_owned().into(), verdicts, failure, delivery, ..run(entries) };
         let compacted = compact(&status, now(), limit);
+        let begins = |text: &str| text.chars().take(400).collect::<String>();
         prop_assert!(compacted.json.len() <= limit.max(MIN_LIMIT), "{} > {}", compacted.json.len(), limit);
         let shown = read(&compacted);
         prop_assert_eq!(sums(&shown), sums(&status));
         prop_assert_eq!(Verdict::from_run(&shown), Verdict::from_run(&status), "{:?}", compacted.level);
         prop_assert_eq!(shown.heartbeat, Some(now()));
+        let reason = |status: &RunStatus| status.failure.as_ref().map(|failure| begins(&failure.reason));
+        prop_assert_eq!(reason(&shown), reason(&status));
+        prop_assert_eq!(shown.delivery.as_deref().map(begins), status.delivery.as_deref().map(begins));
         let failed = |status: &RunStatus| -> u64 {
             status.plugins.iter().flatten().filter_map(|entry| entry.progress.as_ref()).map(ProgressUpdate::failed).sum()
         };

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::judgement::VerdictSummary;
 use crate::progress::ProgressUpdate;
+use crate::run_failure::RunFailure;
 use crate::status::Status;
 use crate::time::{NEVER, never};
 
@@ -25,6 +26,9 @@ pub struct RunStatus {
     /// The run was ended before its time. Ours: left out when false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// Why the run failed as a whole, or was ended before its time, where no result says it. Ours: left out when there is nothing to say.
+    #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
+    pub failure: Option<RunFailure>,
     /// How much was left out to make it fit where it stands ([`crate::compact::Level`] as text); `None`: nothing. Ours.
     #[serde(default, deserialize_with = "or_none", skip_serializing_if = "Option::is_none")]
     pub compacted: Option<String>,

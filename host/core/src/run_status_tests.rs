@@ -67,12 +67,12 @@ fn words_of_later_versions_are_kept() {
 fn what_others_mean_by_our_own_keys_does_no_harm() {
     let status: RunStatus = serde_json::from_value(json!({
         "plugins": [{"plugin": "a", "folded": "many"}, {"plugin": "b", "folded": 12}],
-        "heartbeat": 7, "compacted": true, "run": null, "status": "running",
+        "heartbeat": 7, "compacted": true, "run": null, "status": "running", "failure": "text",
     }))
     .unwrap();
     let plugins = status.plugins.unwrap();
     assert_eq!((plugins[0].count(), plugins[1].count()), (1, 12));
-    assert_eq!((status.heartbeat, status.compacted, status.run), (None, None, None));
+    assert_eq!((status.heartbeat, status.compacted, status.run, status.failure), (None, None, None, None));
 }
 
 #[test]

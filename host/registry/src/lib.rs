@@ -22,6 +22,7 @@ mod credentials;
 mod digest;
 mod error;
 mod image;
+mod kept;
 mod layout;
 mod limits;
 mod manifest;

@@ -6,6 +6,10 @@ pub const MAX_MANIFEST_BYTES: u64 = 4 << 20;
 pub const MAX_BLOB_BYTES: u64 = 8 << 30;
 /// The largest configuration that is read into memory. Those of images with long histories have some 100 KiB.
 pub const MAX_CONFIG_BYTES: u64 = 4 << 20;
+/// Bytes of contents that are kept to be used again, 1 GiB: some dozens of bundles.
+pub(crate) const MAX_KEPT_BYTES: u64 = 1 << 30;
+/// Files that are kept: a bundle has three.
+pub(crate) const MAX_KEPT: usize = 1024;
 /// Layers of one image: what overlay file systems take is 127.
 pub(crate) const MAX_LAYERS: usize = 512;
 /// Entries of one layer that is searched: a whole distribution has some 100,000.

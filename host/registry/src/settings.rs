@@ -32,6 +32,9 @@ pub struct Settings {
     pub proxies: bool,
     /// The largest blob that is taken, in bytes.
     pub largest_blob: u64,
+    /// Where contents are kept once they were downloaded, to be used again wherever they are named by digest; nowhere if `None`. Of bounded
+    /// size, and safe for several processes at once.
+    pub downloads: Option<PathBuf>,
     /// Where downloads are put until they are whole; the system's directory for temporary files if `None`.
     pub scratch: Option<PathBuf>,
 }
@@ -84,6 +87,7 @@ impl Default for Settings {
             patience: Patience::default(),
             proxies: true,
             largest_blob: MAX_BLOB_BYTES,
+            downloads: None,
             scratch: None,
         }
     }

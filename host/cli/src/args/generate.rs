@@ -34,8 +34,8 @@ pub(crate) enum GenCommand {
 /// `plumbline gen`
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct GenManifestArgs {
-    /// A plugin: the name of a stock plugin, a definition (a file, or its address), a directory with `plugin.yaml`, or `-` for
-    /// standard input; `FILE@NAME` calls the plugin NAME; repeatable
+    /// A plugin: the name of a stock plugin, a definition or a packed bundle (a file, or its address), a directory with `plugin.yaml`, or
+    /// `-` for standard input; `FILE@NAME` calls the plugin NAME; repeatable
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL")]
     pub(crate) plugins: Vec<String>,
     /// How long each plugin may take, unless its definition says otherwise: seconds, or a duration such as `90m`; 0 for no limit

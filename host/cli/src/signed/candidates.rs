@@ -58,6 +58,7 @@ fn warrant(found: &Found) -> Result<Warrant, CliError> {
             Warrant::Signatures { envelopes: came_along(found)?, reference: installed_from(&found.origin)? }
         }
         Where::Registry => Warrant::Signatures { envelopes: came_along(found)?, reference: Some(found.origin.clone()) },
+        Where::Address => Warrant::Signatures { envelopes: came_along(found)?, reference: None },
         Where::Named if is_tar(found) => {
             let envelopes =
                 SignatureFile::beside(Path::new(&found.origin)).read().map_err(|error| file_error(&error))?;
@@ -91,7 +92,7 @@ fn installed_from(name: &str) -> Result<Option<String>, CliError> {
 /// Source and digest of a plugin that came as a packed bundle.
 pub(crate) fn packed_provenance(found: &Found) -> Option<(String, String)> {
     let packed = match found.place {
-        Where::Installed | Where::Registry => true,
+        Where::Installed | Where::Registry | Where::Address => true,
         Where::Named => is_tar(found),
         Where::Stock | Where::Incumbent => false,
     };

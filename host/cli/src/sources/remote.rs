@@ -4,6 +4,7 @@ use std::fs;
 use std::future::Future;
 use std::sync::OnceLock;
 
+use plumbline_bundle::Cache;
 use plumbline_bundle::limits::{MAX_BUNDLE_BYTES, MAX_SIGNATURE_BYTES};
 use plumbline_registry::{Cause, Client, Digest, Kind, Layout, Manifest, Reference, RegistryError, Settings, media};
 use serde_json::Value;
@@ -90,7 +91,8 @@ pub(crate) fn wait<T>(work: impl Future<Output = Result<T, RegistryError>>) -> R
 /// Fetches what `text` names, whatever it is, and tells which digest a tag stands for.
 pub(crate) fn fetch(text: &str) -> Result<Artefact, CliError> {
     let reference = reference(text)?;
-    let settings = Settings { largest_blob: LARGEST_TAR, ..client()?.settings().clone() };
+    let settings =
+        Settings { largest_blob: LARGEST_TAR, downloads: Cache::downloads(), ..client()?.settings().clone() };
     let client = Client::new(settings).map_err(|error| registry_error(&error))?;
     let (pulled, signatures) = wait(async {
         let pulled = plumbline_registry::pull(&client, &reference).await?;

@@ -9,7 +9,7 @@ use plumbline_apidouble::ApiDouble;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::bed::{Bed, Running, wait_for};
+use crate::bed::{Bed, Done, Running, wait_for};
 
 pub(crate) const ARGS: [&str; 6] = ["aggregator", "--no-exit", "--dir", "out", "--kubeconfig", "kubeconfig"];
 const FINISHED: &str = "out/.plumbline-finished.json";
@@ -66,6 +66,75 @@ impl Pod {
         wait_for("the end of the run", || running.err().contains("this pod stays for its archive to be fetched"));
         running
     }
+
+    /// What the aggregator told last.
+    fn told(&self) -> Value {
+        let pods = self.double.list("pods");
+        let own = pods.iter().find(|pod| pod["metadata"]["name"] == "sonobuoy").unwrap();
+        let text = own["metadata"]["annotations"]["sonobuoy.hept.io/status"].as_str();
+        text.map_or(Value::Null, |text| serde_json::from_str(text).unwrap())
+    }
+
+    fn looked_at(&self, command: &[&str]) -> Done {
+        self.double.update("pods", "checks", "sonobuoy", |pod| {
+            pod["metadata"]["labels"] = json!({"sonobuoy-component": "aggregator", "component": "sonobuoy"});
+        });
+        self.bed.plumbline(&[command, &["--kubeconfig", "kubeconfig", "-n", "checks"]].concat())
+    }
+}
+
+#[test]
+fn why_a_run_failed_as_a_whole_is_told_to_whoever_looks_or_waits() {
+    let pod = Pod::new(&json!({}));
+    fs::copy(pod.bed.path("plugins.d/smoke.yaml"), pod.bed.path("plugins.d/twin.yaml")).unwrap();
+    let running = pod.stays();
+    let told = pod.told();
+    assert_eq!((&told["status"], &told["plugins"]), (&json!("failed"), &Value::Null));
+    assert_eq!(told["failure"]["reason"], "two definitions have the name `smoke`");
+    for command in ["status", "wait"] {
+        let done = pod.looked_at(&[command]).expect(4);
+        assert!(
+            done.out.contains("\ncause: two definitions have the name `smoke`\nhint:  the second is "),
+            "{}",
+            done.out
+        );
+    }
+    let data: Value = serde_json::from_str(&pod.looked_at(&["status", "-o", "json"]).expect(4).out).unwrap();
+    assert_eq!(data["failure"], told["failure"]);
+    let done = pod.looked_at(&["retrieve"]);
+    assert!(done.code != 0 && done.err.contains("the run failed: two definitions"), "{}", done.err);
+    running.signal("TERM");
+    running.wait().expect(4);
+}
+
+#[test]
+fn a_run_that_breaks_off_says_why_and_how_far_it_was() {
+    let pod = Pod::new(&json!({"FailFast": true}));
+    // Where the results of plugins are to be.
+    pod.bed.write("out/.plumbline-run-aggregator/tree/plugins", "in the way");
+    let running = pod.stays();
+    let told = pod.told();
+    assert_eq!((&told["status"], &told["plugins"][0]["plugin"]), (&json!("failed"), &json!("smoke")));
+    let reason = told["failure"]["reason"].as_str().unwrap();
+    assert!(reason.starts_with("the run broke off: ") && reason.contains("Not a directory"), "{reason}");
+    running.signal("TERM");
+    running.wait().expect(4);
+}
+
+#[test]
+fn a_run_that_cannot_begin_in_its_container_says_why() {
+    let (broken, occupied) = (Pod::new(&json!({})), Pod::new(&json!({})));
+    broken.bed.write("config.json", "{");
+    // The log of the run cannot be written there.
+    occupied.bed.write("out/.plumbline-run-aggregator/tree/meta", "in the way");
+    for (pod, code, why) in [(broken, 2, "the configuration `config.json` cannot be used"), (occupied, 4, "meta")] {
+        let mut command = pod.bed.command(&ARGS);
+        command.env("SONOBUOY_NAMESPACE", "checks").env("SONOBUOY_POD", "sonobuoy");
+        pod.bed.start_command("aggregator", command).wait().expect(code);
+        let told = pod.told();
+        assert_eq!(told["status"], "failed");
+        assert!(told["failure"]["reason"].as_str().unwrap().contains(why), "{told}");
+    }
 }
 
 /// It goes on until it is told to end, and then ends well.
@@ -83,6 +152,10 @@ fn a_run_that_fails_fast_leaves_an_archive_that_can_be_fetched() {
     assert!(running.err().contains("cannot be reached at `https://127.0.0.1:1`"), "{}", running.err());
     let status: Value = serde_json::from_slice(&fs::read(pod.bed.path(FINISHED)).unwrap()).unwrap();
     assert_eq!((&status["status"], &status["interrupted"]), (&json!("complete"), &json!(true)));
+    // No result of a plugin says why.
+    let reason = status["failure"]["reason"].as_str().unwrap();
+    assert!(reason.contains("cannot be reached at `https://127.0.0.1:1`"), "{reason}");
+    assert!(status["failure"]["hint"].as_str().unwrap().contains("--fail-fast"), "{status}");
     pod.bed.plumbline(&["results", &pod.bed.archive()]);
     ends_when_told(running);
 }

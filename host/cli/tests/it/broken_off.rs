@@ -107,3 +107,25 @@ fn a_run_is_worked_on_by_one_process() {
     run.signal("TERM");
     run.wait().expect(130);
 }
+
+#[test]
+fn a_run_that_fails_as_a_whole_says_why_until_somebody_goes_on_with_it() {
+    let bed = Bed::new();
+    let root = bed.root().display();
+    bed.plugin(
+        "wrecker",
+        "",
+        // A document of the run cannot be written over a directory.
+        &format!("cd {root}/out/.plumbline-run-*/tree/meta\nmkdir -p info.json/x\necho hi > $SONOBUOY_RESULTS_DIR/out\nprintf %s $SONOBUOY_RESULTS_DIR/out > $SONOBUOY_RESULTS_DIR/done"),
+    );
+    bed.plumbline(&["run", "--local", "--output", "out", "-p", "wrecker.yaml"]).expect(4);
+    let status = bed.plumbline(&["status", "--local"]).expect(4);
+    assert!(status.out.contains(" · failed · "), "{}", status.out);
+    assert!(status.out.contains("\ncause: the run failed: failed to write `"), "{}", status.out);
+    assert!(status.out.contains("\nhint:  what was received is kept"), "{}", status.out);
+    let work = bed.path("out").join(&entries(&bed.path("out"))[0]);
+    fs::remove_dir_all(work.join("tree/meta/info.json")).unwrap();
+    bed.plumbline(&["run", "--local", "--continue", work.to_str().unwrap()]).expect(0);
+    let status = bed.plumbline(&["status", "--local"]).expect(0);
+    assert!(!status.out.contains("cause:"), "{}", status.out);
+}

@@ -274,6 +274,11 @@ fn what_keeps_a_bundle_from_being_fetched_is_named_and_the_run_fails() {
         let annotations = pod.double.get("pods", "checks", "sonobuoy").unwrap()["metadata"]["annotations"].clone();
         let status: Value = serde_json::from_str(annotations["sonobuoy.hept.io/status"].as_str().unwrap()).unwrap();
         assert_eq!(status["status"], "failed", "{log}");
+        // Whoever looks from outside is told the same.
+        let told = format!("{} {}", status["failure"]["reason"], status["failure"]["hint"]);
+        for words in expected {
+            assert!(told.contains(words), "{words}: {told}");
+        }
         let left = |path: &Path| fs::read_dir(path).map(|entries| entries.map(|entry| entry.unwrap().path()).collect());
         let left: Vec<PathBuf> = left(&pod.bed.path(FETCHED)).unwrap_or_default();
         let hex = |path: &PathBuf| path.file_name().unwrap().len() == 64;

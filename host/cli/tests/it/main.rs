@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod address_bundles;
 mod addresses;
 mod aggregator_role;
 mod air_gap;

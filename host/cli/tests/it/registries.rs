@@ -216,3 +216,34 @@ fn the_proxy_of_the_environment_is_used_unless_it_is_ruled_out() {
     let done = Done::of(command).expect(4);
     assert!(done.err.contains("dns") || done.err.contains("resolve") || done.err.contains("lookup"), "{}", done.err);
 }
+
+#[test]
+fn what_is_named_by_digest_is_fetched_once_and_checked_each_time() {
+    let bed = Bed::new();
+    let Some(mut registry) = Registry::start(&bed, "storage") else { return };
+    sample(&bed);
+    let name = format!("oci://{}/team/sample:1", registry.host);
+    let pushed = json(&registry.plumbline(&bed, &["plugin", "push", "sample", &name, "--json"]).expect(0));
+    let exact = format!("oci://{}/team/sample@{}", registry.host, pushed["manifest"].as_str().unwrap());
+    let run = |reference: &str| registry_run(&registry.host, &bed, reference);
+    run(&exact).expect(0);
+    registry.child.kill().unwrap();
+    registry.child.wait().unwrap();
+    // Signatures may have come since, and cannot be asked for.
+    let done = run(&exact).expect(0);
+    assert!(done.err.contains("warning: signatures of"), "{}", done.err);
+    // What a tag stands for is the registry's to say.
+    run(&name).expect(4);
+    for entry in fs::read_dir(bed.path("home/cache/plumbline/downloads")).unwrap() {
+        fs::write(entry.unwrap().path(), "changed").unwrap();
+    }
+    // It is to come anew.
+    let done = run(&exact).expect(4);
+    assert!(done.err.contains("failed to pull manifest"), "{}", done.err);
+}
+
+fn registry_run(host: &str, bed: &Bed, reference: &str) -> Done {
+    let mut command = command(bed, &["run", "--local", "--output", "out", "-p", reference]);
+    command.env("PLUMBLINE_INSECURE_REGISTRIES", host).env("NO_PROXY", "127.0.0.1");
+    Done::of(command)
+}

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use plumbline_core::GLOBAL;
+use plumbline_core::RunFailure;
 use plumbline_core::run_status::{EntryStatus, RunPhase, RunStatus, TarInfo};
 use serde::Deserialize;
 
@@ -32,8 +33,8 @@ pub enum NotReady {
     },
     /// Results are being read and packed.
     PostProcessing,
-    /// The run broke down.
-    Failed,
+    /// The run broke down: why, if its aggregator has told.
+    Failed(Option<RunFailure>),
     /// The run is complete, and no archive is in this directory of the pod.
     NoArchive(String),
 }
@@ -41,13 +42,18 @@ pub enum NotReady {
 impl NotReady {
     /// Whether waiting may help.
     pub(super) fn may_change(&self) -> bool {
-        !matches!(self, Self::Failed | Self::NoArchive(_))
+        !matches!(self, Self::Failed(_) | Self::NoArchive(_))
     }
 
     /// What to do.
     pub(super) fn hint(&self) -> String {
         match self {
-            Self::Failed => "`plumbline logs` tells why; what was gathered can be had with `--partial`".into(),
+            Self::Failed(failure) => {
+                let told = failure.as_ref().and_then(|failure| failure.hint.as_deref());
+                let own = told.map(|hint| format!("{hint}\n")).unwrap_or_default();
+                let more = if failure.is_some() { "more" } else { "why" };
+                format!("{own}`plumbline logs` tells {more}; what was gathered can be had with `--partial`")
+            }
             Self::NoArchive(_) => {
                 "if the aggregator keeps it elsewhere, name that directory with `--retrieve-path`".into()
             }
@@ -71,7 +77,8 @@ impl fmt::Display for NotReady {
                 if *more > 0 { write!(f, " and {more} more") } else { Ok(()) }
             }
             Self::PostProcessing => f.write_str("all results are in and are being read and packed"),
-            Self::Failed => f.write_str("the run failed"),
+            Self::Failed(None) => f.write_str("the run failed"),
+            Self::Failed(Some(failure)) => write!(f, "the run failed: {}", failure.reason),
             Self::NoArchive(dir) => {
                 write!(f, "the run is complete, but `{dir}` in the aggregator's pod holds no finished archive")
             }
@@ -98,7 +105,7 @@ pub(super) fn readiness(annotation: Option<&str>) -> Result<TarInfo, NotReady> {
     let status: RunStatus = serde_json::from_str(text).map_err(|error| NotReady::Damaged(error.to_string()))?;
     match status.status {
         RunPhase::Complete => Ok(status.tar_info),
-        RunPhase::Failed => Err(NotReady::Failed),
+        RunPhase::Failed => Err(NotReady::Failed(status.failure)),
         RunPhase::PostProcessing => Err(NotReady::PostProcessing),
         _ => Err(running(&status, text)),
     }
@@ -163,11 +170,15 @@ mod tests {
         assert_eq!(readiness(None), Err(NotReady::NoStatus));
         assert!(matches!(readiness(Some("{")), Err(NotReady::Damaged(_))));
         assert_eq!(told(json!({"status": "running", "plugins": null})), "the run goes on, 0 of 0 results are in");
-        assert_eq!(readiness(Some(r#"{"status":"failed"}"#)), Err(NotReady::Failed));
+        assert_eq!(readiness(Some(r#"{"status":"failed"}"#)), Err(NotReady::Failed(None)));
+        let failure = json!({"reason": "the disk is full", "hint": "make room"});
+        assert_eq!(told(json!({"status": "failed", "failure": failure})), "the run failed: the disk is full");
+        let hint = readiness(Some(&json!({"status": "failed", "failure": failure}).to_string())).unwrap_err().hint();
+        assert!(hint.starts_with("make room\n"), "{hint}");
         assert_eq!(readiness(Some(r#"{"status":"post-processing"}"#)), Err(NotReady::PostProcessing));
         // A word that is not known is not taken for an end.
         assert!(matches!(readiness(Some(r#"{"status":"resting"}"#)), Err(NotReady::Running { .. })));
-        assert!(!NotReady::Failed.may_change() && NotReady::NoStatus.may_change());
+        assert!(!NotReady::Failed(None).may_change() && NotReady::NoStatus.may_change());
     }
 
     #[test]

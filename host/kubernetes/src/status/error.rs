@@ -99,8 +99,10 @@ impl StatusError {
                 }
                 _ => "look again in a moment, or wait for it with `plumbline wait`".to_owned(),
             }),
-            Self::PodFailed { pod, namespace, .. } => {
-                Some(format!("see why with `kubectl logs --namespace {namespace} {pod}`, and remove the run with `plumbline delete`"))
+            Self::PodFailed { pod, namespace, last, .. } => {
+                let told = last.as_ref().and_then(|last| last.status.failure.as_ref()?.hint.as_deref());
+                let own = told.map(|hint| format!("{hint}\n")).unwrap_or_default();
+                Some(format!("{own}see why with `kubectl logs --namespace {namespace} {pod}`, and remove the run with `plumbline delete`"))
             }
             Self::PodUnknown { node, .. } => {
                 Some(format!("look at node `{node}`: once it is back, the run may go on; if it is gone for good, begin a new run"))

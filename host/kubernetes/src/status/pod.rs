@@ -27,7 +27,7 @@ pub(super) fn look(namespace: &str, pod: &Pod, status: Option<Result<RunStatus, 
     let last = |status: Option<Result<RunStatus, String>>| status.and_then(Result::ok).map(|s| Box::new(seen(s)));
     match (phase, status) {
         ("Failed", status) => Err(StatusError::PodFailed {
-            why: why_it_ended(pod),
+            why: own_words(status.as_ref()).unwrap_or_else(|| why_it_ended(pod)),
             last: last(status),
             namespace: namespace.to_owned(),
             pod: name.clone(),
@@ -61,6 +61,12 @@ pub(super) fn look(namespace: &str, pod: &Pod, status: Option<Result<RunStatus, 
             pod: name,
         }),
     }
+}
+
+/// Why the run failed, as its aggregator has told before it ended: how the process ended says less.
+fn own_words(status: Option<&Result<RunStatus, String>>) -> Option<String> {
+    let status = status?.as_ref().ok().filter(|status| status.status == RunPhase::Failed)?;
+    status.failure.as_ref().map(|failure| failure.reason.clone())
 }
 
 fn containers(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {

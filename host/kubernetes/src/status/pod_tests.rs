@@ -50,6 +50,13 @@ fn each_failure_says_what_and_what_to_do() {
         pod("Failed", None, ended),
         pod("Failed", Some("{}"), json!({"reason": "Evicted", "message": "The node was low on memory."})),
         pod("Failed", None, json!({})),
+        pod(
+            "Failed",
+            Some(
+                r#"{"status":"failed","failure":{"reason":"the bundle of plugin `a` cannot be fetched","hint":"name a Secret"}}"#,
+            ),
+            json!({}),
+        ),
         pod("Succeeded", Some(r#"{"status":"running"}"#), json!({})),
         pod("Unknown", None, json!({})),
     ];

@@ -12,6 +12,7 @@ use super::session::{Call, Client, Scope};
 use super::{answer, retry};
 use crate::check::Checker;
 use crate::error::{Cause, RegistryError};
+use crate::kept::Kept;
 use crate::limits::{MAX_CONFIG_BYTES, SLOWEST_BYTES_PER_SECOND};
 use crate::manifest::Descriptor;
 use crate::reference::Reference;
@@ -48,12 +49,27 @@ impl TempBlob {
 }
 
 impl Client {
-    /// Downloads a content into a temporary file, and checks size and digest while it comes.
+    /// Downloads a content into a temporary file, and checks size and digest while it comes. One that was kept
+    /// ([`crate::Settings::downloads`]) is checked all the same, and does not come again.
     ///
     /// # Errors
     ///
     /// It is not there, larger than is taken, or not what the descriptor says; or the connection breaks more often than is tried again.
     pub async fn blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<TempBlob, RegistryError> {
+        let kept = Kept::of(self.settings(), repository).filter(|_| wanted.size <= self.settings().largest_blob);
+        if let Some(kept) = &kept
+            && let Some(file) = kept.content(wanted).await
+        {
+            return Ok(TempBlob::new(file, wanted.clone()));
+        }
+        let blob = self.whole_blob(repository, wanted).await?;
+        if let Some(kept) = kept {
+            kept.keep(wanted.digest, blob.path()).await;
+        }
+        Ok(blob)
+    }
+
+    async fn whole_blob(&self, repository: &Reference, wanted: &Descriptor) -> Result<TempBlob, RegistryError> {
         let repository = &self.mirrored(repository);
         let what = || format!("pull blob {} of `{}`", wanted.digest, place(repository));
         let limit = self.settings().largest_blob;

@@ -7,6 +7,7 @@ use super::answer;
 use super::session::{Call, Client, Content, Scope};
 use crate::digest::Digest;
 use crate::error::{Cause, RegistryError};
+use crate::kept::Kept;
 use crate::limits::MAX_MANIFEST_BYTES;
 use crate::manifest::RawManifest;
 use crate::media;
@@ -33,8 +34,19 @@ impl Client {
     ///
     /// It is not there or may not be read, there is no connection, or what came is no manifest or another than was asked for.
     pub async fn manifest(&self, reference: &Reference) -> Result<RawManifest, RegistryError> {
+        let kept = Kept::of(self.settings(), reference);
+        // Only by digest: what a tag stands for is the registry's to say, every time.
+        if let (Some(kept), Some(digest)) = (&kept, reference.digest())
+            && let Some(manifest) = kept.manifest(digest).await
+        {
+            return Ok(manifest);
+        }
         let found = self.get_manifest(&self.mirrored(reference)).await;
-        found.map_err(|cause| cause.of(format!("pull manifest {}", self.told(reference))))
+        let found = found.map_err(|cause| cause.of(format!("pull manifest {}", self.told(reference))))?;
+        if let Some(kept) = kept {
+            kept.keep_manifest(&found).await;
+        }
+        Ok(found)
     }
 
     pub(super) async fn get_manifest(&self, reference: &Reference) -> Result<RawManifest, Cause> {

@@ -5,6 +5,7 @@ mod credentials;
 mod double;
 mod hostile;
 mod images;
+mod kept;
 mod layouts;
 mod others;
 mod real;

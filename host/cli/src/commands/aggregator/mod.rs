@@ -2,6 +2,7 @@
 
 mod bundle_trouble;
 mod bundles;
+mod end;
 mod ground;
 mod last;
 mod plugins;

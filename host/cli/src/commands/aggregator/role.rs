@@ -7,20 +7,20 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumbline_aggregator::{Provenance, Run, Settings, Source, WorkDir};
+use plumbline_aggregator::{Provenance, Run, Settings, Source, WorkDir, WorkDirError};
 use plumbline_core::config::{Config, Storage};
-use plumbline_core::run_status::{RunPhase, RunStatus};
-use plumbline_core::{PluginName, RunId};
+use plumbline_core::{PluginName, RunFailure, RunId};
 use plumbline_kubernetes::manifest::unpack_modules;
 use plumbline_kubernetes::monitor::Graces;
 use plumbline_kubernetes::query::{self, QueryOptions};
-use plumbline_kubernetes::status::{Pace, PublishOptions, publish, publish_last, publish_preparing};
+use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
 use plumbline_kubernetes::{
     Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, SecretVault, inside, names,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::bundles::{self, Places};
+use super::end::{self, Broken, ended_early, tell_end, tell_no_beginning};
 use super::ground::{self, Place};
 use super::send::sent;
 use super::{last, plugins};
@@ -55,30 +55,24 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
     // the second one the archive is there to be fetched, as at any other end.
     let told = CancellationToken::new();
     let signals = tokio::spawn(cancel_on_signal(told.clone()));
-    std::fs::create_dir_all(&args.dir).map_err(|error| {
-        CliError::system(format!("the directory `{}` cannot be made", args.dir.display())).because(&error)
-    })?;
-    let config = ground::config()?;
+    let config = match ground::config() {
+        Ok(config) => config,
+        Err(error) => return Err(not_begun(args, &Config::default(), error, &told).await),
+    };
     let cancel = match config.plumbline.storage {
         Storage::Pod => told.child_token(),
         // The end of this process is none of the run, which goes on in the next pod: told of it, it might write down that it was interrupted
         // before it is left.
         Storage::Claim { .. } => CancellationToken::new(),
     };
-    let work = WorkDir::open(args.dir.join(WORK))
-        .map_err(|error| CliError::system("the run's working directory cannot be used").because(&error))?;
-    logging::init_run(global, &work.tree().join("meta/run.log"))?;
+    let (work, id) = match work(args, &config, global) {
+        Ok(begun) => begun,
+        Err(NotBegun { error, elsewhere: true }) => return Err(error),
+        Err(NotBegun { error, elsewhere: false }) => return Err(not_begun(args, &config, error, &told).await),
+    };
     let cluster = connect(args).await?;
     let place = Place::find(&cluster, &config).await;
-    let id = run_id(&config, &work)?;
-    let publishing = PublishOptions {
-        cluster: cluster.clone(),
-        namespace: place.namespace.clone(),
-        pod: place.pod.clone(),
-        run: id,
-        owner: place.owner_reference(),
-        pace: Pace::default(),
-    };
+    let publishing = end::publishing(&cluster, &place, id);
 
     let code = if let Some(status) = last::load(&args.dir) {
         tracing::info!("the run was finished before this container was started again");
@@ -94,14 +88,13 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
         };
         match ended {
             Ok(code) => code,
-            Err(error) => {
-                tracing::error!("{error}");
-                tell_end(&publishing, &RunStatus { status: RunPhase::Failed, ..RunStatus::default() }).await;
+            Err(broken) => {
+                tracing::error!("{broken}");
+                tell_end(&publishing, &broken.status()).await;
                 if !args.no_exit {
-                    return Err(error);
+                    return Err(broken.error);
                 }
-                // A reader finds the reason in the log of a pod that is still there.
-                let _ = error.report();
+                let _ = broken.error.report();
                 ExitCode::from(crate::error::SYSTEM)
             }
         }
@@ -114,6 +107,44 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
     Ok(code)
 }
 
+/// Why a run cannot begin in this container.
+struct NotBegun {
+    error: CliError,
+    /// Another container is at work on it, and tells how it goes.
+    elsewhere: bool,
+}
+
+impl From<CliError> for NotBegun {
+    fn from(error: CliError) -> Self {
+        Self { error, elsewhere: false }
+    }
+}
+
+/// The directory of the run, with its log; and the run's id.
+fn work(args: &AggregatorArgs, config: &Config, global: &Global) -> Result<(WorkDir, RunId), NotBegun> {
+    std::fs::create_dir_all(&args.dir).map_err(|error| {
+        CliError::system(format!("the directory `{}` cannot be made", args.dir.display())).because(&error)
+    })?;
+    let work = WorkDir::open(args.dir.join(WORK)).map_err(|cause| NotBegun {
+        error: CliError::system("the run's working directory cannot be used").because(&cause),
+        elsewhere: matches!(cause, WorkDirError::Locked(_)),
+    })?;
+    logging::init_run(global, &work.tree().join("meta/run.log"))?;
+    let id = run_id(config, &work)?;
+    Ok((work, id))
+}
+
+/// The same error, once it was told in the status of the run, if there is a way to the cluster at all and time enough.
+async fn not_begun(args: &AggregatorArgs, config: &Config, error: CliError, told: &CancellationToken) -> CliError {
+    let tell = async {
+        if let Ok(cluster) = connect(args).await {
+            tell_no_beginning(&cluster, config, &error).await;
+        }
+    };
+    told.run_until_cancelled(tell).await;
+    error
+}
+
 async fn run(
     args: &AggregatorArgs,
     config: &Config,
@@ -122,7 +153,7 @@ async fn run(
     work: WorkDir,
     publishing: &PublishOptions,
     cancel: &CancellationToken,
-) -> Result<ExitCode, CliError> {
+) -> Result<ExitCode, Broken> {
     let cluster = &publishing.cluster;
     let limits = Limits::load(&args.limits)?;
     let mut sources = plugins::find(config, &carried(&args.dir)?)?;
@@ -159,21 +190,24 @@ async fn run(
     let begun = Box::pin(Run::begin(work, sources, settings, &modules, Arc::new(dispatcher))).await;
     let (run, begun) = begun.map_err(|error| CliError::system("the run cannot be begun").because(&error))?;
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
-    look_around(run.url(), fail_fast.as_ref()).await;
+    let early = look_around(run.url(), fail_fast.as_ref()).await;
 
     let stop = CancellationToken::new();
-    let publisher = tokio::spawn(publish(publishing.clone(), run.state(), stop.clone()));
+    let state = run.state();
+    let publisher = tokio::spawn(publish(publishing.clone(), state.clone(), stop.clone()));
     let finished = Box::pin(run.execute(cancel.clone())).await;
     let end = async {
-        let finished = finished.map_err(|error| {
-            CliError::system("the run broke off")
+        let mut finished = finished.map_err(|error| {
+            let told = CliError::system("the run broke off")
                 .because(&error)
-                .hint("what was received is kept: a restarted container goes on with it")
+                .hint("what was received is kept: a restarted container goes on with it");
+            Broken::at(state.status(), told)
         })?;
+        finished.status.failure = early;
         // Before it is sent away, which may take minutes: a container that is killed meanwhile is not to run all of it again.
         last::keep(&args.dir, &finished.status);
         let status = sent(config, &args.dir, finished.status.clone()).await;
-        Ok((finished, status))
+        Ok::<_, Broken>((finished, status))
     };
     let ended = end.await;
     stop.cancel();
@@ -209,13 +243,6 @@ async fn beat(publishing: &PublishOptions) {
     publish_preparing(publishing, &CancellationToken::new()).await;
 }
 
-/// The last status. Without it nobody outside learns that the run is over: the log says so, if nothing else can.
-async fn tell_end(publishing: &PublishOptions, status: &RunStatus) {
-    if let Err(error) = publish_last(publishing, status.clone()).await {
-        tracing::error!("the last status cannot be told: {error}");
-    }
-}
-
 /// Over when this process is told to end and the run is to go on elsewhere.
 async fn left(config: &Config, told: &CancellationToken) {
     match config.plumbline.storage {
@@ -232,16 +259,16 @@ async fn connect(args: &AggregatorArgs) -> Result<Cluster, CliError> {
     cluster.map_err(|error| CliError::cluster(&error))
 }
 
-/// Before anything long starts: do names resolve, can workers reach this pod.
-async fn look_around(url: &str, fail_fast: Option<&CancellationToken>) {
+/// Before anything long starts: do names resolve, can workers reach this pod. Why the run ends here, if it does.
+async fn look_around(url: &str, fail_fast: Option<&CancellationToken>) -> Option<RunFailure> {
     let troubles = inside::check(url).await;
     for trouble in &troubles {
         tracing::error!("{trouble}");
     }
-    if let Some(token) = fail_fast.filter(|_| !troubles.is_empty()) {
-        tracing::error!("the run ends here, because it is to fail fast");
-        token.cancel();
-    }
+    let (token, early) = (fail_fast?, ended_early(&troubles)?);
+    tracing::error!("the run ends here, because it is to fail fast");
+    token.cancel();
+    Some(early)
 }
 
 /// The id of a run that goes on is its own; that of a new one is the configured one.

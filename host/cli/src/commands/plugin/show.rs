@@ -55,7 +55,7 @@ fn installed(found: &Found) -> Result<Option<Installed>, CliError> {
 fn origin(found: &Found) -> String {
     match found.place {
         Where::Stock => "stock".to_owned(),
-        Where::Named | Where::Registry => found.origin.clone(),
+        Where::Named | Where::Address | Where::Registry => found.origin.clone(),
         Where::Installed => format!("installed as `{}`", found.origin),
         Where::Incumbent => format!("installed by the incumbent: {}", found.origin),
     }

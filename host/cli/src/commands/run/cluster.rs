@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use plumbline_core::config::Config;
+use plumbline_core::run_status::RunPhase;
 use plumbline_kubernetes::manifest::rbac;
 use plumbline_kubernetes::preflight::{Check, Finding, Preflight};
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
@@ -129,8 +130,10 @@ async fn run_there(args: &RunArgs, global: &Global, mut found: Vec<Found>) -> Re
         Ok(seen) => seen,
         Err(code) => return Ok(Ended { code, archives: Vec::new() }),
     };
-    print_end(&seen, args.retrieve)?;
-    let archives = match args.retrieve {
+    // A run that has failed as a whole left no archive, and that is told.
+    let fetches = args.retrieve && seen.status.status != RunPhase::Failed;
+    print_end(&seen, fetches)?;
+    let archives = match fetches {
         true => bring_home(args, &cluster, &namespace).await?,
         false => Vec::new(),
     };

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use plumbline_aggregator::{Begun, Finished, Provenance, Run, RunError, Settings, Source, WorkDir};
 use plumbline_core::definition::check_set;
+use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_core::{PluginName, RunId};
 use plumbline_local::{LocalDispatcher, LocalOptions};
 use plumbline_stock::Place;
@@ -84,10 +85,17 @@ async fn run_local(
     let watch = Watch::start(&run, args.wait_output, begun == Begun::Continued, &root);
     let cancel = CancellationToken::new();
     let signals = tokio::spawn(cancel_on_signal(cancel.clone(), Arc::clone(&dispatcher)));
+    let state = run.state();
     let finished = run.execute(cancel).await;
     signals.abort();
     watch.stop().await;
-    let finished = finished.map_err(|error| run_error(&error, &root))?;
+    let finished = finished.map_err(|error| {
+        let told = run_error(&error, &root);
+        // Until somebody goes on with it: what its status file says last is that it goes on.
+        entry.status = Some(RunStatus { status: RunPhase::Failed, failure: Some(told.failure()), ..state.status() });
+        remember(&entry);
+        told
+    })?;
     // Whoever asks for it may be in another directory.
     entry.archive = Some(absolute(&finished.archive)?);
     entry.status = Some(finished.status.clone());

@@ -18,6 +18,7 @@ pub(super) fn document(cluster: &str, seen: &Seen, status: &RunStatus, now: Time
         "began": seen.began,
         "status": seen.status.status,
         "interrupted": seen.status.interrupted,
+        "failure": seen.status.failure,
         "verdict": verdict.map(Verdict::as_str),
         "exit-code": verdict.map(Verdict::exit_code),
         "heartbeat": seen.status.heartbeat,

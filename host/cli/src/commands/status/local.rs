@@ -11,7 +11,7 @@ use plumbline_aggregator::{HEARTBEAT, Published, STATUS_FILE};
 use plumbline_core::run_status::{PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{Status, Verdict};
 
-use super::sentence::judged;
+use super::sentence::{failure, judged};
 use super::{ago, one_line_of_json};
 use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
 use crate::error::{CliError, verdict_code};
@@ -36,7 +36,8 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
         (_, wide) => print(&entry, &seen, args.show_all || wide.is_some(), &mut out),
     };
     printed.map_err(|error| CliError::printing("the status cannot be printed", &error))?;
-    Ok(match (global.exit_code, seen.status.status == RunPhase::Complete, seen.lost) {
+    let over = matches!(seen.status.status, RunPhase::Complete | RunPhase::Failed);
+    Ok(match (global.exit_code, over, seen.lost) {
         // An unfinished run has no verdict yet: to show it is what was asked for.
         (ExitCodes::Compat, ..) | (_, false, false) => ExitCode::SUCCESS,
         (_, _, true) => verdict_code(Verdict::SystemFailure),
@@ -114,6 +115,10 @@ fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io
     let judged = judged(&seen.status);
     if !judged.is_empty() {
         writeln!(out, "\n{}", judged.join("\n"))?;
+    }
+    let failure = failure(&seen.status);
+    if !failure.is_empty() {
+        writeln!(out, "\n{}", failure.join("\n"))?;
     }
     if let (true, Some(at)) = (seen.lost, seen.at) {
         writeln!(

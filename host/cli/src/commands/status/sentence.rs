@@ -45,8 +45,9 @@ pub(super) fn sentence(seen: &Seen) -> String {
             format!("The run is complete: {}. Fetch its archive{archive} with {}.", verdict(status), next("retrieve"))
         }
         RunPhase::Failed => {
+            let more = if status.failure.is_some() { "more" } else { "why" };
             format!(
-                "The run has failed and left no archive. See why with {}, then remove it with {}.",
+                "The run has failed and left no archive. See {more} with {}, then remove it with {}.",
                 next("logs"),
                 next("delete")
             )
@@ -63,7 +64,7 @@ pub(super) fn sentence(seen: &Seen) -> String {
 
 /// What a person should know besides, one line each.
 pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes = failure(&seen.status);
     if let Some(silent) = seen.silent_for(now) {
         notes.push(format!(
             "The aggregator has not been heard of for {}: look at its pod with `kubectl describe pod --namespace {} {}`.",
@@ -108,6 +109,13 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Why the run failed as a whole, or was ended, and what to do.
+pub(super) fn failure(status: &RunStatus) -> Vec<String> {
+    let Some(failure) = &status.failure else { return Vec::new() };
+    let hint = failure.hint.as_deref().map(|hint| format!("hint:  {}", name(hint)));
+    [format!("cause: {}", name(&failure.reason))].into_iter().chain(hint).collect()
 }
 
 /// What judges made of each plugin.
@@ -187,6 +195,23 @@ mod tests {
             seen("sonobuoy", json!({"status": "paused"})),
         ];
         insta::assert_snapshot!(all.iter().map(sentence).collect::<Vec<_>>().join("\n"));
+    }
+
+    #[test]
+    fn why_a_run_failed_is_told_with_what_to_do() {
+        let failure = json!({"reason": "the bundle of plugin `a` cannot be fetched:\u{1b}[2J refused", "hint": "look"});
+        let mut seen = seen("checks", json!({"status": "failed", "failure": failure}));
+        assert_eq!(
+            sentence(&seen),
+            "The run has failed and left no archive. See more with `plumbline logs -n checks`, then remove it with `plumbline delete -n checks`."
+        );
+        let now = "2026-11-20T13:00:00Z".parse().unwrap();
+        assert_eq!(
+            notes(&seen, now),
+            ["cause: the bundle of plugin `a` cannot be fetched: [2J refused", "hint:  look"]
+        );
+        seen.status.failure = None;
+        assert!(notes(&seen, now).is_empty() && sentence(&seen).contains("See why with"));
     }
 
     #[test]

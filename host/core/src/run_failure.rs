@@ -1,0 +1,103 @@
+//! Why a run failed as a whole, in the run's status: what no result of a plugin says.
+
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a reason at most, 2 KiB: an error and its causes. An annotation holds it beside the results of thousands of nodes.
+pub const MAX_REASON_BYTES: usize = 2 << 10;
+/// Bytes of a hint at most, 1 KiB.
+pub const MAX_HINT_BYTES: usize = 1 << 10;
+/// Bytes that stay where nothing else fits any more: what failed, mostly without why.
+const SHORT_BYTES: usize = 512;
+/// The mark of what was cut off.
+const CUT: char = '…';
+
+/// Why a run failed as a whole or was ended before its time. Bounded, and one line each, whoever wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "RunFailureRead")]
+pub struct RunFailure {
+    /// What failed, and why.
+    pub reason: String,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// [`RunFailure`] as it is read: of any length.
+#[derive(Deserialize)]
+struct RunFailureRead {
+    reason: String,
+    #[serde(default)]
+    hint: Option<String>,
+}
+
+impl From<RunFailureRead> for RunFailure {
+    fn from(read: RunFailureRead) -> Self {
+        Self::new(&read.reason, read.hint.as_deref())
+    }
+}
+
+impl RunFailure {
+    /// A failure with these texts, cut to [`MAX_REASON_BYTES`] and [`MAX_HINT_BYTES`].
+    #[must_use]
+    pub fn new(reason: &str, hint: Option<&str>) -> Self {
+        let hint = hint.map(|hint| line(hint, MAX_HINT_BYTES)).filter(|hint| !hint.is_empty());
+        Self { reason: line(reason, MAX_REASON_BYTES), hint }
+    }
+
+    /// What of it stays where there is hardly any room.
+    pub(crate) fn short(&self) -> Self {
+        Self { reason: short(&self.reason), hint: None }
+    }
+}
+
+/// The beginning of a text.
+pub(crate) fn short(text: &str) -> String {
+    line(text, SHORT_BYTES)
+}
+
+/// `text` in one line of at most `limit` bytes. The same again gives the same.
+fn line(text: &str, limit: usize) -> String {
+    let mut kept = String::new();
+    for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {
+        let gap = if kept.is_empty() { "" } else { "; " };
+        for c in gap.chars().chain(part.chars()) {
+            if kept.len() + c.len_utf8() + CUT.len_utf8() > limit {
+                kept.push(CUT);
+                return kept;
+            }
+            kept.push(if c.is_control() { ' ' } else { c });
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn it_is_one_line_each() {
+        let failure = RunFailure::new("it failed\n  because\u{1b} so\n", Some("do this\n\nand that"));
+        assert_eq!(failure.reason, "it failed; because  so");
+        assert_eq!(failure.hint.as_deref(), Some("do this; and that"));
+        assert_eq!(RunFailure::new("x", Some("\n")).hint, None);
+        assert_eq!(serde_json::to_value(RunFailure::new("x", None)).unwrap(), json!({"reason": "x"}));
+    }
+
+    #[test]
+    fn what_somebody_else_wrote_is_cut_when_it_is_read() {
+        let read: RunFailure = serde_json::from_value(json!({"reason": "é".repeat(1 << 20), "hint": null})).unwrap();
+        assert!(read.reason.len() <= MAX_REASON_BYTES && read.reason.ends_with(CUT), "{}", read.reason.len());
+    }
+
+    proptest! {
+        #[test]
+        fn it_fits_and_cutting_again_changes_nothing(text in "(\\PC|\n|\"|\\\\){0,80}", limit in 3usize..100) {
+            let once = line(&text, limit);
+            prop_assert!(once.len() <= limit);
+            prop_assert_eq!(line(&once, limit), once);
+        }
+    }
+}
