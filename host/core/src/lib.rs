@@ -25,6 +25,7 @@ pub mod session;
 pub mod size;
 pub mod status;
 pub mod time;
+mod tree;
 pub mod verdict;
 pub mod walk;
 

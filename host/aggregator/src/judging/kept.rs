@@ -128,6 +128,13 @@ pub fn keep_tree(root: &Item, path: &Path) -> io::Result<()> {
     writer.finish()
 }
 
+/// How many results the tree of a plugin was made of, as far as it says: its nodes, or the one of the cluster.
+#[must_use]
+pub fn result_sets(root: &Item) -> u32 {
+    let is_node = |item: &&Item| item.name != GLOBAL && item.meta.get(TYPE).is_some_and(|kind| kind == "node");
+    u32::try_from(root.items.iter().filter(is_node).count().max(1)).unwrap_or(u32::MAX)
+}
+
 /// Reads the items of a tree.
 pub(super) struct KeptItems {
     from: BufReader<File>,
