@@ -44,7 +44,9 @@ pub(super) fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, St
     }
     let definition = &planned.source.definition;
     if planned.judges.is_empty() {
-        return Err(format!("it has `{TREE}`, and nobody judges: the definition names no judge in `plumbline.verdict`"));
+        return Err(format!(
+            "it has `{TREE}`, and nobody judges: the definition names no judge in `plumbline.verdict`"
+        ));
     }
     let mut judges = planned.judges.clone();
     for (judge, entry) in judges.iter_mut().zip(&definition.plumbline.verdict) {
