@@ -72,7 +72,8 @@ fn follow(language: Language) {
         .env("XDG_CONFIG_HOME", xdg("config"))
         .env("XDG_STATE_HOME", xdg("state"))
         .env_remove("PLUMBLINE_INSECURE_REGISTRIES")
-        .env_remove("CARGO_TARGET_DIR")
+        // What both projects of the guide need is compiled once.
+        .env("CARGO_TARGET_DIR", xdg("cargo-target"))
         .stdin(Stdio::null())
         .output()
         .unwrap();
