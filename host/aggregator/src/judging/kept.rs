@@ -217,4 +217,15 @@ mod tests {
         );
         assert_eq!(kept(json!({"name": "p"})), [""; 0]);
     }
+
+    #[test]
+    fn a_tree_says_how_many_results_it_was_made_of() {
+        let node = |name: &str| json!({"name": name, "meta": {"type": "node"}});
+        let sets = |root: serde_json::Value| result_sets(&serde_json::from_value(root).unwrap());
+        let summary = json!({"name": "totals", "meta": {"type": "summary"}});
+        assert_eq!(sets(json!({"name": "p", "items": [node("n1"), node("n2"), summary]})), 2);
+        assert_eq!(sets(json!({"name": "p", "items": [node("global")]})), 1);
+        assert_eq!(sets(json!({"name": "p", "items": [{"name": "a.xml"}, {"name": "b.xml"}]})), 1);
+        assert_eq!(sets(json!({"name": "p"})), 1);
+    }
 }
