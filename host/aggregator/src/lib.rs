@@ -32,7 +32,8 @@ mod workdir;
 pub use compile::Job;
 pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Heard, Launch, Report, WorkerAccess};
 pub use judging::{
-    JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_plugin, keep_tree, plan_judges,
+    JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_measured, judge_plugin, keep_tree,
+    plan_judges, result_sets,
 };
 pub use lazy::LazyModule;
 pub use modules::{Compiler, FALLBACK_FORMAT, ModuleError, Modules, PostProcessor, Summarizer};

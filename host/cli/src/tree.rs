@@ -17,27 +17,7 @@ pub(crate) fn read_tree(from: impl Read) -> io::Result<Item> {
     if read as u64 > MAX_BYTES {
         return Err(io::Error::other(format!("the result tree is larger than {} GiB", MAX_BYTES >> 30)));
     }
-    let error = |error: serde_saphyr::Error| io::Error::new(io::ErrorKind::InvalidData, error.to_string());
-    serde_saphyr::from_str_with_options(&text, options(text.len())).map_err(error)
-}
-
-/// Levels of a tree, each of which is two of YAML. Modules may go 64 deep, and recursion in the parser costs stack.
-const MAX_DEPTH: usize = 300;
-
-/// As much as the text can need without aliases: those multiply, and no tool writes them into a tree.
-fn options(bytes: usize) -> serde_saphyr::Options {
-    serde_saphyr::options! {
-        budget: serde_saphyr::budget! {
-            max_events: bytes.saturating_mul(2).saturating_add(64),
-            max_nodes: bytes.saturating_add(64),
-            max_total_scalar_bytes: bytes.saturating_add(64),
-            max_depth: MAX_DEPTH,
-            max_aliases: 0,
-            max_anchors: 0,
-        },
-        emit_comments: false,
-        with_snippet: false,
-    }
+    Item::parse(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ pub mod session;
 pub mod size;
 pub mod status;
 pub mod time;
+mod tree;
 pub mod verdict;
 pub mod walk;
 

@@ -13,7 +13,7 @@ use super::evidence::evidence;
 use super::kept::KeptItems;
 use super::plan::PlannedJudge;
 use super::said::{JudgeTree, Rulings, Said};
-use crate::postprocess::RunLog;
+use crate::postprocess::{RunLog, Usage};
 
 /// What is judged.
 #[derive(Debug, Clone, Copy)]
@@ -44,17 +44,32 @@ pub struct JudgeError {
 /// # Errors
 /// Only for failures of this machine.
 pub fn judge_plugin(judges: &[PlannedJudge], judged: Judged<'_>) -> Result<PluginVerdict, JudgeError> {
-    chain(judges, judged).map_err(|source| JudgeError { plugin: judged.plugin.name.clone(), source })
+    judge_measured(judges, judged).map(|(verdict, _)| verdict)
 }
 
-fn chain(judges: &[PlannedJudge], judged: Judged<'_>) -> io::Result<PluginVerdict> {
+/// As [`judge_plugin`], with what the judges used, and why they had to be ended: a verdict says only that they did not finish.
+///
+/// # Errors
+/// As [`judge_plugin`].
+pub fn judge_measured(judges: &[PlannedJudge], judged: Judged<'_>) -> Result<(PluginVerdict, Usage), JudgeError> {
+    let mut usage = Usage::default();
+    match chain(judges, judged, &mut usage) {
+        Ok(verdict) => Ok((verdict, usage)),
+        Err(source) => Err(JudgeError { plugin: judged.plugin.name.clone(), source }),
+    }
+}
+
+fn chain(judges: &[PlannedJudge], judged: Judged<'_>, usage: &mut Usage) -> io::Result<PluginVerdict> {
     let mut judging = Judging::new(&judged.plugin.name);
     let mut rulings = Arc::new(Rulings::new());
     let mut checks: Vec<(usize, Check)> = Vec::new();
     let mut bytes = 0_usize;
     for (at, judge) in judges.iter().enumerate() {
         let mut said = Said::new(at, &rulings, bytes, checks.len());
-        let error = one(judge, judged, &rulings, &mut said)?;
+        let error = one(judge, judged, &rulings, &mut said, usage)?;
+        if let Some(error) = &said.too_much {
+            usage.broke(error.clone());
+        }
         let error = error.or_else(|| said.too_much.take());
         if let Some(error) = &error {
             tracing::warn!(plugin = judged.plugin.name, judge = judge.entry.judge, "failed to judge: {error}");
@@ -78,14 +93,19 @@ fn one(
     judged: Judged<'_>,
     rulings: &Arc<Rulings>,
     said: &mut Said,
+    usage: &mut Usage,
 ) -> io::Result<Option<String>> {
+    let mut cannot = |why: String| {
+        usage.broke(why.clone());
+        Ok(Some(why))
+    };
     let module = match judge.module.wait() {
         Ok(module) => module,
-        Err(error) => return Ok(Some(error.to_string())),
+        Err(error) => return cannot(error.to_string()),
     };
     let evidence = match evidence(judge, judged.data, judged.root) {
         Ok(evidence) => evidence,
-        Err(sentence) => return Ok(Some(sentence)),
+        Err(sentence) => return cannot(sentence),
     };
     let plugin = PluginInfo {
         format: judge.entry.judge.clone(),
@@ -95,7 +115,9 @@ fn one(
     let tree = JudgeTree { items: KeptItems::open(judged.items)?, rulings: Arc::clone(rulings), index: 0 };
     let call = Judge { plugin: &plugin, tree: Box::new(tree), evidence, limits: &judge.limits };
     let mut log = RunLog { plugin: &judged.plugin.name, module: &judge.entry.judge };
-    match module.judge(call, said, &mut log) {
+    let ended = module.judge(call, said, &mut log);
+    usage.count(&ended);
+    match ended {
         Ok(_) => Ok(None),
         Err(ModuleFailure::Host(error)) => Err(error),
         Err(failure) => Ok(Some(failure.to_string())),

@@ -128,6 +128,13 @@ pub fn keep_tree(root: &Item, path: &Path) -> io::Result<()> {
     writer.finish()
 }
 
+/// How many results the tree of a plugin was made of, as far as it says: its nodes, or the one of the cluster.
+#[must_use]
+pub fn result_sets(root: &Item) -> u32 {
+    let is_node = |item: &&Item| item.name != GLOBAL && item.meta.get(TYPE).is_some_and(|kind| kind == "node");
+    u32::try_from(root.items.iter().filter(is_node).count().max(1)).unwrap_or(u32::MAX)
+}
+
 /// Reads the items of a tree.
 pub(super) struct KeptItems {
     from: BufReader<File>,
@@ -209,5 +216,16 @@ mod tests {
             ["[global] 0 junit.xml inner unknown", "[global] 1 a leaf unknown", "[global] 0 b leaf unknown"]
         );
         assert_eq!(kept(json!({"name": "p"})), [""; 0]);
+    }
+
+    #[test]
+    fn a_tree_says_how_many_results_it_was_made_of() {
+        let node = |name: &str| json!({"name": name, "meta": {"type": "node"}});
+        let sets = |root: serde_json::Value| result_sets(&serde_json::from_value(root).unwrap());
+        let summary = json!({"name": "totals", "meta": {"type": "summary"}});
+        assert_eq!(sets(json!({"name": "p", "items": [node("n1"), node("n2"), summary]})), 2);
+        assert_eq!(sets(json!({"name": "p", "items": [node("global")]})), 1);
+        assert_eq!(sets(json!({"name": "p", "items": [{"name": "a.xml"}, {"name": "b.xml"}]})), 1);
+        assert_eq!(sets(json!({"name": "p"})), 1);
     }
 }

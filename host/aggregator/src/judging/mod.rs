@@ -6,9 +6,9 @@ mod kept;
 mod plan;
 mod said;
 
-pub use chain::{JudgeError, Judged, judge_plugin};
+pub use chain::{JudgeError, Judged, judge_measured, judge_plugin};
 pub use evidence::{MAX_EVIDENCE_FILES, evidence_patterns};
-pub use kept::keep_tree;
+pub use kept::{keep_tree, result_sets};
 pub use plan::{PlannedJudge, plan_judges};
 
 pub(crate) use kept::ItemWriter;

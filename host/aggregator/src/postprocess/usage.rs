@@ -17,7 +17,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    pub(super) fn count(&mut self, call: &Result<CallStats, ModuleFailure>) {
+    pub(crate) fn count(&mut self, call: &Result<CallStats, ModuleFailure>) {
         self.calls += 1;
         match call {
             Ok(stats) => self.memory = self.memory.max(stats.memory),
@@ -26,7 +26,7 @@ impl Usage {
         }
     }
 
-    pub(super) fn broke(&mut self, why: String) {
+    pub(crate) fn broke(&mut self, why: String) {
         if self.broken.len() < MAX_FAILURES {
             self.broken.push(why);
         }

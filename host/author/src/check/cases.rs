@@ -16,13 +16,13 @@ pub(super) fn check(tests: &Path, checked: &mut Checked) {
     for case in cases {
         let name = case.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let has = |part: &str| case.join(part).exists();
-        let input = ["results", "errors", "nodes.yaml"].iter().any(|part| has(part));
+        let input = ["results", "errors", "nodes.yaml", "tree.yaml"].iter().any(|part| has(part));
         let place = format!("tests/{name}");
         match (input, has("expected.yaml")) {
             (false, false) => {}
             (false, true) => checked.error(
                 place,
-                "the case has nothing to read: neither `results/` nor `errors/` nor `nodes.yaml`",
+                "the case has nothing to read: neither `results/` nor `errors/` nor `nodes.yaml` nor `tree.yaml`",
                 Some("results are laid out as in an archive: `results/global/FILE`, or `results/NODE/FILE` per node"),
             ),
             (true, expected) => {

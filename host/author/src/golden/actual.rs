@@ -4,13 +4,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use plumbline_aggregator::{LimitPolicy, Modules, PlanError, PlannedPlugin, Source, TREE_FILE, post_process, prepare};
+use plumbline_aggregator::{
+    LimitPolicy, ModuleError, Modules, PlanError, PlannedPlugin, Source, TREE_FILE, post_process, prepare,
+};
 use plumbline_sandbox::ModuleFailure;
 use serde_json::{Map, Value};
+use tempfile::TempDir;
 
 use super::case::{Case, CaseKind, DEFINITION, NODES, OPTIONS};
+use super::judgement;
 use super::project::{Project, definition, read};
 
+/// What to do about a module that is not there.
+const BUILD_FIRST: &str = "build the module first: `plumbline plugin build`";
 /// Bytes of `nodes.yaml` and `options.yaml`: a cluster of 5,000 nodes fits.
 const MAX_DOCUMENT: u64 = 16 << 20;
 /// Bytes of a tree. Golden cases are read by people.
@@ -37,12 +43,15 @@ pub(crate) fn planned(
     limits: &LimitPolicy,
 ) -> Result<PlannedPlugin, String> {
     let source = source(project, case)?;
-    let planned = prepare(modules, limits, source).map_err(|error| error.to_string())?;
+    let planned = prepare(modules, limits, source).map_err(|error| match error {
+        PlanError::Module { source: ModuleError::Unknown { .. }, .. } => format!("{error}; {BUILD_FIRST}"),
+        error => error.to_string(),
+    })?;
     if case.kind == CaseKind::Results
         && let Some(warning) = planned.warnings().first()
     {
         // In a run this is a warning in the tree. Here it would be blessed.
-        return Err(format!("{warning}; build the module first: `plumbline plugin build`"));
+        return Err(format!("{warning}; {BUILD_FIRST}"));
     }
     planned.ready().map_err(|error| error.to_string())?;
     Ok(planned)
@@ -60,7 +69,11 @@ fn source(project: &Project, case: &Case) -> Result<Source, String> {
         let text = document(&path)?;
         let text = std::str::from_utf8(&text).map_err(|error| wrong(&error))?;
         let options: Map<String, Value> = serde_saphyr::from_str(text).map_err(|error| wrong(&error))?;
-        Arc::make_mut(&mut source.definition).plumbline.options.extend(options);
+        let definition = Arc::make_mut(&mut source.definition);
+        match case.kind {
+            CaseKind::Results | CaseKind::Expectations => definition.plumbline.options.extend(options),
+            CaseKind::Judgement => judgement::apply(options, definition).map_err(|error| wrong(&error))?,
+        }
     }
     Ok(source)
 }
@@ -84,12 +97,12 @@ pub(super) fn actual(
     match case.kind {
         CaseKind::Results => tree(&planned, case),
         CaseKind::Expectations => expected(planned, case, modules),
+        CaseKind::Judgement => judgement::verdict(&planned, case),
     }
 }
 
 fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
-    let scratch =
-        tempfile::tempdir().map_err(|error| format!("a directory for temporary files cannot be made: {error}"))?;
+    let scratch = scratch()?;
     let path = scratch.path().join(TREE_FILE);
     let start = Instant::now();
     let outcome = post_process(&planned.subject(), &case.dir, &planned.post_processor.module, scratch.path(), &path)
@@ -100,12 +113,25 @@ fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
         return Err(format!("its tree is larger than {} MiB: nobody can read that", MAX_TREE >> 20));
     }
     let text = String::from_utf8(bytes).map_err(|error| format!("the tree is not UTF-8: {error}"))?;
-    for place in [scratch.path(), &case.dir] {
-        if place.to_str().is_some_and(|place| text.contains(place)) {
-            return Err(format!("its tree names `{}`, which is elsewhere on other machines", place.display()));
-        }
-    }
+    nothing_local(&text, "its tree", &[scratch.path(), &case.dir])?;
     Ok(Actual { text, wall, memory: outcome.usage.memory, broken: outcome.usage.broken.into_iter().next() })
+}
+
+pub(super) fn scratch() -> Result<TempDir, String> {
+    tempfile::tempdir().map_err(|error| format!("a directory for temporary files cannot be made: {error}"))
+}
+
+/// What is blessed must hold on other machines too.
+pub(super) fn nothing_local(text: &str, what: &str, places: &[&Path]) -> Result<(), String> {
+    match places.iter().find(|place| place.to_str().is_some_and(|place| text.contains(place))) {
+        Some(place) => Err(format!("{what} names `{}`, which is elsewhere on other machines", place.display())),
+        None => Ok(()),
+    }
+}
+
+/// With the end of its last line.
+pub(super) fn ended(text: String) -> String {
+    if text.ends_with('\n') { text } else { format!("{text}\n") }
 }
 
 /// The names of the results that are expected, sorted: their order means nothing. What the module says when it refuses stands in their place.
@@ -124,7 +150,6 @@ fn expected(mut planned: PlannedPlugin, case: &Case, modules: &Modules) -> Resul
     let asked = planned.expect(modules, &nodes);
     let wall = start.elapsed();
     let yaml = |value: &Value| serde_saphyr::to_string(value).map_err(|error| error.to_string());
-    let ended = |text: String| if text.ends_with('\n') { text } else { format!("{text}\n") };
     match asked {
         Ok(stats) => {
             let mut names: Vec<String> = planned.expected.iter().map(|key| key.node.to_string()).collect();

@@ -19,8 +19,14 @@ pub(crate) const OPTIONS: &str = "options.yaml";
 pub(super) const EXPECTED: &str = "expected.yaml";
 /// The nodes that an expectations module is told of.
 pub(super) const NODES: &str = "nodes.yaml";
-/// What makes a directory a case.
+/// The finished tree that judges are given.
+pub(super) const TREE: &str = "tree.yaml";
+/// What else the archive holds that judges may read as evidence, laid out as there.
+pub(super) const ARCHIVE: &str = "archive";
+/// Results, and what stands in for them.
 const RESULTS: [&str; 2] = ["results", "errors"];
+/// What makes a directory a case of another kind than one with [`TREE`].
+pub(super) const EXCLUSIVE: [&str; 3] = ["results", "errors", NODES];
 /// Cases of one project: more than anybody looks at, and a bound on what a wrong directory can hold.
 const MAX_CASES: usize = 10_000;
 
@@ -42,6 +48,8 @@ pub enum CaseKind {
     Results,
     /// Nodes become the results that are expected.
     Expectations,
+    /// A finished tree becomes a verdict.
+    Judgement,
 }
 
 impl CaseKind {
@@ -49,7 +57,20 @@ impl CaseKind {
         if dir.join(NODES).is_file() {
             return Some(Self::Expectations);
         }
+        if dir.join(TREE).is_file() {
+            return Some(Self::Judgement);
+        }
         RESULTS.iter().any(|name| dir.join(name).is_dir()).then_some(Self::Results)
+    }
+
+    /// In one word, for programs.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Results => "results",
+            Self::Expectations => "expectations",
+            Self::Judgement => "judgement",
+        }
     }
 }
 

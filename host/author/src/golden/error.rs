@@ -28,7 +28,7 @@ pub enum GoldenError {
         source: DefinitionError,
     },
     /// There is nothing to run.
-    #[error("`{0}` has no case: a case is a directory with `results`, `errors` or `nodes.yaml` in it")]
+    #[error("`{0}` has no case: a case is a directory with `results`, `errors`, `nodes.yaml` or `tree.yaml` in it")]
     NoCase(PathBuf),
     /// A case that was named is not there.
     #[error("there is no case `{name}` (there are: {known})")]
@@ -57,7 +57,7 @@ impl GoldenError {
                 Some("name the directory of a plugin: it holds the definition, and its modules beside it")
             }
             Self::NoCase(_) => Some(
-                "put files as the plugin makes them below `tests/NAME/results/global/`; `plumbline plugin test --bless` writes what is expected",
+                "put files as the plugin makes them below `tests/NAME/results/global/`, or for judges a result tree into `tests/NAME/tree.yaml`; `plumbline plugin test --bless` writes what is expected",
             ),
             Self::Read { .. } | Self::Definition { .. } | Self::UnknownCase { .. } | Self::TooMany { .. } => None,
         }

@@ -95,7 +95,7 @@ impl Report {
             };
             json!({
                 "case": case.name,
-                "kind": match case.kind { CaseKind::Results => "results", CaseKind::Expectations => "expectations" },
+                "kind": case.kind.word(),
                 "result": case.result.word(),
                 "seconds": case.wall.as_secs_f64(),
                 "memory": case.memory,

@@ -95,7 +95,7 @@ fn no_template(language: Language, world: Option<&str>) -> AuthorError {
     match world {
         Some(world) => {
             AuthorError::input(format!("there is no template in {language} for the world `{world}`")).hint(format!(
-                "begin without `--world`, then name it in `module.yaml` (`world: {world}`) and implement its functions"
+                "there are templates for `{DEFAULT_WORLD}` and `judge-module`; for another, begin without `--world`, then name it in `module.yaml` (`world: {world}`) and implement its functions"
             ))
         }
         None => {

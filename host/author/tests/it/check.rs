@@ -134,7 +134,8 @@ fn limits_over_the_cap_are_found() {
 fn cases_that_nobody_would_read_are_found() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
-    let files: [(&str, &[u8]); 4] = [
+    let files: [(&str, &[u8]); 5] = [
+        ("tests/judged/tree.yaml", b"name: tap\n"),
         ("tests/loose/results/x.tap", b""),
         ("tests/empty/expected.yaml", b""),
         ("tests/native/helper.py", b""),
@@ -142,11 +143,12 @@ fn cases_that_nobody_would_read_are_found() {
     ];
     write(dir.path(), &files);
     let told = lines(&check(dir.path()).unwrap());
-    assert_eq!(told.len(), 4, "{told:#?}");
+    assert_eq!(told.len(), 5, "{told:#?}");
     assert!(told[0].contains("error: tests/empty: the case has nothing to read"));
-    assert!(told[1].contains("warning: tests/loose: the case does not say what must come out"));
-    assert!(told[2].contains("error: tests/loose: `results/x.tap` is read by nobody"));
-    assert!(told[3].contains("warning: tests/new: the case does not say"));
+    assert!(told[1].contains("warning: tests/judged: the case does not say what must come out"));
+    assert!(told[2].contains("warning: tests/loose: the case does not say what must come out"));
+    assert!(told[3].contains("error: tests/loose: `results/x.tap` is read by nobody"));
+    assert!(told[4].contains("warning: tests/new: the case does not say"));
 }
 
 #[test]

@@ -20,12 +20,14 @@ fn files(directory: &Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn every_template_becomes_a_project_that_names_itself() {
     assert!(template_languages().any(|language| language == Language::Rust));
-    for language in template_languages() {
+    let worlds = [None, Some("judge-module")];
+    for (language, world) in template_languages().flat_map(|language| worlds.map(|world| (language, world))) {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("my-format");
-        let new = new_project("my-format", language, None, &place).unwrap();
+        let new = new_project("my-format", language, world, &place).unwrap();
         let project = Project::open(&place).unwrap();
         assert_eq!((project.name(), project.manifest.language), ("my-format", language));
+        assert_eq!(project.world(), world.unwrap_or("post-processor-module"), "{language}");
         for file in &new.files {
             let text = fs::read_to_string(place.join(file)).unwrap();
             for placeholder in ["__NAME__", "__IDENT__", "__TYPE__"] {
@@ -34,7 +36,7 @@ fn every_template_becomes_a_project_that_names_itself() {
             assert!(!file.ends_with(".in"), "{language}: {file}");
         }
         for part in ["plugin.yaml", "README.md", ".gitignore", "wit/types.wit", "tests/example/expected.yaml"] {
-            assert!(place.join(part).is_file(), "{language} has no {part}");
+            assert!(place.join(part).is_file(), "{language}, {world:?} has no {part}");
         }
         assert!(project.sdk().is_dir(), "{language} has no SDK in {}", project.sdk().display());
         let left = fs::read_dir(dir.path()).unwrap().count();

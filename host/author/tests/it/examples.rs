@@ -58,6 +58,13 @@ fn no_example_is_forgotten() {
 }
 
 #[test]
+fn verdict() {
+    // No module of its own: the stock judges it.
+    let failure = cases::wrong(&root().join("examples/verdict"));
+    assert!(failure.is_none(), "{}", failure.unwrap_or_default());
+}
+
+#[test]
 fn cyclonedx() {
     example("cyclonedx");
 }

@@ -9,6 +9,7 @@ mod create;
 mod examples;
 mod fuzz;
 mod golden;
+mod golden_judges;
 mod inspect;
 mod judges;
 mod own_build;

@@ -94,13 +94,15 @@ fn the_examples_pass_their_native_tests() {
 #[test]
 fn a_new_project_passes_its_native_tests() {
     let place = tempfile::tempdir().unwrap();
-    let project = |language: Language| {
-        let directory = place.path().join(language.as_str());
-        new_project("my-format", language, None, &directory).unwrap();
-        directory
-    };
-    javascript(&project(Language::JavaScript));
-    typescript(&project(Language::TypeScript));
-    let directory = project(Language::Python);
-    python(&directory, &directory.join("sdk/python"), "test");
+    for world in [None, Some("judge-module")] {
+        let project = |language: Language| {
+            let directory = place.path().join(world.unwrap_or("format")).join(language.as_str());
+            new_project("my-format", language, world, &directory).unwrap();
+            directory
+        };
+        javascript(&project(Language::JavaScript));
+        typescript(&project(Language::TypeScript));
+        let directory = project(Language::Python);
+        python(&directory, &directory.join("sdk/python"), "test");
+    }
 }

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use plumbline_aggregator::{
     Judged, MAX_EVIDENCE_FILES, PlannedJudge, Source, evidence_patterns, judge_plugin, keep_tree, plan_judges,
+    result_sets,
 };
 use plumbline_archive::layout::{PLUGINS_DIR, VERDICT_FILE};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::PluginVerdict;
-use plumbline_core::{GLOBAL, Item};
 use plumbline_sandbox::PluginInfo;
 
 use super::Trees;
@@ -76,14 +76,14 @@ impl Trees {
         let scratch = tempfile::tempdir_in(self.scratch()?).map_err(no_room)?;
         let (items, evidence) = (scratch.path().join("items"), scratch.path().join("evidence"));
         keep_tree(&root, &items).map_err(no_room)?;
-        let results = root.items.iter().filter(|item| is_node(item)).count().max(1);
+        let expected_results = result_sets(&root);
         root.dismantle();
         self.take_out(&judges, &evidence)
             .map_err(|error| cannot(error.as_ref()).hint("narrow the patterns of `evidence` in the chain"))?;
         let info = PluginInfo {
             name: plugin.to_owned(),
             driver: source.definition.driver.as_str().to_owned(),
-            expected_results: u32::try_from(results).unwrap_or(u32::MAX),
+            expected_results,
             ..PluginInfo::default()
         };
         let data = &source.definition.config_map;
@@ -117,8 +117,4 @@ impl Trees {
         })?;
         Ok(())
     }
-}
-
-fn is_node(item: &Item) -> bool {
-    item.name != GLOBAL && item.meta.get("type").is_some_and(|kind| kind == "node")
 }

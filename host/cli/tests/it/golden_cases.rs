@@ -107,3 +107,41 @@ fn a_module_says_what_it_is_without_being_run() {
             .contains("no reference to a registry")
     );
 }
+
+#[test]
+fn a_case_of_judges_says_what_a_run_says() {
+    let bed = Bed::new();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/verdict");
+    bed.plumbline(&["run", "--local", "-p", example, "-o", "json"]).expect(0);
+    let mut left = std::fs::read_dir(bed.root()).unwrap().map(|entry| entry.unwrap().path());
+    let archive = left.find(|path| path.extension().is_some_and(|end| end == "gz")).unwrap();
+    let trees = bed.plumbline(&["results", archive.to_str().unwrap(), "-o", "json"]).expect(0).out;
+    let mut tree: Value = serde_json::from_str::<Value>(&trees).unwrap()[0].take();
+    let mut verdict = tree.as_object_mut().unwrap().remove("verdict").unwrap();
+    for judge in verdict["chain"].as_array_mut().unwrap() {
+        assert!(judge.as_object_mut().unwrap().remove("digest").is_some());
+    }
+
+    bed.write("p/plugin.yaml", &std::fs::read_to_string(format!("{example}/plugin.yaml")).unwrap());
+    bed.write("p/tests/run/tree.yaml", &tree.to_string());
+    let log = std::fs::read_to_string(format!(
+        "{example}/tests/as-it-runs/archive/plugins/storage-check/results/global/io.log"
+    ));
+    bed.write("p/tests/run/archive/plugins/storage-check/results/global/io.log", &log.unwrap());
+    // JSON is YAML.
+    bed.write("p/tests/run/expected.yaml", &verdict.to_string());
+    let passed = bed.plumbline(&["plugin", "test", "p"]).expect(0);
+    assert!(passed.out.starts_with("passed   run"), "{}", passed.out);
+
+    // The name is no longer that of a known failure.
+    bed.write("p/tests/run/tree.yaml", &tree.to_string().replace("snapshots should be taken", "clones should be made"));
+    let failed = bed.plumbline(&["plugin", "test", "p"]).expect(1);
+    assert!(
+        failed.out.contains("  +status: failed\n") && failed.out.contains("  +  class: failure\n"),
+        "{}",
+        failed.out
+    );
+    let json: Value =
+        serde_json::from_str(&bed.plumbline(&["plugin", "test", "p", "-o", "json"]).expect(1).out).unwrap();
+    assert_eq!((&json["cases"][0]["kind"], &json["cases"][0]["result"]), (&"judgement".into(), &"failed".into()));
+}

@@ -38,6 +38,23 @@ fn a_new_project_says_what_to_do_next_and_is_never_written_over() {
 }
 
 #[test]
+fn a_judge_begins_with_its_world() {
+    let bed = Bed::new();
+    bed.plumbline(&["plugin", "new", "my-judge", "--lang", "c", "--world", "judge-module"]).expect(0);
+    let checked = bed.plumbline(&["plugin", "check", "my-judge"]).expect(0);
+    assert!(checked.out.ends_with("my-judge: 0 errors, 1 warning\n"), "{}", checked.out);
+    // Nothing is built: the case says what is missing, and is no failure of the judge.
+    let tested = bed.plumbline(&["plugin", "test", "my-judge"]).expect(1);
+    assert!(
+        tested.out.starts_with("broken   example") && tested.out.contains("plumbline plugin build"),
+        "{}",
+        tested.out
+    );
+    let done = bed.plumbline(&["plugin", "new", "x", "--lang", "c", "--world", "summarizer-module"]).expect(2);
+    assert!(done.err.contains("there are templates for `post-processor-module` and `judge-module`"), "{}", done.err);
+}
+
+#[test]
 fn a_built_project_is_a_bundle_that_checks_and_reads() {
     let bed = Bed::new();
     project(&bed);

@@ -104,7 +104,7 @@ pub struct JudgeRecord {
     /// The name that the definition calls it by.
     pub judge: String,
     /// Digest of the module: `sha256:` and hexadecimal.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
     /// Why it could not finish. What it said until then counts all the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]

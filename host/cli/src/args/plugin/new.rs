@@ -17,7 +17,7 @@ pub(crate) struct NewArgs {
     /// Where it goes; nothing is written over [default: ./NAME]
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
-    /// The world of the contract that it is built for [default: post-processor-module]
+    /// The world of the contract that it is built for: `judge-module` begins a judge [default: post-processor-module]
     #[arg(long)]
     pub(crate) world: Option<String>,
     /// Print what was written as data

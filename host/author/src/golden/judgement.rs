@@ -1,0 +1,91 @@
+//! A case of judges: a finished tree goes in, the verdict of the definition's chain comes out.
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use plumbline_aggregator::{Judged, PlannedPlugin, judge_measured, keep_tree, result_sets};
+use plumbline_core::Item;
+use plumbline_core::definition::Definition;
+use plumbline_core::judgement::PluginVerdict;
+use plumbline_sandbox::PluginInfo;
+use serde_json::{Map, Value};
+
+use super::actual::{Actual, MAX_TREE, ended, nothing_local, scratch};
+use super::case::{ARCHIVE, Case, EXCLUSIVE, TREE};
+use super::project::read;
+
+/// The option in which a host tells the day to judges that know it.
+const TODAY: &str = "today";
+/// The day on which cases are judged, unless they say another one. On the real one, a case with an entry that expires would come out otherwise
+/// one morning.
+const DAY: &str = "2000-01-01";
+
+/// Options of a case: for each judge of the chain that is named, over those of its entry. The error is a sentence.
+pub(super) fn apply(options: Map<String, Value>, definition: &mut Definition) -> Result<(), String> {
+    let chain = &mut definition.plumbline.verdict;
+    for (name, options) in options {
+        let Value::Object(options) = options else {
+            return Err(format!("`{name}`: the options of a judge are a mapping"));
+        };
+        let mut entries = chain.iter_mut().filter(|entry| entry.judge == name).peekable();
+        if entries.peek().is_none() {
+            return Err(format!("`{name}` is no judge of the chain: options of judges stand below their names"));
+        }
+        entries.for_each(|entry| entry.options.extend(options.clone()));
+    }
+    Ok(())
+}
+
+/// Has the chain judge the tree of `case`. The error is a sentence.
+pub(super) fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
+    if let Some(other) = EXCLUSIVE.iter().find(|name| case.dir.join(name).exists()) {
+        return Err(format!("it has `{TREE}` and `{other}`: make two cases of them"));
+    }
+    let definition = &planned.source.definition;
+    if planned.judges.is_empty() {
+        return Err(format!(
+            "it has `{TREE}`, and nobody judges: the definition names no judge in `plumbline.verdict`"
+        ));
+    }
+    let mut judges = planned.judges.clone();
+    for (judge, entry) in judges.iter_mut().zip(&definition.plumbline.verdict) {
+        if judge.entry.options.contains_key(TODAY) && !entry.options.contains_key(TODAY) {
+            judge.entry.options.insert(TODAY.to_owned(), DAY.into());
+        }
+    }
+    let root = tree(&case.dir.join(TREE))?;
+    let scratch = scratch()?;
+    let failed = |error: &dyn std::fmt::Display| format!("its tree cannot be kept for the judges: {error}");
+    let (items, mut archive) = (scratch.path().join("items"), case.dir.join(ARCHIVE));
+    if !archive.exists() {
+        archive = scratch.path().join(ARCHIVE);
+        fs::create_dir(&archive).map_err(|error| failed(&error))?;
+    }
+    keep_tree(&root, &items).map_err(|error| failed(&error))?;
+    let plugin = PluginInfo { expected_results: result_sets(&root), ..planned.info() };
+    root.dismantle();
+    let judged = Judged { plugin: &plugin, items: &items, root: &archive, data: &definition.config_map };
+    let start = Instant::now();
+    let (verdict, usage) = judge_measured(&judges, judged).map_err(|error| error.to_string())?;
+    let wall = start.elapsed();
+    let text = text(verdict)?;
+    nothing_local(&text, "its verdict", &[scratch.path(), &case.dir])?;
+    Ok(Actual { text, wall, memory: usage.memory, broken: usage.broken.into_iter().next() })
+}
+
+fn tree(path: &Path) -> Result<Item, String> {
+    let wrong = |error: &dyn std::fmt::Display| format!("`{}` cannot be used: {error}", path.display());
+    let bytes = read(path, MAX_TREE).map_err(|error| wrong(&error))?;
+    if bytes.len() as u64 > MAX_TREE {
+        return Err(wrong(&format_args!("it is larger than {} MiB", MAX_TREE >> 20)));
+    }
+    let text = std::str::from_utf8(&bytes).map_err(|error| wrong(&error))?;
+    Item::parse(text).map_err(|error| wrong(&error))
+}
+
+/// The verdict as it would stand in the archive, in YAML; without the digests of modules, which say nothing of what these decide.
+fn text(mut verdict: PluginVerdict) -> Result<String, String> {
+    verdict.chain.iter_mut().for_each(|judge| judge.digest.clear());
+    serde_saphyr::to_string(&verdict).map(ended).map_err(|error| error.to_string())
+}

@@ -1,0 +1,26 @@
+// Failures whose names match the option `pattern` do not count.
+import * as plumbline from "../sdk/javascript/index.js";
+
+const OPTIONS = ["pattern", "reason", "source"];
+
+export const judge = plumbline.judge((plugin, tree, evidence, out) => {
+  const { pattern, reason = "it is known to fail", source = "" } = plugin.options;
+  const unknown = Object.keys(plugin.options).find((key) => !OPTIONS.includes(key));
+  if (unknown !== undefined) throw `\`${unknown}\` is no option: there are ${OPTIONS.join(", ")}`;
+  if (typeof pattern !== "string" || typeof reason !== "string" || typeof source !== "string") {
+    throw "the options `pattern`, `reason` and `source` are texts, and `pattern` says which failures do not count";
+  }
+  const matches = expression(pattern);
+  for (const judged of tree) {
+    // A failure that an earlier judge of the chain has ruled on is left alone.
+    if (judged.isFailure && !judged.ruling && matches.test(judged.item.name)) {
+      out.rule(judged, { class: "excused", counts: false, reason, source });
+    }
+  }
+});
+
+/** Stands for whole names: `*` for any characters, everything else for itself. */
+function expression(pattern) {
+  const parts = pattern.split("*").map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "s");
+}

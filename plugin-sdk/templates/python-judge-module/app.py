@@ -1,0 +1,29 @@
+"""Failures whose names match the option `pattern` do not count."""
+
+import re
+from typing import Iterable
+
+from plumbline_sdk import InputFile, JudgedItem, ModuleError, Plugin, Ruling, Rulings, judge
+
+OPTIONS = {"pattern", "reason", "source"}
+
+
+@judge
+def excuse(plugin: Plugin, tree: Iterable[JudgedItem], evidence: list[InputFile], out: Rulings) -> None:
+    unknown = sorted(set(plugin.options) - OPTIONS)
+    if unknown:
+        raise ModuleError(f"`{unknown[0]}` is no option: there are {', '.join(sorted(OPTIONS))}")
+    if not all(isinstance(value, str) for value in plugin.options.values()) or "pattern" not in plugin.options:
+        raise ModuleError("the options `pattern`, `reason` and `source` are texts, and `pattern` says which failures do not count")
+    reason = plugin.options.get("reason", "it is known to fail")
+    excused = Ruling("excused", counts=False, reason=reason, source=plugin.options.get("source", ""))
+    matches = expression(plugin.options["pattern"])
+    for judged in tree:
+        # A failure that an earlier judge of the chain has ruled on is left alone.
+        if judged.is_failure and judged.ruling is None and matches.fullmatch(judged.item.name):
+            out.rule(judged, excused)
+
+
+def expression(pattern: str) -> "re.Pattern[str]":
+    """Stands for whole names: `*` for any characters, everything else for itself."""
+    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
