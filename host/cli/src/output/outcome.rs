@@ -79,8 +79,8 @@ fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
         for failure in shown {
             failure_line(failure, width, names, out)?;
         }
-        let failed = failed(finished, plugin);
-        let hidden = failed.saturating_sub(plugin.outcome.failures.len().min(MAX_LISTED) as u64);
+        let listed = listed(finished, plugin);
+        let hidden = listed.saturating_sub(plugin.outcome.failures.len().min(MAX_LISTED) as u64);
         if hidden > 0 {
             writeln!(out, "  {:width$}   and {hidden} more", "")?;
         }
@@ -91,7 +91,7 @@ fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
     writeln!(out, "{}", verdict(finished))?;
     writeln!(out, "archive: {} ({})", shown(&finished.archive), size(finished.bytes))?;
-    let bad = finished.plugins.iter().find(|plugin| failed(finished, plugin) > 0 || plugin.outcome.items == 0);
+    let bad = finished.plugins.iter().find(|plugin| listed(finished, plugin) > 0 || plugin.outcome.items == 0);
     let which = bad.map(|plugin| format!(" --plugin {}", plugin.plugin)).unwrap_or_default();
     writeln!(out, "next:    plumbline results {}{which}", shown(&finished.archive))
 }
@@ -141,10 +141,16 @@ fn judged<'a>(finished: &'a Finished, plugin: &PluginOutcome) -> Option<&'a Verd
     finished.status.verdicts.as_ref()?.get(plugin.plugin.as_str())
 }
 
+/// What is listed below a plugin: what failed, and what judges could not say.
+fn listed(finished: &Finished, plugin: &PluginOutcome) -> u64 {
+    let open = judged(finished, plugin).map_or(0, |judged| judged.checks_unknown + judged.judges_failed);
+    failed(finished, plugin).saturating_add(open)
+}
+
 /// What counts as failed: leaves, and requirements on the whole that were checked.
 fn failed(finished: &Finished, plugin: &PluginOutcome) -> u64 {
     if let Some(judged) = judged(finished, plugin) {
-        return [judged.counting, judged.checks_failed, judged.checks_unknown, judged.judges_failed].iter().sum();
+        return judged.counting.saturating_add(judged.checks_failed);
     }
     ["failed", "timeout"].iter().filter_map(|status| plugin.outcome.total.counts.get(*status)).sum()
 }
