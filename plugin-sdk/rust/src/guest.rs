@@ -2,10 +2,10 @@
 
 use std::panic;
 
+use crate::batches::BatchSource;
 use crate::input::{InputFile, Source};
-use crate::judgement::{RulingSink, TreeSource};
+use crate::judgement::RulingSink;
 use crate::log::Level;
-use crate::results::EntrySource;
 use crate::{
     Check, Entry, Expectations, Expected, Judge, JudgedItem, Node, Outcome, Output, PluginInfo, PostProcessor, Results,
     Ruling, Rulings, Summarizer, Taint, Tree,
@@ -198,7 +198,7 @@ impl Source for HostFile {
 
 struct HostItems(results::Items);
 
-impl EntrySource for HostItems {
+impl BatchSource<Entry> for HostItems {
     fn next(&mut self, max: u32) -> Result<Vec<Entry>, String> {
         let entries = self.0.next(max)?;
         Ok(entries.into_iter().map(|results::Entry { set, item }| Entry { set, item }).collect())
@@ -207,7 +207,7 @@ impl EntrySource for HostItems {
 
 struct HostTree(judgement::Tree);
 
-impl TreeSource for HostTree {
+impl BatchSource<JudgedItem> for HostTree {
     fn next(&mut self, max: u32) -> Result<Vec<JudgedItem>, String> {
         let items = self.0.next(max)?;
         let item = |judgement::JudgedItem { index, set, item, leaf, ruling }| JudgedItem {

@@ -1,9 +1,8 @@
 //! The finished tree, as a judge reads it, and what it says of it.
 
-use std::collections::VecDeque;
 use std::fmt;
 
-use crate::results::READ_ENTRIES;
+use crate::batches::Batches;
 use crate::{Item, Status};
 
 /// Bytes of [`Ruling::class`] at most. The host ends the call at a longer one.
@@ -80,50 +79,9 @@ impl JudgedItem {
     }
 }
 
-/// Where items come from: the host, or a test.
-pub(crate) trait TreeSource {
-    /// The next items, at most `max`; none at the end. The error is a sentence that names the cause.
-    fn next(&mut self, max: u32) -> Result<Vec<JudgedItem>, String>;
-}
-
 /// The items of a finished tree: set by set in the lexical order of their names, each with its items in pre-order, as in
 /// [`Results`](crate::Results); then those of the summarizer.
-///
-/// An iterator that asks the host for a batch at a time, so the tree may be larger than memory. After an error there is nothing more.
-pub struct Tree {
-    source: Option<Box<dyn TreeSource>>,
-    batch: VecDeque<JudgedItem>,
-}
-
-impl Tree {
-    pub(crate) fn new(source: Box<dyn TreeSource>) -> Self {
-        Self { source: Some(source), batch: VecDeque::new() }
-    }
-}
-
-impl Iterator for Tree {
-    type Item = Result<JudgedItem, String>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.batch.is_empty() {
-            match self.source.as_mut()?.next(READ_ENTRIES) {
-                Ok(batch) if batch.is_empty() => self.source = None,
-                Ok(batch) => self.batch = batch.into(),
-                Err(error) => {
-                    self.source = None;
-                    return Some(Err(error));
-                }
-            }
-        }
-        self.batch.pop_front().map(Ok)
-    }
-}
-
-impl fmt::Debug for Tree {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tree").field("waiting", &self.batch.len()).finish_non_exhaustive()
-    }
-}
+pub type Tree = Batches<JudgedItem>;
 
 /// How a check came out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

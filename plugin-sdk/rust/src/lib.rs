@@ -274,6 +274,7 @@
 // Generated bindings name this crate from inside and from outside alike.
 extern crate self as plumbline_sdk;
 
+mod batches;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod guest;
@@ -292,6 +293,7 @@ mod roles;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 
+pub use batches::Batches;
 pub use input::InputFile;
 pub use item::{Detail, Item, Status};
 pub use judgement::{Check, JudgedItem, Outcome, Ruling, Rulings, Tree};

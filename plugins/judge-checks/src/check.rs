@@ -16,6 +16,12 @@ const MAX_ID: usize = 64;
 /// Bytes of a name that are shown.
 const MAX_NAME: usize = 1000;
 
+/// Bytes of a class: what the host takes.
+const MAX_CLASS: usize = 64;
+
+/// The statuses that every plugin has.
+const STATUSES: [&str; 5] = ["passed", "failed", "skipped", "timeout", "unknown"];
+
 /// Keys that say what is measured, of which a check has one.
 const SUBJECTS: [&str; 6] = ["healthy", "unhealthy", "items", "class", "duration", "log"];
 
@@ -174,8 +180,9 @@ fn subject(key: &str, value: &Value, matching: Option<Matching>) -> Result<Subje
         }
         "items" => Subject::Items { statuses: statuses(value)?, matching },
         "class" => match value.as_str() {
-            Some(class) if !class.is_empty() => Subject::Class { class: class.to_owned(), matching },
-            _ => return Err("`class` is no class, such as `known-failure`".to_owned()),
+            Some(class) if is_class(class) => Subject::Class { class: class.to_owned(), matching },
+            // No judge can have said it: such a check would find none whatever happens.
+            _ => return Err("`class` is no class, such as `known-failure`: 1 to 64 of `a-z`, `0-9` and `-`".to_owned()),
         },
         "duration" => Subject::Duration { measure: measure(value, "duration")?, matching },
         _ => Subject::Log(Box::new(log(value)?)),
@@ -188,9 +195,37 @@ fn statuses(value: &Value) -> Result<Vec<String>, String> {
         value => std::slice::from_ref(value),
     };
     let texts: Option<Vec<String>> = values.iter().map(|value| value.as_str().map(str::to_owned)).collect();
-    texts
-        .filter(|texts| !texts.is_empty())
-        .ok_or_else(|| "`items` is no status, such as `failed`, and no list of them".to_owned())
+    let texts = texts
+        .filter(|texts| texts.iter().all(|text| !text.is_empty()) && !texts.is_empty())
+        .ok_or_else(|| "`items` is no status, such as `failed`, and no list of them".to_owned())?;
+    match texts.iter().find_map(|text| Some((text, meant(text)?))) {
+        // It would count none whatever happens.
+        Some((text, meant)) => Err(format!("`items` names no status with `{}`: is `{meant}` meant?", cut(text, 60))),
+        None => Ok(texts),
+    }
+}
+
+/// The status that was meant, where `text` is one but for its case, blanks, or a letter. Other words may be statuses that the plugin has of its own.
+fn meant(text: &str) -> Option<&'static str> {
+    let word = text.trim().to_ascii_lowercase();
+    STATUSES.into_iter().find(|status| *status != text && (word == *status || is_one_letter_off(&word, status)))
+}
+
+/// Whether a letter is missing, too much, or another one.
+fn is_one_letter_off(word: &str, status: &str) -> bool {
+    let (word, status) = (word.as_bytes(), status.as_bytes());
+    let same = word.iter().zip(status).take_while(|(one, other)| one == other).count();
+    let (left, right) = (word.get(same..).unwrap_or_default(), status.get(same..).unwrap_or_default());
+    let behind = |bytes: &[u8]| bytes.get(1..).map(<[u8]>::to_vec);
+    behind(left).as_deref() == Some(right)
+        || Some(left) == behind(right).as_deref()
+        || (!left.is_empty() && behind(left) == behind(right))
+}
+
+/// What the host takes as a class.
+fn is_class(text: &str) -> bool {
+    let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=MAX_CLASS).contains(&text.len()) && text.bytes().all(good)
 }
 
 fn measure(value: &Value, key: &str) -> Result<Measure, String> {
@@ -250,5 +285,41 @@ fn text<'a>(fields: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => Err(format!("`{key}` is no text: put it in quotes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(subject: Value) -> Result<(), String> {
+        let mut check = json!({"id": "A", "want": "== 0"});
+        let fields = check.as_object_mut().unwrap();
+        fields.extend(subject.as_object().unwrap().clone());
+        Check::read(&check).map(drop)
+    }
+
+    #[test]
+    fn what_no_item_can_be_is_not_counted_as_none() {
+        for (text, meant) in [
+            ("Failed", "failed"),
+            ("faild", "failed"),
+            ("failled", "failed"),
+            ("fauled", "failed"),
+            (" failed", "failed"),
+            ("TIMEOUT", "timeout"),
+        ] {
+            let told = told(json!({"items": ["passed", text]})).unwrap_err();
+            assert!(told.contains(&format!("is `{meant}` meant?")), "{text}: {told}");
+        }
+        assert!(told(json!({"items": ""})).unwrap_err().contains("is no status"));
+        for own in ["warning", "FAIL", "pass", "error", "unknown", "timed out"] {
+            assert_eq!(told(json!({"items": own})), Ok(()), "{own}");
+        }
+        for class in ["Flaky", "known failure", "", &"x".repeat(65)] {
+            assert!(told(json!({"class": class})).unwrap_err().contains("is no class"), "{class}");
+        }
+        assert_eq!(told(json!({"class": "known-failure"})), Ok(()));
     }
 }

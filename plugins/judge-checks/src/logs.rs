@@ -43,7 +43,7 @@ impl Scan {
             Unit::Duration => {
                 quantity(&text).filter(|quantity| quantity.kind == Kind::Seconds).map(|found| found.value)
             }
-            Unit::Times(_, factor) => number(&text).map(|value| value * factor),
+            Unit::Times(_, factor) => number(&text).map(|value| value * factor).filter(|value| value.is_finite()),
         };
         match value {
             Some(value) => self.samples.add(value),

@@ -83,7 +83,9 @@ pub(crate) fn quantity(text: &str) -> Option<Quantity> {
             Some(so_far) if so_far.kind == Kind::Seconds && kind == Kind::Seconds => so_far.value + count * factor,
             Some(_) => return None,
         };
-        sum = Some(Quantity { value, kind });
+        // A number that fits may not fit any more with its unit.
+        sum = Some(Quantity { value, kind }).filter(|sum| sum.value.is_finite());
+        sum?;
         rest = after.trim_start();
     }
     sum
@@ -144,9 +146,22 @@ mod tests {
             assert!((read.value - value).abs() <= value * 1e-12, "{text}: {read:?}");
             assert_eq!(read.kind, kind, "{text}");
         }
-        for text in
-            ["", "ten", "-1", "1e999", "5 apples", "1m 5", "5 % 5 %", "1 MiB 3 KiB", "1..2", "%", "inf", "NaN", "."]
-        {
+        for text in [
+            "",
+            "ten",
+            "-1",
+            "1e999",
+            &format!("1{}h", "0".repeat(308)),
+            "5 apples",
+            "1m 5",
+            "5 % 5 %",
+            "1 MiB 3 KiB",
+            "1..2",
+            "%",
+            "inf",
+            "NaN",
+            ".",
+        ] {
             assert_eq!(quantity(text), None, "{text}");
         }
     }

@@ -29,7 +29,11 @@ pub fn read<T: DeserializeOwned>(file: &mut InputFile, max: usize) -> Result<T, 
     let text = text(file, max)?;
     serde_saphyr::from_str_with_options(&text, options(max)).map_err(|error| {
         let message = error.to_string();
-        format!("it cannot be read: {}", cut(message.lines().next().unwrap_or_default(), MAX_MESSAGE))
+        // In one line, without the names of what a programmer could set.
+        let line = message.lines().next().unwrap_or_default();
+        let line = line.replace("; use from_str_multiple or from_str_multiple_with_options", "");
+        let line = line.replace(", set DuplicateKeyPolicy in Options if acceptable", "");
+        format!("it cannot be read: {}", cut(&line, MAX_MESSAGE))
     })
 }
 

@@ -35,7 +35,7 @@
 //!
 //! # Days
 //!
-//! A module has no clock. The day is the option `today`, which the host sets to the day of the run, so that one archive is always judged alike. A
+//! A module has no clock. The day is the option `today`, which the host sets to the day on which the run began, so that one archive is always judged alike. A
 //! list that uses `until` without it is an error.
 //!
 //! # Bounds

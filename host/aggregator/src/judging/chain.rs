@@ -5,13 +5,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use jiff::civil::Date;
 use plumbline_core::judgement::{Check, JudgeRecord, Judging, Leaf, PluginVerdict};
 use plumbline_sandbox::{Judge, ModuleFailure, PluginInfo};
 use serde_json::Value;
 
 use super::evidence::evidence;
 use super::kept::KeptItems;
-use super::plan::PlannedJudge;
+use super::plan::{PlannedJudge, tell_the_day};
 use super::said::{JudgeTree, Rulings, Said};
 use crate::postprocess::{RunLog, Usage};
 
@@ -26,6 +27,9 @@ pub struct Judged<'a> {
     pub root: &'a Path,
     /// The definition's `config-map`.
     pub data: &'a BTreeMap<String, String>,
+    /// The day that judges are told: that on which the run began, in UTC. It is the same whenever the run is judged, also by an aggregator that was
+    /// restarted after midnight, and years later.
+    pub day: Date,
 }
 
 /// Why there is no verdict. What is wrong with a judge is no error: it stands in the verdict.
@@ -107,11 +111,12 @@ fn one(
         Ok(evidence) => evidence,
         Err(sentence) => return cannot(sentence),
     };
-    let plugin = PluginInfo {
-        format: judge.entry.judge.clone(),
-        options: Value::Object(judge.entry.options.clone()),
-        ..judged.plugin.clone()
-    };
+    let mut options = judge.entry.options.clone();
+    if judge.told_the_day {
+        tell_the_day(&mut options, judged.day);
+    }
+    let plugin =
+        PluginInfo { format: judge.entry.judge.clone(), options: Value::Object(options), ..judged.plugin.clone() };
     let tree = JudgeTree { items: KeptItems::open(judged.items)?, rulings: Arc::clone(rulings), index: 0 };
     let call = Judge { plugin: &plugin, tree: Box::new(tree), evidence, limits: &judge.limits };
     let mut log = RunLog { plugin: &judged.plugin.name, module: &judge.entry.judge };

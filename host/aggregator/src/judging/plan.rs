@@ -1,6 +1,7 @@
 //! Which modules judge a plugin, and what they are given, before anything runs.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use jiff::civil::Date;
 use plumbline_core::ModuleLimits;
 use plumbline_core::definition::{VerdictEntry, effective_limits};
 use plumbline_sandbox::check_options;
@@ -21,6 +22,8 @@ pub struct PlannedJudge {
     pub limits: ModuleLimits,
     /// Which files of the archive it may read.
     pub evidence: GlobSet,
+    /// Whether it is told the day, as its option `today`.
+    pub told_the_day: bool,
     /// Its schema of options cannot be used: a sentence for each.
     pub warnings: Vec<String>,
 }
@@ -61,11 +64,17 @@ fn plan_judge(
             return Err(refused("data", format!("`{name}` is no key of `config-map` ({known})")));
         }
     }
-    let mut entry = entry.clone();
+    let entry = entry.clone();
     let mut warnings = Vec::new();
+    let mut told_the_day = false;
     if let Some(schema) = &module.info().schema {
-        tell_the_day(&mut entry.options, schema);
-        let checked = check_options(&entry.options, &[(entry.judge.as_str(), schema)]);
+        told_the_day = schema.pointer("/properties/today").is_some() && !entry.options.contains_key(TODAY);
+        let mut options = entry.options.clone();
+        if told_the_day {
+            // Any day: which one it is, is known when it judges.
+            tell_the_day(&mut options, Date::constant(2026, 1, 1));
+        }
+        let checked = check_options(&options, &[(entry.judge.as_str(), schema)]);
         let mut problems = checked.problems;
         if !problems.is_empty() {
             for problem in &mut problems {
@@ -77,16 +86,16 @@ fn plan_judge(
         warnings = checked.warnings;
     }
     let evidence = patterns(&entry.evidence).map_err(|error| refused("evidence", error.to_string()))?;
-    Ok(PlannedJudge { entry, module, limits, evidence, warnings })
+    Ok(PlannedJudge { entry, module, limits, evidence, told_the_day, warnings })
 }
 
-/// Modules have no clock. One whose schema knows an option `today` is told the day (of UTC) there, unless the definition names another one: what
-/// lists allow until a day depends on it.
-fn tell_the_day(options: &mut Map<String, Value>, schema: &Value) {
-    if schema.pointer("/properties/today").is_some() && !options.contains_key("today") {
-        let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-        options.insert("today".to_owned(), Value::from(day.to_string()));
-    }
+/// The option under which a judge is told the day.
+const TODAY: &str = "today";
+
+/// Modules have no clock. One whose schema knows the option is told the day there, unless the definition names another one: what lists
+/// allow until a day depends on it.
+pub(super) fn tell_the_day(options: &mut Map<String, Value>, day: Date) {
+    options.insert(TODAY.to_owned(), Value::from(day.to_string()));
 }
 
 /// `*` and `?` stop at `/`; `**` does not.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use plumbline_archive::layout;
 use plumbline_archive::pack::{PackOptions, Packed, write_archive};
 use plumbline_core::ledger::Event;
@@ -35,6 +36,7 @@ impl Run {
         config.insert("UUID".into(), json!(record.run));
         config.insert("Version".into(), json!(LAYOUT_VERSION));
         config.insert("PlumblineVersion".into(), json!(env!("CARGO_PKG_VERSION")));
+        config.insert("PlumblineStarted".into(), json!(record.started));
         let server = config.entry("Server").or_insert_with(|| json!({}));
         if let Some(server) = server.as_object_mut() {
             server.insert("advertiseaddress".into(), json!(url.trim_start_matches("https://")));
@@ -54,8 +56,9 @@ impl Run {
         write_documents(&tree, documents).await?;
         // An interrupted run is to end soon, and its verdict speaks of nothing else.
         if !state.read(plumbline_core::Ledger::is_interrupted) {
+            let day = record.started.to_zoned(TimeZone::UTC).date();
             for plugin in plugins.iter().filter(|plugin| !plugin.judges.is_empty()) {
-                let verdict = judge(&state, plugin, &tree, &work.scratch()).await?;
+                let verdict = judge(&state, plugin, &tree, &work.scratch(), day).await?;
                 if let (Some(verdict), Some(outcome)) = (&verdict, outcomes.get_mut(plugin.name())) {
                     // What a person reads at the end is what counts, not what is excused.
                     outcome.outcome.failures = Failure::of_verdict(verdict, &outcome.outcome.failures);

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use jiff::civil::Date;
 use plumbline_archive::layout;
 use plumbline_core::PluginName;
 use plumbline_core::judgement::PluginVerdict;
@@ -22,17 +23,18 @@ pub(super) fn items_file(scratch: &Path, plugin: &PluginName) -> PathBuf {
     scratch.join(format!("items-{plugin}"))
 }
 
-/// Judges `plugin`, unless that was done before, and tells the ledger. `tree` is the content of the archive.
+/// Judges `plugin`, unless that was done before, and tells the ledger. `tree` is the content of the archive, `day` that on which the run began.
 pub(super) async fn judge(
     state: &State,
     plugin: &PlannedPlugin,
     tree: &Path,
     scratch: &Path,
+    day: Date,
 ) -> Result<Option<PluginVerdict>, RunError> {
     let name = plugin.name().clone();
     let done = state.read(|ledger| ledger.plugin_verdict(&name).is_some());
     let (planned, tree, scratch) = (plugin.clone(), tree.to_owned(), scratch.to_owned());
-    let judged = tokio::task::spawn_blocking(move || judged(&planned, &tree, &scratch, done));
+    let judged = tokio::task::spawn_blocking(move || judged(&planned, &tree, &scratch, day, done));
     let judged = judged.await.map_err(|error| RunError::Io { what: "judge".into(), source: error.into() })??;
     if let Some(verdict) = &judged {
         let summary = verdict.summary();
@@ -45,7 +47,13 @@ pub(super) async fn judge(
 }
 
 /// `done`: the ledger has the verdict, so what a life before this one wrote is whole.
-fn judged(plugin: &PlannedPlugin, tree: &Path, scratch: &Path, done: bool) -> Result<Option<PluginVerdict>, RunError> {
+fn judged(
+    plugin: &PlannedPlugin,
+    tree: &Path,
+    scratch: &Path,
+    day: Date,
+    done: bool,
+) -> Result<Option<PluginVerdict>, RunError> {
     let path = tree.join(layout::verdict_file(plugin.name()));
     if done && let Some(verdict) = written(&path) {
         return Ok(Some(verdict));
@@ -57,7 +65,7 @@ fn judged(plugin: &PlannedPlugin, tree: &Path, scratch: &Path, done: bool) -> Re
     }
     let info = plugin.info();
     let data = &plugin.source.definition.config_map;
-    let verdict = judge_plugin(&plugin.judges, Judged { plugin: &info, items: &items, root: tree, data })?;
+    let verdict = judge_plugin(&plugin.judges, Judged { plugin: &info, items: &items, root: tree, data, day })?;
     let failed = |source: io::Error| RunError::Io { what: format!("write `{}`", path.display()), source };
     let document = serde_json::to_vec(&verdict).map_err(|error| failed(error.into()))?;
     replace(&path, &document, 0o644).map_err(failed)?;

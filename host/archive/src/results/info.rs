@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -24,6 +25,8 @@ pub struct ArchiveInfo {
     pub plumbline_version: Option<String>,
     /// The run, as written: a UUID unless someone chose another.
     pub run: Option<String>,
+    /// When the run began, where the archive is ours.
+    pub started: Option<Timestamp>,
     /// The plugins, in the order of `meta/info.json`; without that file, those that have a directory, in order of names.
     pub plugins: Vec<String>,
     /// Links, devices, attributes of macOS and files whose name is not UTF-8 or too long: in the archive, but not to be read.
@@ -42,6 +45,8 @@ pub(super) struct Config {
     plumbline_version: Option<String>,
     #[serde(rename = "UUID")]
     run: Option<String>,
+    #[serde(rename = "PlumblineStarted")]
+    started: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -77,6 +82,8 @@ pub(super) fn read_info(
         version: config.version,
         plumbline_version: config.plumbline_version,
         run: config.run,
+        // One that is none tells nothing, which is no reason not to read the archive.
+        started: config.started.and_then(|text| text.parse().ok()),
         plugins,
         left_out: index.left_out,
         trailing: index.trailing,

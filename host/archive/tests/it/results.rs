@@ -82,10 +82,13 @@ fn without_a_list_the_directories_are_the_plugins() {
 
 #[test]
 fn our_own_archives_say_so() {
-    let config = br#"{"UUID":"u","Version":"v0.57.0","PlumblineVersion":"0.1.0","Server":{"timeoutseconds":1}}"#;
+    let config = br#"{"UUID":"u","Version":"v0.57.0","PlumblineVersion":"0.1.0","PlumblineStarted":"2026-11-20T23:59:59Z","Server":{"timeoutseconds":1}}"#;
     let archive = open(Tar::new().file("meta/config.json", config)).unwrap();
     assert_eq!(archive.info().plumbline_version.as_deref(), Some("0.1.0"));
     assert_eq!(archive.info().run.as_deref(), Some("u"));
+    assert_eq!(archive.info().started.map(|time| time.to_string()).as_deref(), Some("2026-11-20T23:59:59Z"));
+    let config = br#"{"Version":"v0.57.0","PlumblineStarted":"yesterday"}"#;
+    assert_eq!(open(Tar::new().file("meta/config.json", config)).unwrap().info().started, None);
 }
 
 #[test]

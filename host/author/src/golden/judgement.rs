@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
+use jiff::civil::Date;
 use plumbline_aggregator::{Judged, PlannedPlugin, judge_measured, keep_tree, result_sets};
 use plumbline_core::Item;
 use plumbline_core::definition::Definition;
@@ -15,11 +16,9 @@ use super::actual::{Actual, MAX_TREE, ended, nothing_local, scratch};
 use super::case::{ARCHIVE, Case, EXCLUSIVE, TREE};
 use super::project::read;
 
-/// The option in which a host tells the day to judges that know it.
-const TODAY: &str = "today";
-/// The day on which cases are judged, unless they say another one. On the real one, a case with an entry that expires would come out otherwise
+/// The day that judges are told, unless a case says another one. On the real one, a case with an entry that expires would come out otherwise
 /// one morning.
-const DAY: &str = "2000-01-01";
+const DAY: Date = Date::constant(2000, 1, 1);
 
 /// Options of a case: for each judge of the chain that is named, over those of its entry. The error is a sentence.
 pub(super) fn apply(options: Map<String, Value>, definition: &mut Definition) -> Result<(), String> {
@@ -48,12 +47,6 @@ pub(super) fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, St
             "it has `{TREE}`, and nobody judges: the definition names no judge in `plumbline.verdict`"
         ));
     }
-    let mut judges = planned.judges.clone();
-    for (judge, entry) in judges.iter_mut().zip(&definition.plumbline.verdict) {
-        if judge.entry.options.contains_key(TODAY) && !entry.options.contains_key(TODAY) {
-            judge.entry.options.insert(TODAY.to_owned(), DAY.into());
-        }
-    }
     let root = tree(&case.dir.join(TREE))?;
     let scratch = scratch()?;
     let failed = |error: &dyn std::fmt::Display| format!("its tree cannot be kept for the judges: {error}");
@@ -65,9 +58,9 @@ pub(super) fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, St
     keep_tree(&root, &items).map_err(|error| failed(&error))?;
     let plugin = PluginInfo { expected_results: result_sets(&root), ..planned.info() };
     root.dismantle();
-    let judged = Judged { plugin: &plugin, items: &items, root: &archive, data: &definition.config_map };
+    let judged = Judged { plugin: &plugin, items: &items, root: &archive, data: &definition.config_map, day: DAY };
     let start = Instant::now();
-    let (verdict, usage) = judge_measured(&judges, judged).map_err(|error| error.to_string())?;
+    let (verdict, usage) = judge_measured(&planned.judges, judged).map_err(|error| error.to_string())?;
     let wall = start.elapsed();
     let text = text(verdict)?;
     nothing_local(&text, "its verdict", &[scratch.path(), &case.dir])?;

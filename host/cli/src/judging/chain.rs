@@ -39,15 +39,19 @@ pub(crate) fn chain(args: &JudgeArgs, plugin: &str, limits: &Limits) -> Result<C
         let lists: Result<Vec<ListFile>, ChainError> = files.iter().map(|path| ListFile::read(path)).collect();
         lists.map_err(|error| CliError::usage("the judges cannot be given their files").because(&error))
     };
-    Ok(Chain {
+    let chain = Chain {
         known_failures: read(&args.known_failures)?,
         flaky: read(&args.flaky)?,
         allowed_skips: read(&args.allowed_skips)?,
         required: args.required_tests.clone(),
         baseline: args.baseline.as_deref().map(|archive| baseline(archive, plugin, limits)).transpose()?,
-        reruns: Vec::new(),
         checks: read(&args.checks)?,
-    })
+    };
+    if chain.is_empty() {
+        return Err(CliError::usage("`--judge-plugin` says whose results are judged, and nothing says by what")
+            .hint("name a list, an archive or checks, such as `--known-failures FILE` (docs/judges.md)"));
+    }
+    Ok(chain)
 }
 
 /// What failed of `plugin` in an earlier run.
@@ -58,7 +62,7 @@ fn baseline(archive: &Path, plugin: &str, limits: &Limits) -> Result<Baseline, C
         return Err(CliError::usage(format!("archive `{}` is no baseline for plugin `{plugin}`", archive.display()))
             .hint(format!("it has the plugins `{}`", known.join("`, `"))));
     }
-    let root = trees.item(plugin)?;
+    let root = trees.item(plugin).map_err(|error| error.hint("a baseline needs that tree: name another archive"))?;
     let baseline = Baseline::of_tree(&root, archive).map_err(|error| {
         CliError::usage(format!("archive `{}` cannot be the baseline", archive.display())).because(&error)
     });

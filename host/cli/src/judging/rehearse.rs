@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use plumbline_aggregator::{Judged, Source, judge_plugin, plan_judges};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::definition::Definition;
@@ -35,6 +37,8 @@ pub(super) fn rehearse(source: &Source, first: usize, limits: &Limits) -> Result
 fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Result<(), CliError> {
     let mut definition = source.definition.as_ref().clone();
     definition.plumbline.verdict.drain(..first);
+    // None is there; and what is wrong with a pattern is said by the judge, with its place.
+    definition.plumbline.verdict.iter_mut().for_each(|entry| entry.evidence.clear());
     if definition.plumbline.verdict.is_empty() {
         return Ok(());
     }
@@ -51,7 +55,13 @@ fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Re
         driver: source.definition.driver.as_str().to_owned(),
         ..PluginInfo::default()
     };
-    let judged = Judged { plugin: &info, items: &items, root: &root, data: &source.definition.config_map };
+    let judged = Judged {
+        plugin: &info,
+        items: &items,
+        root: &root,
+        data: &source.definition.config_map,
+        day: Timestamp::now().to_zoned(TimeZone::UTC).date(),
+    };
     let verdict = judge_plugin(&judges, judged)
         .map_err(|error| CliError::system(format!("plugin `{name}` cannot be judged")).because(&error))?;
     match verdict.chain.into_iter().find_map(|record| Some((record.judge, record.error?))) {

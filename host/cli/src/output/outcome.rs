@@ -74,7 +74,7 @@ fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
         if let Some(judged) = judged(finished, plugin) {
             writeln!(out, "  {:width$}   {}", "", name(&judged.sentence()))?;
         }
-        list_failures(&plugin.outcome.failures, failed(finished, plugin), width + 5, out)?;
+        list_failures(&plugin.outcome.failures, listed(finished, plugin), width + 5, out)?;
     }
     for (plugin, why) in &finished.status.withdrawn {
         writeln!(out, "  {plugin:width$}   withdrawn   {}", one_line(why))?;
@@ -82,7 +82,7 @@ fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)?;
     writeln!(out, "{}", verdict(finished))?;
     writeln!(out, "archive: {} ({})", shown(&finished.archive), size(finished.bytes))?;
-    let bad = finished.plugins.iter().find(|plugin| failed(finished, plugin) > 0 || plugin.outcome.items == 0);
+    let bad = finished.plugins.iter().find(|plugin| listed(finished, plugin) > 0 || plugin.outcome.items == 0);
     let which = bad.map(|plugin| format!(" --plugin {}", plugin.plugin)).unwrap_or_default();
     writeln!(out, "next:    plumbline results {}{which}", shown(&finished.archive))
 }
@@ -143,15 +143,20 @@ fn judged<'a>(finished: &'a Finished, plugin: &PluginOutcome) -> Option<&'a Verd
     finished.status.verdicts.as_ref()?.get(plugin.plugin.as_str())
 }
 
-/// What counts of a plugin that was judged: leaves, checks that did not pass, judges that could not finish.
-pub(crate) fn counting(judged: &VerdictSummary) -> u64 {
+/// What is listed of a plugin that was judged: what counts, and what judges could not say.
+pub(crate) fn to_list(judged: &VerdictSummary) -> u64 {
     [judged.counting, judged.checks_failed, judged.checks_unknown, judged.judges_failed].iter().sum()
+}
+
+/// What is listed below a plugin.
+fn listed(finished: &Finished, plugin: &PluginOutcome) -> u64 {
+    judged(finished, plugin).map_or_else(|| failed(finished, plugin), to_list)
 }
 
 /// What counts as failed: leaves, and requirements on the whole that were checked.
 fn failed(finished: &Finished, plugin: &PluginOutcome) -> u64 {
     if let Some(judged) = judged(finished, plugin) {
-        return counting(judged);
+        return judged.counting.saturating_add(judged.checks_failed);
     }
     ["failed", "timeout"].iter().filter_map(|status| plugin.outcome.total.counts.get(*status)).sum()
 }

@@ -6,11 +6,14 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use plumbline_aggregator::{
     Judged, MAX_EVIDENCE_FILES, PlannedJudge, Source, evidence_patterns, judge_plugin, keep_tree, plan_judges,
     result_sets,
 };
-use plumbline_archive::layout::{PLUGINS_DIR, VERDICT_FILE};
+use plumbline_archive::layout::{PLUGINS_DIR, VERDICT_FILE, parse_archive_name};
 use plumbline_conformance::chain::Chain;
 use plumbline_core::judgement::PluginVerdict;
 use plumbline_sandbox::PluginInfo;
@@ -86,9 +89,17 @@ impl Trees {
             expected_results,
             ..PluginInfo::default()
         };
-        let data = &source.definition.config_map;
-        judge_plugin(&judges, Judged { plugin: &info, items: &items, root: &evidence, data })
+        let (data, day) = (&source.definition.config_map, self.day());
+        judge_plugin(&judges, Judged { plugin: &info, items: &items, root: &evidence, data, day })
             .map_err(|error| CliError::system(format!("plugin `{plugin}` cannot be judged")).because(&error))
+    }
+
+    /// The day on which the run began, in UTC: what expires is seen as it was then, whenever the archive is judged. Archives of others tell it by
+    /// their names; of one that was renamed or unpacked, nobody knows, and it is judged as of today.
+    fn day(&self) -> Date {
+        let of = |time: Timestamp| time.to_zoned(TimeZone::UTC).date();
+        let named = || parse_archive_name(self.path.file_name()?.to_str()?).map(|name| name.started.date());
+        self.archive.info().started.map(of).or_else(named).unwrap_or_else(|| of(Timestamp::now()))
     }
 
     /// Takes what the judges may read out of the archive. Of more files than a judge may have, one more is enough for it to see that.

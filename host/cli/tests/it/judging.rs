@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::bed::Bed;
+use crate::bed::{Bed, entries, wait_for};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/verdict");
 
@@ -105,6 +105,78 @@ fn an_entry_that_has_expired_counts() {
     bed.plumbline(&["run", "--local", "-p", "suite.yaml", "--known-failures", "known.yaml"]).expect(1);
     let told = verdict(&bed, 1, &[]);
     assert_eq!(told["classes"]["expired"]["counting"], 2, "{told:#}");
+}
+
+#[test]
+fn what_expires_is_seen_as_of_the_day_on_which_the_run_began() {
+    let bed = Bed::new();
+    bed.write("known.yaml", "- {pattern: breaks, until: 2020-06-15}\n");
+    let wait = "if ! test -e \"$ROOT/again\"; then echo $$ > \"$ROOT/pid\"; sleep 600; fi";
+    let script = format!(
+        "ROOT={}\n{wait}\necho '<testsuite name=\"s\"><testcase name=\"breaks\"><failure/></testcase></testsuite>' > \"$SONOBUOY_RESULTS_DIR/j.xml\"\nprintf %s \"$SONOBUOY_RESULTS_DIR\" > \"$SONOBUOY_RESULTS_DIR/done\"",
+        bed.root().display()
+    );
+    bed.plugin("suite", "result-format: junit", &script);
+    let args = ["run", "--local", "--output", "out", "-p", "suite.yaml", "--known-failures", "known.yaml"];
+    let run = bed.start("run", &args);
+    wait_for("the plugin", || std::fs::read_to_string(bed.path("pid")).is_ok_and(|pid| pid.ends_with('\n')));
+    run.signal("KILL");
+    run.wait();
+    bed.write("again", "");
+    // It began on the last day of the entry; its aggregator is restarted long after.
+    let work = entries(&bed.path("out")).pop().unwrap();
+    let record = work.join("run.json");
+    let mut run: Value = serde_json::from_str(&std::fs::read_to_string(&record).unwrap()).unwrap();
+    run["started"] = "2020-06-15T23:59:00Z".into();
+    std::fs::write(&record, run.to_string()).unwrap();
+    bed.plumbline(&["run", "--local", "--continue", work.to_str().unwrap()]).expect(0);
+    let archive = bed.archive();
+    let renamed = bed.path("renamed.tar.gz");
+    std::fs::copy(&archive, &renamed).unwrap();
+    bed.plumbline(&["results", renamed.to_str().unwrap(), "--reprocess"]).expect(0);
+    // Archives of others tell it by their names alone.
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
+    bed.write("known.yaml", "- {pattern: ., until: 2020-06-15}\n");
+    for (name, code) in
+        [("202006152359_sonobuoy_u.tar.gz", 0), ("202006160000_sonobuoy_u.tar.gz", 1), ("other.tar.gz", 1)]
+    {
+        let old = bed.path(name);
+        std::fs::copy(sample, &old).unwrap();
+        let args = ["results", old.to_str().unwrap(), "--plugin", "e2e", "--known-failures", "known.yaml"];
+        bed.plumbline(&args).expect(code);
+    }
+}
+
+#[test]
+fn checks_that_could_never_fail_or_that_no_definition_may_hold_are_refused() {
+    let bed = Bed::new();
+    suite(&bed);
+    let run = |check: &str| {
+        bed.write("checks.yaml", check);
+        bed.plumbline(&["run", "--local", "-p", "suite.yaml", "--checks", "checks.yaml"]).expect(2).err
+    };
+    let told = run("- {id: A, items: Failed, want: '== 0'}\n");
+    assert!(told.contains("checks.yaml, check 1: `items` names no status with `Failed`: is `failed` meant?"), "{told}");
+    let told = run("- {id: A, class: Known Failure, want: '== 0'}\n");
+    assert!(told.contains("checks.yaml, check 1: `class` is no class"), "{told}");
+    let told = run("- {id: A, log: {files: /var/log/x, pattern: x, measure: count}, want: '== 0'}\n");
+    assert!(told.contains("the pattern must be relative to the archive's root"), "{told}");
+    let told = run("- {id: A, log: {files: 'a/{b', pattern: x, measure: count}, want: '== 0'}\n");
+    assert!(told.contains("checks.yaml, check 1: `log.files`: a `{` is not closed"), "{told}");
+    let told = bed.plumbline(&["run", "--local", "-p", "suite.yaml", "--judge-plugin", "suite"]).expect(2).err;
+    assert!(told.contains("nothing says by what"), "{told}");
+}
+
+#[test]
+fn what_nobody_could_say_is_not_counted_among_the_failed() {
+    let bed = Bed::new();
+    suite(&bed);
+    bed.write("known.yaml", "- {pattern: breaks}\n");
+    bed.write("checks.yaml", "- {id: A, healthy: pods, want: '>= 98 %'}\n");
+    let args = ["run", "--local", "-p", "suite.yaml", "--known-failures", "known.yaml", "--checks", "checks.yaml"];
+    let done = bed.plumbline(&args).expect(3);
+    assert!(done.out.contains("incomplete: 0 of 5 checks failed, and not everything could be judged"), "{}", done.out);
+    assert!(done.out.contains("A healthy pods"), "{}", done.out);
 }
 
 #[test]

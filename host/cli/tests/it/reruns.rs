@@ -130,11 +130,13 @@ fn a_rerun_without_what_it_runs_again_is_an_error_that_says_so() {
 
 /// The definitions of a run of the suite with `--retry-failed 2`, as they go into a cluster, each with the stand-in for the suite's image
 /// as its command: written to files, whose names are returned.
-fn suite_with_retries(bed: &Bed, variables: &[(&str, &str)]) -> Vec<String> {
+fn suite_with_retries(bed: &Bed, variables: &[(&str, &str)], options: &[&str]) -> Vec<String> {
     let mut args: Vec<String> =
         ["gen", "-p", "e2e", "--mode", "quick", "--retry-failed", "2", "--kubernetes-version", "v1.30.2"]
-            .map(str::to_owned)
-            .to_vec();
+            .iter()
+            .chain(options)
+            .map(|option| (*option).to_owned())
+            .collect();
     for (name, value) in variables {
         args.extend(["--plugin-env".to_owned(), format!("e2e.{name}={value}")]);
     }
@@ -157,7 +159,7 @@ const QUICK: &str = "Pods should be submitted and removed";
 #[test]
 fn a_flake_of_the_suite_does_not_fail_the_run() {
     let bed = Bed::new();
-    let plugins = suite_with_retries(&bed, &[("FAKE_E2E_FLAKY", QUICK), ("FAKE_E2E_NO_PROGRESS", "1")]);
+    let plugins = suite_with_retries(&bed, &[("FAKE_E2E_FLAKY", QUICK), ("FAKE_E2E_NO_PROGRESS", "1")], &[]);
     assert_eq!(plugins, ["e2e", "e2e-retry-1", "e2e-retry-2"]);
     let done = bed.run(&["e2e", "e2e-retry-1", "e2e-retry-2"], &[]).expect(0);
     assert!(done.err.contains("e2e-retry-2: withdrawn: no test failed in `e2e-retry-1`"), "{}", done.err);
@@ -170,11 +172,20 @@ fn a_flake_of_the_suite_does_not_fail_the_run() {
 #[test]
 fn what_fails_each_time_fails_the_run() {
     let bed = Bed::new();
-    suite_with_retries(&bed, &[("FAKE_E2E_FAIL", QUICK), ("FAKE_E2E_NO_PROGRESS", "1")]);
+    let fails = [("FAKE_E2E_FAIL", QUICK), ("FAKE_E2E_NO_PROGRESS", "1")];
+    suite_with_retries(&bed, &fails, &[]);
     bed.run(&["e2e", "e2e-retry-1", "e2e-retry-2"], &[]).expect(1);
     let verdict: Value = serde_json::from_str(&bed.member("plugins/e2e/plumbline_verdict.json")).unwrap();
     assert_eq!(verdict["classes"]["failed-again"]["counting"], 1, "{verdict}");
     assert_eq!(bed.tree("e2e-retry-2")["status"], "failed");
+
+    // With that run as the baseline, it is known, and fails again.
+    let baseline = bed.archive();
+    let later = Bed::new();
+    suite_with_retries(&later, &fails, &["--baseline", &baseline]);
+    later.run(&["e2e", "e2e-retry-1", "e2e-retry-2"], &[]).expect(0);
+    let verdict: Value = serde_json::from_str(&later.member("plugins/e2e/plumbline_verdict.json")).unwrap();
+    assert_eq!(verdict["classes"]["baseline-failure"]["failures"], 1, "{verdict}");
 }
 
 #[test]

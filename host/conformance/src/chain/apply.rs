@@ -13,11 +13,8 @@ use super::list::ListFile;
 /// Files of data that one judge may be given.
 const MAX_FILES: usize = 64;
 
-/// The judge of reruns.
-const RERUNS: &str = "reruns";
-
-/// The judge of an earlier run.
-const BASELINE: &str = "baseline";
+/// Bytes of the files of a chain: 16 MiB. They are a part of the definition, which a run writes down several times and reads whole when it goes on.
+const MAX_BYTES: usize = 16 << 20;
 
 /// What the results of a plugin are to be judged by. All of it may be missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,8 +30,6 @@ pub struct Chain {
     pub required: Option<String>,
     /// What failed before.
     pub baseline: Option<Baseline>,
-    /// The plugins that run again what failed.
-    pub reruns: Vec<String>,
     /// Files of checks.
     pub checks: Vec<ListFile>,
 }
@@ -46,28 +41,33 @@ impl Chain {
         *self == Self::default()
     }
 
-    /// Appends the chain to that of `definition`: lists first, because they give reasons, then what reruns and an earlier run say, then checks, which may
+    /// Appends the chain to that of `definition`: lists first, because they give reasons, then what an earlier run says, then checks, which may
     /// count what all of these said. Files become keys of its `config-map`, under their names, or with a number before it where a name is taken.
     ///
-    /// A failure of the baseline that is rerun and fails again is still one of the baseline; with reruns, other failures are left for them
-    /// to say something of: this is so for a baseline that the definition has already, too.
-    ///
     /// # Errors
-    /// When there are too many judges, or files for one of them. The definition is not changed then.
+    /// When there are too many judges, or files for one of them, or too many bytes in them, or when checks name files that no definition
+    /// may. The definition is not changed then.
     pub fn apply(&self, definition: &mut Definition) -> Result<(), ChainError> {
+        let bytes = self.files().map(|list| list.text.len()).fold(0, usize::saturating_add);
+        if bytes > MAX_BYTES {
+            return Err(ChainError::TooManyBytes { max: MAX_BYTES });
+        }
         let mut files = definition.config_map.clone();
         let mut chain = definition.plumbline.verdict.clone();
+        let before = chain.len();
         chain.extend(self.entries(&mut files)?);
-        if !self.reruns.is_empty() {
-            leave_the_rest_to_reruns(&mut chain);
-        }
         if chain.len() > MAX_JUDGES {
             let plugin = definition.name.to_string();
             return Err(ChainError::TooManyJudges { plugin, count: chain.len(), max: MAX_JUDGES });
         }
+        readable(chain.get(before..).unwrap_or_default())?;
         definition.config_map = files;
         definition.plumbline.verdict = chain;
         Ok(())
+    }
+
+    fn files(&self) -> impl Iterator<Item = &ListFile> {
+        [&self.known_failures, &self.flaky, &self.allowed_skips, &self.checks].into_iter().flatten()
     }
 
     fn entries(&self, files: &mut BTreeMap<String, String>) -> Result<Vec<VerdictEntry>, ChainError> {
@@ -94,11 +94,7 @@ impl Chain {
             add("allowed-skips", options, &self.allowed_skips, Vec::new())?;
         }
         if let Some(Baseline { failed, source }) = &self.baseline {
-            add(BASELINE, json!({"failed": failed, "source": source}), &[], Vec::new())?;
-        }
-        if !self.reruns.is_empty() {
-            let trees = self.reruns.iter().map(|plugin| format!("plugins/{plugin}/sonobuoy_results.yaml"));
-            add(RERUNS, none(), &[], trees.collect())?;
+            add("baseline", json!({"failed": failed, "source": source}), &[], Vec::new())?;
         }
         if !self.checks.is_empty() {
             add("checks", none(), &self.checks, evidence::of_checks(&self.checks))?;
@@ -107,11 +103,19 @@ impl Chain {
     }
 }
 
-/// A baseline rules on every failure; before reruns it must not, or nothing would be left for them.
-fn leave_the_rest_to_reruns(chain: &mut [VerdictEntry]) {
-    for entry in chain.iter_mut().take_while(|entry| entry.judge != RERUNS).filter(|entry| entry.judge == BASELINE) {
-        entry.options.insert("others".to_owned(), Value::from("leave"));
+/// Whether a definition may hold these entries: the files that checks look at are anybody's patterns, and a run whose definition cannot be read
+/// again could neither go on nor be judged anew.
+fn readable(entries: &[VerdictEntry]) -> Result<(), ChainError> {
+    for VerdictEntry { judge, evidence, .. } in entries {
+        let entry = VerdictEntry { judge: judge.clone(), evidence: evidence.clone(), ..VerdictEntry::default() };
+        let document = json!({
+            "sonobuoy-config": {"driver": "Job", "plugin-name": "plugin"}, "spec": {},
+            "plumbline": {"verdict": [entry.to_json()]},
+        });
+        let refused = |judge: &str, source| ChainError::Evidence { judge: judge.to_owned(), source: Box::new(source) };
+        Definition::from_json(document).map_err(|source| refused(judge, source))?;
     }
+    Ok(())
 }
 
 /// Puts a file among others; gives its name there. One that is there already with the same content is not put there twice.

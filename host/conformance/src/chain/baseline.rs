@@ -13,6 +13,9 @@ use super::error::ChainError;
 /// Failures of a baseline at most. Where more tests fail, something else is wrong; and the definition that carries them has to stay small.
 pub const MAX_FAILURES: usize = 10_000;
 
+/// Bytes of their names: 4 MiB, which is 400 for each of them.
+const MAX_NAMES: usize = 4 << 20;
+
 /// What failed in an earlier run, and where that stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Baseline {
@@ -26,7 +29,7 @@ impl Baseline {
     /// The leaves of `root` that failed or timed out, by their names without `[It] `. `archive` is where the tree is from: a file with its digest, or a directory.
     ///
     /// # Errors
-    /// When there are more than [`MAX_FAILURES`], or the archive cannot be read.
+    /// When there are more than [`MAX_FAILURES`], or their names are far too long, or the archive cannot be read.
     pub fn of_tree(root: &Item, archive: &Path) -> Result<Self, ChainError> {
         let leaves = root.walk().filter(|item| item.items.is_empty());
         let failed: BTreeSet<&str> = leaves
@@ -38,6 +41,9 @@ impl Baseline {
             .map_or_else(|| archive.display().to_string(), |name| name.to_string_lossy().into_owned());
         if failed.len() > MAX_FAILURES {
             return Err(ChainError::TooManyFailures { archive: name, count: failed.len(), max: MAX_FAILURES });
+        }
+        if failed.iter().map(|name| name.len()).sum::<usize>() > MAX_NAMES {
+            return Err(ChainError::TooLongNames { archive: name, max: MAX_NAMES });
         }
         let failed = failed.into_iter().map(str::to_owned).collect();
         let source = match archive.is_dir() {

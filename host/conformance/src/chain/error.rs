@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use plumbline_core::definition::DefinitionError;
+
 /// Why a chain cannot be made of what was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum ChainError {
@@ -49,6 +51,28 @@ pub enum ChainError {
         count: usize,
         /// How many there may be.
         max: usize,
+    },
+    /// More bytes of files than a definition carries.
+    #[error("the files of a chain have more than {} MiB together", max >> 20)]
+    TooManyBytes {
+        /// Bytes that they may have.
+        max: usize,
+    },
+    /// Names of failures that are longer than any test's.
+    #[error("the names of what failed in `{archive}` have more than {} MiB", max >> 20)]
+    TooLongNames {
+        /// The archive.
+        archive: String,
+        /// Bytes that they may have.
+        max: usize,
+    },
+    /// Files that a judge cannot be given.
+    #[error("judge `{judge}` cannot be given the files that it looks at: {source}")]
+    Evidence {
+        /// The judge.
+        judge: String,
+        /// What is wrong with them.
+        source: Box<DefinitionError>,
     },
     /// More judges than a chain may have.
     #[error("the chain of plugin `{plugin}` would have {count} judges: at most {max} are possible")]

@@ -71,9 +71,16 @@ pub(super) fn document(text: &str) -> Result<Value, String> {
         emit_comments: false,
         with_snippet: false,
     };
-    let document: Option<Value> = serde_saphyr::from_str_with_options(text, options)
-        .map_err(|error| error.to_string().lines().next().unwrap_or_default().to_owned())?;
+    let document: Option<Value> =
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| plain(&error.to_string()))?;
     Ok(document.unwrap_or_default())
+}
+
+/// A message of the parser in one line, without the names of what a programmer could set.
+fn plain(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    line.replace("; use from_str_multiple or from_str_multiple_with_options", "")
+        .replace(", set DuplicateKeyPolicy in Options if acceptable", "")
 }
 
 /// What Kubernetes takes as a key of a ConfigMap: other characters become `-`.

@@ -2,6 +2,7 @@
 
 use plumbline_core::definition::{Definition, MAX_JUDGES, Reruns, VerdictEntry};
 use plumbline_core::{NameError, PluginName};
+use serde_json::Value;
 
 /// Reruns of one suite. What fails six times is no flake.
 pub const MAX_RETRIES: u32 = 5;
@@ -13,9 +14,11 @@ const RERUNS: &str = "reruns";
 /// tests passed, which were skipped), and a rerun is not the whole.
 const OF_TESTS: [&str; 3] = ["known-failures", "flaky", "baseline"];
 
-/// Those of them that come before the comparison: what is known is not to be explained. A baseline comes after it, because it counts
-/// every failure that it does not know.
+/// Those of them that come before the comparison wherever they stand at the beginning of a chain: what is known is not to be explained.
 const BEFORE: [&str; 2] = ["known-failures", "flaky"];
+
+/// The judge of an earlier run. It comes before the comparison, too: what failed in that run is no new failure because it fails again.
+const BASELINE: &str = "baseline";
 
 /// The variable that chooses tests.
 const FOCUS: &str = "E2E_FOCUS";
@@ -110,20 +113,25 @@ fn name(suite: &PluginName, n: u32) -> Result<PluginName, RetryError> {
     format!("{suite}-retry-{n}").parse().map_err(|cause| RetryError::Name { plugin: suite.clone(), cause })
 }
 
-/// Puts the judge that compares with `reruns` into `chain`, if there are any.
+/// Puts the judge that compares with `reruns` into `chain`, if there are any. A baseline before it rules on every failure otherwise, and nothing
+/// would be left to compare: it leaves those that it does not know.
 fn compare(chain: &mut Vec<VerdictEntry>, reruns: &[PluginName]) {
     if reruns.is_empty() {
         return;
     }
     let evidence = reruns.iter().map(|name| format!("plugins/{name}/sonobuoy_results.yaml")).collect();
     let entry = VerdictEntry { judge: RERUNS.to_owned(), evidence, ..VerdictEntry::default() };
-    let at = chain.iter().position(|entry| !BEFORE.contains(&entry.judge.as_str())).unwrap_or(chain.len());
-    chain.insert(at, entry);
+    let known = chain.iter().position(|entry| !BEFORE.contains(&entry.judge.as_str())).unwrap_or(chain.len());
+    let baseline = chain.iter().rposition(|entry| entry.judge == BASELINE).map_or(0, |at| at + 1);
+    for entry in chain.iter_mut().filter(|entry| entry.judge == BASELINE) {
+        entry.options.insert("others".to_owned(), Value::from("leave"));
+    }
+    chain.insert(known.max(baseline), entry);
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -164,19 +172,34 @@ mod tests {
             chain(&e2e),
             [
                 ("known-failures", vec![]),
-                ("reruns", vec![FIRST, SECOND]),
                 ("allowed-skips", vec![]),
                 ("baseline", vec![]),
+                ("reruns", vec![FIRST, SECOND]),
                 ("checks", vec![]),
             ]
         );
-        assert_eq!(chain(&reruns[0]), [("known-failures", vec![]), ("reruns", vec![SECOND]), ("baseline", vec![])]);
+        assert_eq!(chain(&reruns[0]), [("known-failures", vec![]), ("baseline", vec![]), ("reruns", vec![SECOND])]);
         assert_eq!(chain(&reruns[1]), [("known-failures", vec![]), ("baseline", vec![])]);
+        // What the earlier run does not know is left to the comparison; where there is none, it is new.
+        let others = |definition: &Definition| {
+            let mut entries = definition.plumbline.verdict.iter();
+            entries.find(|entry| entry.judge == BASELINE).unwrap().options.get("others").cloned()
+        };
+        assert_eq!([&e2e, &reruns[0]].map(others), [Some(json!("leave")), Some(json!("leave"))]);
+        assert_eq!(others(&reruns[1]), None);
         let all: Vec<&Definition> = std::iter::once(&e2e).chain(&reruns).collect();
         assert_eq!(plumbline_core::definition::check_set(all), Ok(()));
         for definition in reruns {
             assert_eq!(Definition::from_json(definition.to_json()).unwrap().definition, definition);
         }
+    }
+
+    #[test]
+    fn without_a_baseline_the_comparison_comes_before_what_speaks_of_the_whole() {
+        let mut e2e = suite(json!([{"judge": "flaky"}, {"judge": "mine"}, {"judge": "known-failures"}]));
+        add_retries(&mut e2e, 1).unwrap();
+        let names: Vec<_> = chain(&e2e).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["flaky", "reruns", "mine", "known-failures"]);
     }
 
     #[test]

@@ -52,7 +52,6 @@ fn everything_at_once_in_an_order_that_works() {
         allowed_skips: vec![list("skips.yaml", "- d\n")],
         required: Some(r"\[Conformance\]".to_owned()),
         baseline: Some(Baseline::of_tree(&root, &archive).unwrap()),
-        reruns: vec!["e2e-retry-1".to_owned()],
         checks: vec![list("checks.yaml", CHECKS)],
     };
     let own = json!([{"judge": "mine"}]);
@@ -67,12 +66,26 @@ fn nothing_asked_for_changes_nothing() {
 }
 
 #[test]
-fn a_baseline_of_the_definition_leaves_the_rest_to_reruns() {
-    let before = json!([{"judge": "baseline", "options": {"failed": []}}]);
-    let chain = Chain { reruns: vec!["again".to_owned()], ..Chain::default() };
-    let verdict = &applied(&chain, before)["verdict"];
-    assert_eq!(verdict[0]["options"]["others"], "leave");
-    assert_eq!(verdict[1], json!({"judge": "reruns", "evidence": ["plugins/again/sonobuoy_results.yaml"]}));
+fn checks_of_files_that_no_definition_may_name_are_refused() {
+    let check =
+        |files: &str| format!("- {{id: A, log: {{files: '{files}', pattern: x, measure: count}}, want: '== 0'}}\n");
+    let told = |text: String| {
+        let mut definition = definition(json!([]));
+        let before = definition.clone();
+        let chain = Chain { checks: vec![ListFile::new("c.yaml", text)], ..Chain::default() };
+        let told = chain.apply(&mut definition).unwrap_err().to_string();
+        assert_eq!(definition, before);
+        told
+    };
+    for (files, why) in [("/var/log/x", "must be relative"), ("../x", "must not hold `..`"), ("", "is empty")] {
+        let told = told(check(files));
+        assert!(
+            told.starts_with("judge `checks` cannot be given the files that it looks at: ") && told.contains(why),
+            "{told}"
+        );
+    }
+    let many: String = (0..65).map(|at| check(&format!("logs/{at}"))).collect();
+    assert!(told(many).contains("more than 64 entries"));
 }
 
 #[test]
@@ -98,6 +111,14 @@ fn a_chain_has_an_end() {
     assert_eq!(definition, before);
     let many = Chain { flaky: vec![ListFile::new("f.yaml", "[]"); 65], ..Chain::default() };
     assert!(many.apply(&mut definition).unwrap_err().to_string().contains("65 files"));
+    let large = ListFile::new("f.yaml", " ".repeat(MAX_FILE_BYTES));
+    let large = Chain { flaky: vec![large.clone(), large.clone(), large], ..Chain::default() };
+    assert!(large.apply(&mut definition).unwrap_err().to_string().contains("more than 16 MiB together"));
+    let long: Vec<Value> =
+        (0..50).map(|at| json!({"name": format!("{at}{}", "x".repeat(100_000)), "status": "failed"})).collect();
+    let root: Item = serde_json::from_value(json!({"name": "e2e", "status": "failed", "items": long})).unwrap();
+    let told = Baseline::of_tree(&root, Path::new("/")).unwrap_err().to_string();
+    assert!(told.contains("more than 4 MiB"), "{told}");
     let leaves: Vec<Value> = (0..10_001).map(|at| json!({"name": format!("t{at}"), "status": "failed"})).collect();
     let root: Item = serde_json::from_value(json!({"name": "e2e", "status": "failed", "items": leaves})).unwrap();
     let told = Baseline::of_tree(&root, Path::new("/")).unwrap_err().to_string();

@@ -12,6 +12,8 @@ pub const MAX_ITEMS: usize = 100_000;
 const MAX_HARMLESS: usize = 80_000;
 /// Bytes of the texts of these items together: 64 MiB, which is what a reader of the document has to hold.
 const MAX_BYTES: usize = 64 << 20;
+/// Bytes of the texts of those that do not count: the rest is for those that do, however much is said of what is excused.
+const MAX_HARMLESS_BYTES: usize = 48 << 20;
 /// Different classes. Real judges have a handful.
 const MAX_CLASSES: usize = 200;
 
@@ -99,8 +101,9 @@ impl Judging {
         let names: usize = leaf.path.iter().map(String::len).sum();
         let size = names + leaf.set.len() + ruling.class.len() + ruling.reason.len() + ruling.source.len();
         let bytes = self.bytes.saturating_add(size);
-        let most = if ruling.counts { MAX_ITEMS } else { MAX_HARMLESS };
-        if self.verdict.items.len() >= most || bytes > MAX_BYTES {
+        let (most, most_bytes) =
+            if ruling.counts { (MAX_ITEMS, MAX_BYTES) } else { (MAX_HARMLESS, MAX_HARMLESS_BYTES) };
+        if self.verdict.items.len() >= most || bytes > most_bytes {
             self.verdict.left_out += 1;
             return;
         }

@@ -160,6 +160,22 @@ fn the_sentence_says_why() {
     );
 }
 
+#[test]
+fn what_is_said_of_excused_failures_leaves_room_for_those_that_count() {
+    let mut judging = Judging::new("p");
+    let long = Ruling { reason: "r".repeat(1 << 20), ..ruling("known-failure", false) };
+    let path = ["a test".to_owned()];
+    for _ in 0..100 {
+        let ruling = Some((&long, "known-failures"));
+        judging.leaf(Leaf { set: "global", path: &path, status: &Status::Failed, ruling });
+    }
+    judging.leaf(Leaf { set: "global", path: &path, status: &Status::Failed, ruling: None });
+    let verdict = judging.finish();
+    assert_eq!((verdict.excused, verdict.counting), (100, 1));
+    assert!(verdict.left_out > 50, "{}", verdict.left_out);
+    assert!(verdict.items.last().unwrap().ruling.counts, "who looks for what counts finds it");
+}
+
 fn any_leaf() -> impl Strategy<Value = (&'static str, Option<Ruling>)> {
     let status = prop::sample::select(&["passed", "failed", "skipped", "timeout", "unknown", "warning"][..]);
     let ruling = ("[a-z]{1,2}", any::<bool>()).prop_map(|(class, counts)| ruling(&class, counts));

@@ -12,8 +12,9 @@ use serde_json::{Map, Value};
 use super::check;
 use super::log;
 use super::run::Run;
+use crate::batches::BatchSource;
 use crate::input::Source;
-use crate::results::{Entry, EntrySource};
+use crate::results::Entry;
 use crate::{
     Expectations, Expected, InputFile, Item, Node, Output, PluginInfo, PostProcessor, Results, Ruling, Summarizer,
 };
@@ -325,7 +326,7 @@ struct Given {
     error: Option<String>,
 }
 
-impl EntrySource for Given {
+impl BatchSource<Entry> for Given {
     fn next(&mut self, max: u32) -> Result<Vec<Entry>, String> {
         let batch: Vec<Entry> = self.entries.by_ref().take(max.clamp(1, 256) as usize).collect();
         match &self.error {

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use super::Case;
 use super::judged::Judged;
 use super::log;
-use crate::judgement::{RulingSink, TreeSource};
+use crate::batches::BatchSource;
+use crate::judgement::RulingSink;
 use crate::{Check, Entry, Judge, JudgedItem, Ruling, Rulings, Tree};
 
 impl Case {
@@ -71,7 +72,7 @@ struct Given {
     error: Option<String>,
 }
 
-impl TreeSource for Given {
+impl BatchSource<JudgedItem> for Given {
     fn next(&mut self, max: u32) -> Result<Vec<JudgedItem>, String> {
         let batch: Vec<JudgedItem> = self.items.by_ref().take(max.clamp(1, 256) as usize).collect();
         match &self.error {

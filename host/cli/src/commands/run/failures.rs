@@ -11,7 +11,7 @@ use plumbline_core::{Item, Status};
 
 use crate::error::CliError;
 use crate::output::name;
-use crate::output::outcome::{counting, list_failures};
+use crate::output::outcome::{list_failures, to_list};
 use crate::trees::{Reprocess, Trees};
 
 /// Prints what failed of each plugin. Only the trees of plugins with failures are read.
@@ -30,7 +30,7 @@ pub(super) fn print_failures(archive: &Path, status: &RunStatus) -> Result<(), C
             None => None,
         };
         let (failures, all) = match &verdict {
-            Some(verdict) => (Failure::of_verdict(verdict, &own), counting(&verdict.summary())),
+            Some(verdict) => (Failure::of_verdict(verdict, &own), to_list(&verdict.summary())),
             None => (own, failed(&root)),
         };
         if failures.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn print_failures(archive: &Path, status: &RunStatus) -> Result<(), C
 
 fn has_failures(plugin: &str, judged: Option<&VerdictSummary>, status: &RunStatus) -> bool {
     match judged {
-        Some(judged) => counting(judged) > 0,
+        Some(judged) => to_list(judged) > 0,
         None => status.plugins.iter().flatten().filter(|entry| entry.plugin == plugin).any(|entry| {
             entry.result_status.as_ref().is_none_or(|status| !matches!(status, Status::Passed | Status::Skipped))
         }),
