@@ -128,11 +128,13 @@ async fn run_there(args: &RunArgs, global: &Global, mut found: Vec<Found>) -> Re
         Ok(seen) => seen,
         Err(code) => return Ok(Ended { code, archives: Vec::new() }),
     };
-    print_end(&seen)?;
+    let printed = print_end(&seen);
     let archives = match args.retrieve {
         true => bring_home(args, &cluster, &namespace).await?,
         false => Vec::new(),
     };
+    // Whoever closed the output wants the archive of these hours all the same.
+    printed?;
     Ok(Ended { code: code_of_run(&seen, global), archives })
 }
 
