@@ -195,6 +195,7 @@ impl Forward {
         // Also when the aggregator does not take it: the plugin does say how far it is.
         self.posted.touch();
         let _turn = self.turn.lock().await;
+        self.posted.says(&body);
         match tokio::time::timeout(FORWARD_TIMEOUT, self.client.post_progress(&self.key, body)).await {
             Ok(Ok(answer)) => {
                 tracing::debug!(status = answer.status.as_u16(), "progress update passed on");

@@ -134,6 +134,7 @@ impl Worker {
         }
         let (doing, doing_seen) = watch::channel(Doing::from_now(Phase::Waiting));
         if let Some(progress) = self.config.log_progress.take() {
+            posted.keep();
             let watch = LogWatch {
                 client: self.client.clone(),
                 key: key.clone(),

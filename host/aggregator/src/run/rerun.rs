@@ -106,9 +106,11 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
     let other: &PluginName = &reruns.plugin;
     let mut names = BTreeSet::new();
     let (mut bytes, mut failed) = (0_usize, 0_u64);
-    let mut fits = true;
+    let (mut fits, mut unread) = (true, false);
     leaves(BufReader::new(File::open(tree)?), |leaf| {
-        if leaf.is_no_test || !matches!(leaf.status, Status::Failed | Status::Timeout) {
+        let bad = matches!(leaf.status, Status::Failed | Status::Timeout);
+        if leaf.is_no_test || !bad {
+            unread |= leaf.is_no_test && (bad || leaf.status == Status::Unknown);
             return true;
         }
         failed += 1;
@@ -132,6 +134,11 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
             MAX_FOCUS >> 10
         )));
     }
+    if names.is_empty() && unread {
+        return Ok(Focus::Nothing(format!(
+            "which tests failed in `{other}` is not known: not all of its results could be read"
+        )));
+    }
     if names.is_empty() {
         return Ok(Focus::Nothing(format!("no test failed in `{other}`")));
     }
@@ -143,13 +150,16 @@ fn focus(reruns: &Reruns, tree: &Path) -> io::Result<Focus> {
 mod tests {
     use super::*;
 
-    fn of(leaves: &[(&str, &str)]) -> Focus {
-        let reruns = Reruns {
+    fn reruns() -> Reruns {
+        Reruns {
             plugin: "e2e".parse().unwrap(),
             focus: "E2E_FOCUS".to_owned(),
             clear: Vec::new(),
             strip: "[It] ".to_owned(),
-        };
+        }
+    }
+
+    fn of(leaves: &[(&str, &str)]) -> Focus {
         let mut text = String::from("name: e2e\nstatus: failed\nmeta:\n  type: summary\nitems:\n");
         for (name, status) in leaves {
             text.push_str(&format!("- name: {}\n  status: {status}\n", serde_json::json!(name)));
@@ -157,7 +167,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("tree.yaml");
         std::fs::write(&path, text).unwrap();
-        focus(&reruns, &path).unwrap()
+        focus(&reruns(), &path).unwrap()
     }
 
     #[test]
@@ -172,6 +182,16 @@ mod tests {
         ]);
         let expression = r"\[sig-a\] b \(c\)|\[sig-z\] late".to_owned();
         assert_eq!(focus, Focus::On { expression, tests: 2 });
+    }
+
+    #[test]
+    fn results_that_could_not_be_read_are_not_taken_for_good_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tree.yaml");
+        let tree = "name: e2e\nstatus: unknown\nitems:\n- name: junit_01.xml\n  status: unknown\n  meta:\n    error: it ends early\n";
+        std::fs::write(&path, tree).unwrap();
+        let Focus::Nothing(reason) = focus(&reruns(), &path).unwrap() else { panic!("there are no tests") };
+        assert_eq!(reason, "which tests failed in `e2e` is not known: not all of its results could be read");
     }
 
     #[test]

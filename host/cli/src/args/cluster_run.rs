@@ -85,6 +85,22 @@ pub(crate) struct ClusterRunArgs {
 }
 
 impl ClusterRunArgs {
+    /// The first option that was given and does nothing but change the manifest, as it is written.
+    pub(crate) fn changes_manifest(&self) -> Option<&'static str> {
+        let all = [
+            (!self.plugin_env.is_empty(), "--plugin-env"),
+            (!self.plugin_image.is_empty(), "--plugin-image"),
+            (self.image.is_some(), "--sonobuoy-image"),
+            (self.registry_prefix.is_some(), "--registry"),
+            (self.image_pull_policy.is_some(), "--image-pull-policy"),
+            (self.force_image_pull_policy, "--force-image-pull-policy"),
+            (self.storage.is_some(), "--storage"),
+            (self.upload.is_some(), "--upload"),
+            (self.upload_secret.is_some(), "--upload-secret"),
+        ];
+        all.into_iter().find_map(|(given, name)| given.then_some(name))
+    }
+
     /// Whether roles for the whole cluster are made.
     pub(crate) fn makes_cluster_roles(&self, permissions: Permissions) -> bool {
         self.rbac != Some(RbacChoice::Disable) && permissions != Permissions::NamespaceAdmin

@@ -64,12 +64,16 @@ pub(crate) struct SuiteArgs {
     /// The image of the plugin systemd-logs, which is called with the command of its definition: `--plugin-image systemd-logs:IMAGE`
     #[arg(long, value_name = "IMAGE")]
     pub(crate) systemd_logs_image: Option<String>,
+    /// Whether the results are to be submitted, which is an option of one command alone.
+    #[arg(skip)]
+    pub(crate) submitted: bool,
 }
 
 impl SuiteArgs {
     /// The first option that was given and means the plugin e2e, as it is written.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let all = [
+            (self.submitted, "--submission-dir"),
             (self.mode.is_some(), "--mode"),
             (self.e2e_focus.is_some(), "--e2e-focus"),
             (self.e2e_skip.is_some(), "--e2e-skip"),

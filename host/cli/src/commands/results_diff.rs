@@ -5,6 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use plumbline_core::Verdict;
+
 use crate::args::{DiffArgs, DiffFormat, ExitCodes, Global};
 use crate::difference::{self, Tests, compare};
 use crate::error::{CliError, FAILED};
@@ -13,7 +15,7 @@ use crate::output::{diff_markdown, diff_text, print_json};
 use crate::trees::{Reprocess, Trees};
 use crate::ui::say;
 
-/// Compares two runs: 1 if something fails in the later one that did not in the earlier, 0 otherwise.
+/// Compares two runs: 1 if something fails in the later one that did not in the earlier, 5 if nothing of a plugin ran there, 0 otherwise.
 pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, CliError> {
     let open = |path: &Path| {
         let reprocess = Reprocess { limits: Limits::load(&args.limits)?, ..Reprocess::default() };
@@ -32,8 +34,17 @@ pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, CliErro
     printed
         .and_then(|()| out.flush())
         .map_err(|error| CliError::printing("the differences cannot be printed", &error))?;
+    // No failure is new where nothing ran, and that is no good news.
+    let quiet = silent(&plugins, &earlier, &later);
+    for plugin in &quiet {
+        let after = args.after.display();
+        say(&format!(
+            "warning: no test of plugin `{plugin}` is known to have run in `{after}`: `plumbline results {after} --plugin {plugin}` shows what is in it"
+        ));
+    }
     Ok(match global.exit_code {
         ExitCodes::Strict if !found.new_failures.is_empty() => ExitCode::from(FAILED),
+        ExitCodes::Strict if !quiet.is_empty() => ExitCode::from(Verdict::NothingToJudge.exit_code()),
         _ => ExitCode::SUCCESS,
     })
 }
@@ -62,6 +73,13 @@ fn plugins(args: &DiffArgs, before: &Trees, after: &Trees) -> Result<Vec<String>
         return Err(CliError::usage("the two archives have no plugin in common: there is nothing to compare"));
     }
     Ok(both)
+}
+
+/// The plugins of which nothing ran in the later run, although something did in the earlier, or nothing ran in either.
+fn silent<'a>(plugins: &'a [String], earlier: &Tests, later: &Tests) -> Vec<&'a String> {
+    let ran = |tests: &Tests, plugin: &String| tests.iter().any(|(key, test)| key.plugin == *plugin && test.ran());
+    let none_at_all = !plugins.iter().any(|plugin| ran(later, plugin));
+    plugins.iter().filter(|plugin| !ran(later, plugin) && (none_at_all || ran(earlier, plugin))).collect()
 }
 
 /// The tests of these plugins. One tree is held at a time.

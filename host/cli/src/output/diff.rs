@@ -64,7 +64,7 @@ pub(crate) fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Res
             writeln!(
                 out,
                 "- {}**{}** ({}){reason}",
-                escape(&place(change)),
+                escaped_place(change),
                 escape(&change.name),
                 escape(&how(title, change))
             )?;
@@ -82,6 +82,14 @@ fn place(change: &Change) -> String {
         String::new()
     } else {
         format!("{} {} ", name(&change.plugin), name(&change.place)).replace("  ", " ")
+    }
+}
+
+/// The same for Markdown, parted from what follows: behind a letter, asterisks would be asterisks.
+fn escaped_place(change: &Change) -> String {
+    match escape(&place(change)) {
+        place if place.is_empty() => place,
+        place => place + " ",
     }
 }
 

@@ -1,5 +1,6 @@
 //! Trees as JUnit XML, for CI systems that show it.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use super::duration::seconds_of;
 pub(crate) fn junit(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
     let mut report = Report::new("plumbline");
     for root in roots {
-        let mut suite = TestSuite::new(&root.name);
+        let mut suite = TestSuite::new(fit(&root.name));
         let mut walk = root.walk();
         while let Some(item) = walk.next() {
             if item.is_leaf() && walk.depth() > 0 {
@@ -41,41 +42,47 @@ fn case(item: &Item, place: String) -> TestCase {
         // What a status of the format's own means is not known here: neither good nor bad, and named.
         Status::Custom(text) => {
             let mut skipped = TestCaseStatus::skipped();
-            skipped.set_message(format!("status: {text}"));
+            skipped.set_message(fit(&format!("status: {text}")));
             skipped
         }
     };
     match &item.status {
         Status::Failed => {
             if let Some(text) = detail(item, "failure").or_else(|| detail(item, "error")) {
-                status.set_description(text);
+                status.set_description(fit(&text));
             }
         }
         Status::Timeout | Status::Unknown => {
             let reason = detail(item, "error").or_else(|| item.meta.get("error").cloned());
-            status.set_message(reason.unwrap_or_else(|| item.status.to_string()));
+            status.set_message(fit(&reason.unwrap_or_else(|| item.status.to_string())));
         }
         Status::Skipped => {
             if let Some(text) = detail(item, "skipped") {
-                status.set_message(text);
+                status.set_message(fit(&text));
             }
         }
         Status::Passed | Status::Custom(_) => {}
     }
-    let mut case = TestCase::new(&item.name, status);
+    let mut case = TestCase::new(fit(&item.name), status);
     if !place.is_empty() {
-        case.set_classname(place);
+        case.set_classname(fit(&place));
     }
     if let Some(time) = seconds_of(item).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
         case.set_time(time);
     }
     if let Some(text) = detail(item, "system-out") {
-        case.set_system_out(text);
+        case.set_system_out(fit(&text));
     }
     if let Some(text) = detail(item, "system-err") {
-        case.set_system_err(text);
+        case.set_system_err(fit(&text));
     }
     case
+}
+
+/// A text as XML may have it. Two characters that it excludes are not left out by the writer, and readers refuse the whole document with them.
+fn fit(text: &str) -> Cow<'_, str> {
+    const EXCLUDED: [char; 2] = ['\u{fffe}', '\u{ffff}'];
+    if text.contains(EXCLUDED) { Cow::Owned(text.replace(EXCLUDED, "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
 fn detail(item: &Item, key: &str) -> Option<String> {
@@ -88,6 +95,25 @@ fn detail(item: &Item, key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_no_xml_may_have_is_not_written() {
+        let odd = "a\u{fffe}b\u{ffff}c\u{0}\u{1b}[31m";
+        let details = ["failure", "system-out", "system-err"].map(|key| (key.to_owned(), odd.into()));
+        let failed = Item {
+            name: odd.into(),
+            status: Status::Failed,
+            details: details.into_iter().collect(),
+            ..Item::default()
+        };
+        let own = Item { name: "s".into(), status: odd.into(), ..Item::default() };
+        let suite = Item { name: odd.into(), items: vec![failed, own], ..Item::default() };
+        let mut out = Vec::new();
+        junit(&[Item { name: odd.into(), items: vec![suite], ..Item::default() }], &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(!text.contains(['\u{fffe}', '\u{ffff}', '\u{0}', '\u{1b}']), "{text}");
+        assert!(text.contains("name=\"a\u{fffd}b\u{fffd}c"), "{text}");
+    }
 
     #[test]
     fn every_leaf_is_a_case_and_an_empty_plugin_an_error() {

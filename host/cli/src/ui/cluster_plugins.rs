@@ -48,14 +48,14 @@ pub(super) struct Tests {
 
 impl Tests {
     pub(super) fn done(self) -> u64 {
-        self.passed + self.failed
+        self.passed.saturating_add(self.failed)
     }
 }
 
 impl Plugin<'_> {
     /// Results that nobody waits for any more.
     pub(super) fn settled(&self) -> u64 {
-        self.received + self.missing
+        self.received.saturating_add(self.missing)
     }
 
     /// What is counted, and out of how many: tests where they tell how many there are, else results.
@@ -103,18 +103,20 @@ fn add(plugin: &mut Plugin<'_>, status: &RunStatus, entry: &PluginStatus, now: T
         (_, Some(before), Some(result)) => Some(worse(before, result)),
         _ => None,
     };
-    plugin.expected += entry.count();
+    // What a status says may be anything: plugins count, and lie.
+    let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+    add(&mut plugin.expected, entry.count());
     match entry.status {
-        EntryStatus::Complete => plugin.received += entry.count(),
-        EntryStatus::Failed => plugin.missing += entry.count(),
+        EntryStatus::Complete => add(&mut plugin.received, entry.count()),
+        EntryStatus::Failed => add(&mut plugin.missing, entry.count()),
         EntryStatus::Running | EntryStatus::Other(_) => {}
     }
     plugin.heard |= entry.last_heartbeat.is_some();
     if let Some(progress) = &entry.progress {
         let tests = plugin.tests.get_or_insert_default();
-        tests.passed += u64::try_from(progress.completed).unwrap_or(0);
-        tests.failed += progress.failed();
-        tests.total += u64::try_from(progress.total).unwrap_or(0);
+        add(&mut tests.passed, u64::try_from(progress.completed).unwrap_or(0));
+        add(&mut tests.failed, progress.failed());
+        add(&mut tests.total, u64::try_from(progress.total).unwrap_or(0));
         plugin.message = if plugin.is_global { one_line(&progress.msg) } else { String::new() };
     }
     plugin.stalled = plugin.stalled.max(stalled(status, entry, now));
@@ -133,7 +135,7 @@ pub(super) fn failed_tests(seen: &Seen) -> (Vec<String>, u64) {
         names.extend(progress.failures.iter().rev().take(MAX_FAILED).map(|name| one_line(name)));
     }
     names.truncate(MAX_FAILED);
-    let failed: u64 = all().map(plumbline_core::ProgressUpdate::failed).sum();
+    let failed = all().map(plumbline_core::ProgressUpdate::failed).fold(0, u64::saturating_add);
     let more = failed.saturating_sub(names.len() as u64);
     (names, more)
 }
@@ -141,7 +143,7 @@ pub(super) fn failed_tests(seen: &Seen) -> (Vec<String>, u64) {
 /// What is followed, in a line.
 pub(super) fn head(seen: &Seen, cluster: &str, now: Timestamp) -> String {
     let all = plugins(seen, now);
-    let results: u64 = all.iter().map(|plugin| plugin.expected).sum();
+    let results = all.iter().map(|plugin| plugin.expected).fold(0, u64::saturating_add);
     let run = seen.status.run.as_deref().map(|run| format!("run {} · ", run.chars().take(6).collect::<String>()));
     let began = seen.began.map(|at| format!(" · {}", period(now.duration_since(at))));
     format!(
@@ -224,6 +226,19 @@ pub(super) mod tests {
             "run 51c0de · cluster kind-prod · namespace sonobuoy · 2 plugins, 13 expected results · 12 min"
         );
         assert_eq!(failed_tests(&seen), (vec!["b".to_owned(), "a".to_owned()], 0));
+    }
+
+    #[test]
+    fn numbers_that_no_suite_has_are_shown_as_far_as_they_go() {
+        let lie = |node: &str| {
+            json!({"plugin": "p", "node": node, "status": "running", "folded": u64::MAX, "progress":
+                {"total": i64::MAX, "completed": i64::MAX, "failures": ["a"], "omitted": u64::MAX}})
+        };
+        let seen = seen(json!([lie("n1"), lie("n2"), lie("n3")]));
+        let all = plugins(&seen, now());
+        assert_eq!((all[0].expected, all[0].tests.unwrap().done()), (u64::MAX, u64::MAX));
+        assert_eq!(failed_tests(&seen).1, u64::MAX - 3);
+        assert!(head(&seen, "c", now()).contains("1 plugin, "));
     }
 
     #[test]

@@ -69,6 +69,20 @@ fn what_changed_is_told_and_new_failures_are_an_exit_code() {
 }
 
 #[test]
+fn in_markdown_a_name_stands_apart_from_where_it_is() {
+    let bed = Bed::new();
+    for (dir, status) in [("before", "passed"), ("after", "failed")] {
+        bed.write(&format!("{dir}/meta/info.json"), r#"{"plugins": ["own"]}"#);
+        let tree = format!(
+            "name: own\nstatus: {status}\nitems:\n- name: n1\n  status: {status}\n  items:\n  - {{name: '[a] b', status: {status}}}\n"
+        );
+        bed.write(&format!("{dir}/plugins/own/sonobuoy_results.yaml"), &tree);
+    }
+    let told = bed.plumbline(&["results", "diff", "before", "after", "-o", "markdown"]).expect(1).out;
+    assert!(told.contains(r"- own n1 **\[a\] b** (failed"), "{told}");
+}
+
+#[test]
 fn results_of_one_archive_are_shown_as_before_whatever_it_is_called() {
     let bed = Bed::new();
     archive(&bed, "diff", &[("a", "", "1")]);
@@ -100,4 +114,26 @@ fn a_real_archive_beside_itself_has_no_difference() {
         "{}",
         done.out
     );
+}
+
+#[test]
+fn a_later_run_in_which_nothing_ran_is_no_good_news() {
+    let bed = Bed::new();
+    archive(&bed, "before", &[("a", "", "1"), ("b", "", "1")]);
+    archive(&bed, "after", &[("a", "<skipped/>", "0")]);
+    let done = bed.plumbline(&["results", "diff", "before", "after"]).expect(5);
+    assert!(done.err.contains("no test of plugin `e2e` is known to have run in `after`"), "{}", done.err);
+    bed.plumbline(&["results", "diff", "before", "after", "--exit-code", "compat"]).expect(0);
+    // Results that cannot be read, beside another plugin that is well.
+    for dir in ["before", "after"] {
+        bed.write(&format!("{dir}/meta/info.json"), r#"{"plugins": ["e2e", "logs"]}"#);
+        bed.write(
+            &format!("{dir}/plugins/logs/sonobuoy_results.yaml"),
+            "name: logs\nstatus: passed\nitems:\n- {name: a, status: passed}\n",
+        );
+    }
+    bed.write("after/plugins/e2e/results/global/junit_01.xml", "<testsuites><testsuite");
+    let done = bed.plumbline(&["results", "diff", "before", "after"]).expect(5);
+    assert!(done.err.contains("plugin `e2e`") && !done.err.contains("plugin `logs`"), "{}", done.err);
+    bed.plumbline(&["results", "diff", "after", "before"]).expect(0);
 }

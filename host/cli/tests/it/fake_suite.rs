@@ -151,6 +151,15 @@ fn focus_skip_and_parallel_mean_what_they_mean_there() {
 }
 
 #[test]
+fn without_a_test_nothing_is_set_up_that_could_pass() {
+    let bed = Bed::new();
+    suite(&bed, &[("E2E_FOCUS", r"\[SynchronizedBeforeSuite\]")]).expect(0);
+    let junit = junit(&bed);
+    let passed = cases(&junit, "passed");
+    assert!(!passed.is_empty() && passed.iter().all(|name| name.starts_with("[Report")), "{passed:?}");
+}
+
+#[test]
 fn what_is_flaky_passes_when_it_is_run_again() {
     let bed = Bed::new();
     let flaky =

@@ -92,6 +92,24 @@ fn the_focus_of_a_rerun_is_what_failed() {
     assert_eq!(variable(&made, "E2E_SKIP"), None, "what failed is not left out again");
 }
 
+/// Without a skip, the image leaves serial tests out where tests run side by side.
+#[test]
+fn what_failed_is_run_one_after_the_other() {
+    let bed = Bed::new();
+    let side_by_side = bed.plumbline(&["gen", "plugin", "e2e", "--e2e-parallel", "true"]).expect(0).out;
+    bed.write("e2e.yaml", &side_by_side);
+    let again = |more: &[&str]| {
+        let args = [&["gen", "-p", "e2e.yaml", "--rerun-failed", FAILURES], &VERSION[..], more].concat();
+        bed.plumbline(&args)
+    };
+    let documents = documents(&again(&[]).expect(0).out);
+    let maps = of_kind(&documents, "ConfigMap");
+    let suite: Value = serde_saphyr::from_str(maps[1]["data"]["plugin-0.yaml"].as_str().unwrap()).unwrap();
+    assert_eq!(variable(&suite, "E2E_PARALLEL").unwrap(), "false");
+    let asked = again(&["--e2e-parallel", "true"]).expect(2);
+    assert!(asked.err.contains(r"without what `\[Serial\]` skips there are none"), "{}", asked.err);
+}
+
 #[test]
 fn without_a_plugin_a_run_has_the_suite_and_the_logs_of_nodes() {
     let bed = Bed::new();
@@ -168,7 +186,7 @@ fn what_cannot_be_asked_of_the_suite() {
     bed.write("empty.yaml", "{}\n");
     bed.write("lists/v1.99.0", "[sig-a] one\n[sig-a] two\n");
     bed.write("smoke.yaml", "sonobuoy-config: {driver: Job, plugin-name: smoke}\nspec: {image: i}\n");
-    let cases: [&[&str]; 17] = [
+    let cases: [&[&str]; 18] = [
         &["gen", "--mode", "quik"],
         &["gen", "--mode", "quick", "--e2e-focus", "a"],
         &["gen", "--rerun-failed", "a.tar.gz", "--mode", "quick"],
@@ -178,6 +196,7 @@ fn what_cannot_be_asked_of_the_suite() {
         &["gen", "-p", "smoke.yaml", "--systemd-logs-image", "i"],
         &["run", "--local", "-p", "host-facts", "--mode", "quick"],
         &["run", "-f", "manifest.yaml", "--mode", "quick"],
+        &["run", "-f", "manifest.yaml", "--registry", "lan:5000/mirror"],
         &["gen", "--e2e-focus", "[sig-network"],
         &["gen", "--e2e-focus", "sig-netwrok Services should serve"],
         &["gen", "--e2e-lists", "lists", "--e2e-focus", "three", "--kubernetes-version", "v1.99.0"],

@@ -8,6 +8,10 @@ use serde_json::Value;
 
 use crate::bed::{Bed, Done};
 
+/// What is submitted.
+const PRODUCT: &str = "vendor: Example\nname: My Engine\nversion: 1.30\ntype: distribution\ndescription: an engine\n\
+    website_url: https://example.org\ndocumentation_url: https://example.org/docs\ncontact_email_address: k8s@example.org\n";
+
 /// Nobody listens there.
 const NO_REGISTRY: &str = "127.0.0.1:1";
 
@@ -97,13 +101,37 @@ async fn a_conformance_run_has_the_suite_alone_and_a_certificate_takes_all_of_it
         let line = done.err.lines().find(|line| line.ends_with("are chosen")).unwrap().to_owned();
         line.split(' ').next().unwrap().parse::<u32>().unwrap()
     };
-    cluster.bed.write("PRODUCT.yaml", "vendor: nobody\n");
+    cluster.bed.write("PRODUCT.yaml", PRODUCT);
     let product = ["--submission-dir", "out", "--product", "PRODUCT.yaml"];
     let all = cluster.plumbline(&[&plain[..], &product].concat()).expect(0);
     assert!(chosen(&all) > chosen(&told), "{} {}", told.err, all.err);
-    let quick = cluster.plumbline(&[&plain[..], &product, &["--mode", "quick"]].concat()).expect(0);
+    let quick = cluster.plumbline(&[&plain[..], &["--mode", "quick"]].concat()).expect(0);
     assert_eq!(chosen(&quick), 1);
     cluster.plumbline(&["conformance", "run", "--product", "PRODUCT.yaml"]).expect(2);
     let nowhere = ["conformance", "run", "--submission-dir", "out", "--product", "nowhere.yaml"];
     assert!(cluster.plumbline(&nowhere).expect(2).err.contains("`nowhere.yaml` cannot be read"));
+}
+
+/// What the end of a run would only say hours later.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_never_be_submitted_is_refused_before_it_begins() {
+    let cluster = Cluster::new("v1.30.2").await;
+    cluster.bed.write("PRODUCT.yaml", PRODUCT);
+    cluster.bed.write("half.yaml", "vendor: nobody\n");
+    cluster.bed.write("own.yaml", "sonobuoy-config: {driver: Job, plugin-name: own}\nspec: {name: own, image: i}\n");
+    let refused = |product: &str, more: &[&str]| {
+        let run = ["conformance", "run", "--submission-dir", "out", "--product", product];
+        cluster.plumbline(&[&run[..], more].concat()).expect(2).err
+    };
+    for (product, more, why) in [
+        ("half.yaml", &[][..], "`half.yaml` is not in order"),
+        ("PRODUCT.yaml", &["--mode", "quick"], "`--mode quick` leaves out tests that are required"),
+        ("PRODUCT.yaml", &["--e2e-dry-run"], "`--e2e-dry-run` runs no test"),
+        ("PRODUCT.yaml", &["--rerun-failed", "old.tar.gz"], "`--rerun-failed` runs a part of the tests"),
+        ("PRODUCT.yaml", &["-p", "own.yaml"], "`--submission-dir` is for the plugin `e2e`"),
+    ] {
+        let told = refused(product, more);
+        assert!(told.contains(why), "{why}: {told}");
+    }
+    assert!(cluster.double.get("pods", "sonobuoy", "sonobuoy").is_none(), "nothing was created");
 }

@@ -44,7 +44,7 @@ pub enum EnvValue {
 
 impl Container {
     pub(super) fn read(value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
-        let Value::Object(raw) = value else { return Err(wrong_type("spec", "a mapping", &value)) };
+        let Value::Object(mut raw) = value else { return Err(wrong_type("spec", "a mapping", &value)) };
         for key in raw.keys() {
             if key.eq_ignore_ascii_case("volumes") {
                 let instead = "a container has no volumes: use `extra-volumes`, or `podSpec.volumes`";
@@ -54,18 +54,20 @@ impl Container {
                 warnings.add(format!("spec.{key}"), WarningKind::Spelling { right });
             }
         }
-        Ok(Self {
+        let read = Self {
             name: text(&raw, "name", warnings)?,
             image: text(&raw, "image", warnings)?,
             command: texts(&raw, "command", warnings)?,
             args: texts(&raw, "args", warnings)?,
             working_dir: text(&raw, "workingDir", warnings)?,
             env: env(&raw, warnings)?,
-            raw,
-        })
+            raw: Map::new(),
+        };
+        texts_as_texts(&mut raw);
+        Ok(Self { raw, ..read })
     }
 
-    /// The container as it was written.
+    /// The container as it was written, but for numbers and truth values where Kubernetes takes texts only: they are texts.
     #[must_use]
     pub fn raw(&self) -> &Map<String, Value> {
         &self.raw
@@ -147,6 +149,23 @@ fn misspelt(key: &str, name: &str) -> bool {
     key != name && key.eq_ignore_ascii_case(name)
 }
 
+/// Makes texts of numbers and truth values where there must be texts: an API server would refuse the pod, which runs on this machine.
+fn texts_as_texts(raw: &mut Map<String, Value>) {
+    let as_text = |value: &mut Value| {
+        if let (Value::Bool(_) | Value::Number(_), Some(text)) = (&*value, scalar(value)) {
+            *value = Value::String(text);
+        }
+    };
+    for (key, value) in raw.iter_mut() {
+        match (key.as_str(), value) {
+            ("name" | "image" | "workingDir", value) => as_text(value),
+            ("command" | "args", Value::Array(texts)) => texts.iter_mut().for_each(as_text),
+            ("env", Value::Array(env)) => env.iter_mut().filter_map(|var| var.get_mut("value")).for_each(as_text),
+            _ => {}
+        }
+    }
+}
+
 fn read_text(path: String, value: &Value, warnings: &mut Warnings) -> Result<String, DefinitionError> {
     let text = scalar(value).ok_or_else(|| wrong_type(&path, "text", value))?;
     if !value.is_string() && !value.is_null() {
@@ -197,6 +216,17 @@ fn env(raw: &Map<String, Value>, warnings: &mut Warnings) -> Result<Vec<EnvVar>,
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn what_yaml_takes_for_numbers_is_text_in_both_views() {
+        let spec = json!({"image": 5, "command": ["sleep", 1.5], "args": [true], "tty": true, "env": [
+            {"name": "A", "value": true}, {"name": "B", "value": 15}, {"name": "C", "value": null}, {"name": "D", "value": "x"}]});
+        let container = Container::read(spec, &mut Warnings::default()).unwrap();
+        let texts = json!({"image": "5", "command": ["sleep", "1.5"], "args": ["true"], "tty": true, "env": [
+            {"name": "A", "value": "true"}, {"name": "B", "value": "15"}, {"name": "C", "value": null}, {"name": "D", "value": "x"}]});
+        assert_eq!(json!(container), texts);
+        assert_eq!(container, Container::read(texts, &mut Warnings::default()).unwrap());
+    }
 
     #[test]
     fn a_variable_is_set_and_others_go_in_both_views() {

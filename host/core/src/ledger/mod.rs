@@ -25,5 +25,3 @@ pub use withdraw::MAX_REASON;
 mod properties;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod withdraw_tests;

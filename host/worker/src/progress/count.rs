@@ -6,6 +6,9 @@ use regex::bytes::{Regex, RegexBuilder};
 /// Bytes of a line that patterns are matched on: 64 KiB. Of a longer line, the rest is passed over.
 const MAX_LINE: usize = 64 << 10;
 
+/// What begins the sequences that give colours.
+const ESCAPE: u8 = 0x1b;
+
 /// Bytes that a compiled pattern may take: 1 MiB, a tenth of what a worker may have. One for a line of a log takes some 10 KiB.
 const MAX_COMPILED: usize = 1 << 20;
 
@@ -71,7 +74,8 @@ impl Counter {
         while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
             let (line, rest) = bytes.split_at(end);
             self.keep(line);
-            let line = std::mem::take(&mut self.line);
+            let mut line = std::mem::take(&mut self.line);
+            undecorate(&mut line);
             self.count(&line);
             self.line = line;
             self.line.clear();
@@ -98,6 +102,36 @@ impl Counter {
         self.counts.ended += matches(&self.completed, line);
         self.counts.failed += self.failed.as_ref().map_or(0, |failed| matches(failed, line));
     }
+}
+
+/// Takes out of a line what only a terminal makes something of: colours, and the carriage return at its end.
+fn undecorate(line: &mut Vec<u8>) {
+    if line.last() == Some(&b'\r') {
+        line.pop();
+    }
+    if !line.contains(&ESCAPE) {
+        return;
+    }
+    // ESC, `[`, parameters, and the letter that ends it.
+    let mut at = Place::Text;
+    line.retain(|&byte| {
+        at = match (at, byte) {
+            (_, ESCAPE) => Place::Escape,
+            (Place::Escape, b'[') | (Place::Sequence, 0x20..=0x3f) => Place::Sequence,
+            (Place::Sequence, 0x40..=0x7e) => Place::End,
+            _ => Place::Text,
+        };
+        at == Place::Text
+    });
+}
+
+/// Where in a line a byte stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Text,
+    Escape,
+    Sequence,
+    End,
 }
 
 /// Each match counts: with `^` that is one per line, without it as many as there are dots.
@@ -176,6 +210,18 @@ mod tests {
         assert!(counter.line.len() == MAX_LINE);
         counter.take(b"ok\n99999999999999999999999 tests\nok\n");
         assert_eq!(counter.counts(), Counts { total: 0, ended: 1, failed: 0 }, "the end of the long line is not seen");
+    }
+
+    #[test]
+    fn colours_and_ends_of_lines_of_other_systems_are_no_part_of_a_line() {
+        let mut counter = ginkgo();
+        let coloured = "Will run \u{1b}[1m3\u{1b}[0m of \u{1b}[1m9\u{1b}[0m specs\r\n\u{1b}[38;5;10m•\u{1b}[0m [1 seconds]\r\n\
+            \u{1b}[38;5;9m• [FAILED]\u{1b}[0m [2 seconds]\n\u{1b}•\n\u{1b}[\n";
+        counter.take(coloured.as_bytes());
+        assert_eq!(counter.counts(), Counts { total: 3, ended: 3, failed: 1 });
+        let mut counter = Counter::new(&progress("", "ok$", "")).unwrap();
+        counter.take(b"ok\r\nok\n");
+        assert_eq!(counter.counts().ended, 2);
     }
 
     #[test]

@@ -35,25 +35,26 @@ impl LogFile {
         Self { results_dir: results_dir.to_owned(), name: name.to_owned(), open: None }
     }
 
-    /// Gives what is new in the log to `counter`. A file that is not there has nothing new.
+    /// Gives what is new in the log to `counter`; whether that was all of it. A file that is not there has nothing new.
     ///
     /// The reads are made on the async thread, as those of the done file are: they are of a local file system, and a worker that waits has
     /// nothing better to do. It yields between them.
     ///
     /// # Errors
     /// When the file cannot be read, leads out of the results directory, or is none.
-    pub(super) async fn look(&mut self, counter: &mut Counter) -> io::Result<()> {
+    pub(super) async fn look(&mut self, counter: &mut Counter) -> io::Result<bool> {
         let mut left = MAX_LOOK;
         // What is left of the old file first: it may have been renamed since.
         if let Some(open) = &mut self.open {
             open.rest(counter, &mut left).await?;
         }
-        let Some((file, place)) = self.there()? else { return Ok(()) };
+        let Some((file, place)) = self.there()? else { return Ok(left > 0) };
         if self.open.as_ref().is_some_and(|open| open.place == place) || left == 0 {
-            return Ok(());
+            return Ok(left > 0);
         }
         counter.forget_line();
-        self.open.insert(Open { file, place, read: 0 }).rest(counter, &mut left).await
+        self.open.insert(Open { file, place, read: 0 }).rest(counter, &mut left).await?;
+        Ok(left > 0)
     }
 
     /// The file that has the name now.

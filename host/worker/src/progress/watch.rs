@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use http::StatusCode;
-use plumbline_core::ResultKey;
 use plumbline_core::definition::LogProgress;
+use plumbline_core::{ProgressUpdate, ResultKey};
 use plumbline_phonehome::{Client, Phase};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -62,6 +62,8 @@ impl LogWatch {
         let begun = Instant::now();
         let mut reading: Option<(LogFile, Counter)> = None;
         let (mut told, mut complained) = (Counts::default(), false);
+        // What the plugin said last, and whether the log was read as far as it was written by then.
+        let (mut heard, mut behind) = (None, false);
         loop {
             self.silent(begun).await;
             let (log, counter) = match &mut reading {
@@ -77,7 +79,8 @@ impl LogWatch {
                     }
                 },
             };
-            if let Err(error) = log.look(counter).await
+            let looked = log.look(counter).await;
+            if let Err(error) = &looked
                 && !complained
             {
                 // May heal: a plugin may still change owner or mode of it.
@@ -85,7 +88,14 @@ impl LogWatch {
                 complained = true;
             }
             let counts = counter.counts();
-            if counts != told {
+            let posted = self.posted.at();
+            if posted != heard {
+                (heard, behind) = (posted, true);
+            }
+            if behind {
+                // One that speaks, and has a test that takes long, has said more than its log: only what comes after is news.
+                (told, behind) = (counts, !looked.unwrap_or(true));
+            } else if counts != told {
                 match self.tell(counts).await {
                     Told::Yes => told = counts,
                     Told::Again => {}
@@ -109,14 +119,7 @@ impl LogWatch {
     }
 
     async fn tell(&self, counts: Counts) -> Told {
-        let passed = counts.ended.saturating_sub(counts.failed);
-        // Which tests failed, a log does not tell: their names are left out, all of them.
-        let update = json!({
-            "msg": format!("counted in {}", self.progress.file),
-            "total": counts.total,
-            "completed": passed,
-            "omitted": counts.failed,
-        });
+        let update = update(&self.progress.file, counts, self.posted.said().as_ref());
         let post = self.client.post_progress(&self.key, update.to_string().into());
         match tokio::time::timeout(POST_TIMEOUT, post).await {
             Ok(Ok(answer)) if answer.status.is_success() => Told::Yes,
@@ -132,6 +135,25 @@ impl LogWatch {
             Err(_) => Told::Again,
         }
     }
+}
+
+/// What is told of `counts`. Which tests failed, a log does not tell: the names that the plugin `said` itself stay, and others are left out.
+fn update(file: &str, counts: Counts, said: Option<&ProgressUpdate>) -> Value {
+    let failures = said.map(|said| said.failures.as_slice()).unwrap_or_default();
+    let errors = said.map(|said| said.errors.as_slice()).unwrap_or_default();
+    let failed = counts.failed.max(failures.len() as u64);
+    let total = match counts.total {
+        0 => said.map_or(0, |said| said.total),
+        total => i64::try_from(total).unwrap_or(i64::MAX),
+    };
+    json!({
+        "msg": format!("counted in {file}"),
+        "total": total,
+        "completed": counts.ended.saturating_sub(failed),
+        "failures": failures,
+        "errors": errors,
+        "omitted": failed - failures.len() as u64,
+    })
 }
 
 /// What became of an update.

@@ -36,6 +36,13 @@ fn append(dir: &Path, text: &str) {
     file.unwrap().write_all(text.as_bytes()).unwrap();
 }
 
+async fn post(port: u16, body: &str) {
+    let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let request = format!("POST /progress HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let _ = stream.read_to_end(&mut Vec::new()).await;
+}
+
 const QUICK: Silence = Silence { after: Duration::from_millis(20), look: Duration::from_millis(5) };
 
 #[tokio::test]
@@ -75,13 +82,34 @@ async fn a_plugin_that_speaks_is_left_to_speak() {
     let (worker, port) = worker(&run, &aggregator, dir.path(), silence);
     let worker = tokio::spawn(worker.run(Shutdown::new()));
     aggregator.next("hello").await;
-    let body = r#"{"total": 9, "completed": 5}"#;
-    let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
-    let request = format!("POST /progress HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}", body.len());
-    stream.write_all(request.as_bytes()).await.unwrap();
-    let _ = stream.read_to_end(&mut Vec::new()).await;
+    post(port, r#"{"total": 9, "completed": 5}"#).await;
     assert_eq!(aggregator.next("progress").await.json("completed"), 5);
     say_done(dir.path(), "e2e.log");
     assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
     assert!(aggregator.rest("progress").is_empty(), "its log is not looked into");
+}
+
+#[tokio::test]
+async fn what_a_plugin_said_is_not_lost_in_a_test_that_takes_long() {
+    let run = Run::new();
+    let mut aggregator = Aggregator::start(&run).await;
+    let dir = tempfile::tempdir().unwrap();
+    append(dir.path(), "Will run 99999 of 99999 specs\n• [1 seconds]\n• [FAILED] [1 seconds]\n");
+    let (worker, port) = worker(&run, &aggregator, dir.path(), QUICK);
+    let worker = tokio::spawn(worker.run(Shutdown::new()));
+    aggregator.next("hello").await;
+    post(port, r#"{"msg": "mine", "total": 99999, "completed": 1, "failures": ["[sig-a] bad"]}"#).await;
+    while aggregator.next("progress").await.json("msg") != "mine" {}
+    // It has said what its log says, and then it says nothing of the tests that end.
+    let heard = loop {
+        append(dir.path(), "• [1 seconds]\n");
+        if let Ok(heard) = tokio::time::timeout(QUICK.look, aggregator.next("progress")).await {
+            break heard;
+        }
+    };
+    assert_eq!((&heard.json("failures")[0], heard.json("omitted")), (&"[sig-a] bad".into(), 0.into()));
+    assert!(heard.json("completed").as_u64().unwrap() > 1, "what was said already is not said again");
+    assert_eq!(heard.json("total"), 99999);
+    say_done(dir.path(), "e2e.log");
+    assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
 }

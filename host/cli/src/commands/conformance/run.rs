@@ -17,9 +17,9 @@ use crate::ui::say;
 pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode, CliError> {
     let args = whole(args)?;
     if let Some(product) = &args.product {
-        // In hours nobody remembers where the file was meant to be.
-        std::fs::File::open(product)
-            .map_err(|error| CliError::usage(format!("`{}` cannot be read", product.display())).because(&error))?;
+        // In hours nobody remembers what is in the file, or where it was meant to be.
+        submission::product(product)?;
+        can_be_submitted(&args.run)?;
     }
     let ended = in_cluster(&args.run, global)?;
     let (Some(dir), Some(product)) = (&args.submission_dir, &args.product) else { return Ok(ended.code) };
@@ -77,7 +77,24 @@ fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, CliError> {
     if args.submission_dir.is_some() && !run.suite.chooses() && run.manifest.is_none() {
         run.suite.mode = Some(Mode::CertifiedConformance);
     }
+    // A manifest has its plugins already.
+    run.suite.submitted = args.submission_dir.is_some() && run.manifest.is_none();
     Ok(args)
+}
+
+/// Refuses what is certain to be refused when the run is over. Expressions of one's own may choose all that is required.
+fn can_be_submitted(run: &RunArgs) -> Result<(), CliError> {
+    let suite = &run.suite;
+    let why = match suite.mode {
+        Some(mode) if mode != Mode::CertifiedConformance => {
+            format!("`--mode {mode}` leaves out tests that are required")
+        }
+        _ if suite.rerun_failed.is_some() => "`--rerun-failed` runs a part of the tests".to_owned(),
+        _ if suite.e2e_dry_run => "`--e2e-dry-run` runs no test".to_owned(),
+        _ => return Ok(()),
+    };
+    Err(CliError::usage(format!("this run could not be submitted: {why}"))
+        .hint("leave out `--submission-dir` and `--product`, or the option"))
 }
 
 fn refuse_local(run: &RunArgs) -> Result<(), CliError> {

@@ -132,11 +132,13 @@ async fn run_there(args: &RunArgs, global: &Global, mut found: Vec<Found>) -> Re
     };
     // A run that has failed as a whole left no archive, and that is told.
     let fetches = args.retrieve && seen.status.status != RunPhase::Failed;
-    print_end(&seen, fetches)?;
+    let printed = print_end(&seen, fetches);
     let archives = match fetches {
         true => bring_home(args, &cluster, &namespace).await?,
         false => Vec::new(),
     };
+    // Whoever closed the output wants the archive of these hours all the same.
+    printed?;
     if let Some(archive) = archives.first() {
         if let Err(error) = print_failures(archive, &seen.status) {
             // The verdict stands, and the archive is home.

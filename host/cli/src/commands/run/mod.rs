@@ -34,11 +34,18 @@ pub(crate) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
 /// Runs plugins in a cluster, for who wants to do more with what comes of it.
 pub(crate) fn in_cluster(args: &RunArgs, global: &Global) -> Result<Ended, CliError> {
     crate::sources::remote::use_registries(&args.registry);
-    if args.manifest.is_some()
-        && let Some(option) = args.suite.given()
-    {
-        return Err(CliError::usage(format!("`{option}` changes a plugin, and the manifest has its plugins already"))
-            .hint("give it to `plumbline gen`, which makes the manifest"));
+    if args.manifest.is_some() {
+        let has =
+            args.suite.given().map(|option| (option, "changes a plugin, and the manifest has its plugins already"));
+        let made = || {
+            args.cluster_run
+                .changes_manifest()
+                .map(|option| (option, "changes the manifest, and this one is made already"))
+        };
+        if let Some((option, why)) = has.or_else(made) {
+            return Err(CliError::usage(format!("`{option}` {why}"))
+                .hint("give it to `plumbline gen`, which makes the manifest"));
+        }
     }
     if args.manifest.is_some() {
         not_with(

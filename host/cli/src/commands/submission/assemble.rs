@@ -24,10 +24,8 @@ const MAX_NAMES: usize = 10;
 
 /// Writes the folder, and says where it is.
 pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<Assembled, CliError> {
-    let text = read_text(&args.product)?;
-    let product = Product::parse(&text)
-        .map_err(|error| CliError::usage(format!("`{}` cannot be used", args.product.display())).because(&error))?;
-    product_in_order(args, &product)?;
+    let (text, product) = read_product(&args.product)?;
+    in_order(&args.product, &product).or_else(|error| refuse(args, &error))?;
     let scratch = tempfile::tempdir()
         .map_err(|error| CliError::system("a directory for temporary files cannot be made").because(&error))?;
     let facts = RunFacts::read(&args.archive, &args.plugin, scratch.path())?;
@@ -71,18 +69,28 @@ fn told(error: &SubmissionError) -> CliError {
     }
 }
 
-fn product_in_order(args: &SubmissionAssembleArgs, product: &Product) -> Result<(), CliError> {
-    let problems = product.problems();
-    if problems.is_empty() {
-        return Ok(());
-    }
-    let what = format!("`{}` is not in order", args.product.display());
-    refuse(
-        args,
-        &CliError::usage(what)
+/// Looks whether a product can be submitted.
+///
+/// # Errors
+/// It cannot be read, is none, or is not in order.
+pub(crate) fn product(path: &Path) -> Result<(), CliError> {
+    in_order(path, &read_product(path)?.1)
+}
+
+fn read_product(path: &Path) -> Result<(String, Product), CliError> {
+    let text = read_text(path)?;
+    let product = Product::parse(&text)
+        .map_err(|error| CliError::usage(format!("`{}` cannot be used", path.display())).because(&error))?;
+    Ok((text, product))
+}
+
+fn in_order(path: &Path, product: &Product) -> Result<(), CliError> {
+    match product.problems() {
+        problems if problems.is_empty() => Ok(()),
+        problems => Err(CliError::usage(format!("`{}` is not in order", path.display()))
             .because(&io::Error::other(problems.join("\n")))
-            .hint("docs/submission.md lists the fields"),
-    )
+            .hint("docs/submission.md lists the fields")),
+    }
 }
 
 /// The version that the results are for.

@@ -14,7 +14,7 @@ use crate::args::{Global, SubmissionArgs, SubmissionCommand};
 use crate::error::CliError;
 use crate::logging;
 
-pub(crate) use assemble::assemble;
+pub(crate) use assemble::{assemble, product};
 pub(crate) use check::check;
 
 /// Does what the subcommand says.

@@ -61,8 +61,9 @@ fn settings(args: &SuiteArgs, config: &mut Config, version: &str) -> Result<Sett
         mode: args.mode,
         // Nothing that failed may be left out again.
         skip: rerun.as_ref().map(|_| String::new()).or_else(|| args.e2e_skip.clone()),
+        // Side by side and with nothing to skip, the image leaves serial tests out.
+        parallel: args.e2e_parallel.or(rerun.as_ref().map(|_| false)),
         focus: rerun.or_else(|| args.e2e_focus.clone()),
-        parallel: args.e2e_parallel,
         repo: args.e2e_repo.clone(),
         repo_config: args.e2e_repo_config.as_deref().map(repo_config).transpose()?,
         credentials: credentials(config, version)?,

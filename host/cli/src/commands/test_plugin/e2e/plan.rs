@@ -8,6 +8,9 @@ use plumbline_core::go_quote;
 
 use super::settings::Settings;
 
+/// What the names of the nodes begin with that report on a run.
+const REPORT: &str = "[Report";
+
 /// What happens to a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -76,7 +79,12 @@ pub(super) fn plan(settings: &Settings, test_time: Option<Duration>) -> Vec<Case
         };
         Case { name: name.clone(), node, fate, time }
     };
-    settings.list.tests.iter().map(case).collect()
+    let mut cases: Vec<Case> = settings.list.tests.iter().map(case).collect();
+    if counts(&cases).selected() == 0 {
+        // For no test nothing is set up; only the reports are written.
+        cases.retain(|case| !case.node || case.name.starts_with(REPORT));
+    }
+    cases
 }
 
 pub(super) fn counts(cases: &[Case]) -> Counts {

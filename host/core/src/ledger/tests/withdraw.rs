@@ -1,28 +1,10 @@
 //! Plugins that are taken out of a run again.
 
-use jiff::Timestamp;
-
-use super::*;
+use super::words::{at, key, planned, plugin};
 use crate::Verdict;
-use crate::name::{PluginName, ResultKey};
+use crate::ledger::{Effect, ErrorRecord, Event, Ledger, MAX_REASON, Record, Refusal, Stored, StoredKind};
 use crate::progress::ProgressUpdate;
 use crate::run_status::TarInfo;
-
-fn at(seconds: i64) -> Timestamp {
-    Timestamp::from_second(1_800_000_000 + seconds).unwrap()
-}
-
-fn plugin(name: &str) -> PluginName {
-    name.parse().unwrap()
-}
-
-fn key(text: &str) -> ResultKey {
-    text.parse().unwrap()
-}
-
-fn planned(name: &str, keys: &[&str]) -> Event {
-    Event::Planned { plugin: plugin(name), keys: keys.iter().map(|text| key(text)).collect() }
-}
 
 fn withdrawn(name: &str) -> Event {
     Event::Withdrawn { plugin: plugin(name), reason: format!("nothing to do for {name}") }

@@ -1,0 +1,10 @@
+//! The ledger, event by event.
+
+mod failures;
+mod journal;
+mod plan;
+mod progress;
+mod status;
+mod uploads;
+mod withdraw;
+mod words;

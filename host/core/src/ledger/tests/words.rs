@@ -1,0 +1,93 @@
+//! Short words for events, and a ledger to try them on.
+
+use jiff::Timestamp;
+
+use crate::ledger::{Effect, ErrorRecord, Event, Ledger, RETRY_WINDOW, Refusal, Stored, StoredKind};
+use crate::name::{PluginName, ResultKey};
+
+/// `seconds` after the beginning of all tests.
+pub(super) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+}
+
+/// The length of the window, in seconds.
+pub(super) const WINDOW: i64 = RETRY_WINDOW.as_secs() as i64;
+
+pub(super) fn key(text: &str) -> ResultKey {
+    text.parse().unwrap()
+}
+
+pub(super) fn plugin(name: &str) -> PluginName {
+    name.parse().unwrap()
+}
+
+pub(super) fn planned(name: &str, keys: &[&str]) -> Event {
+    Event::Planned { plugin: plugin(name), keys: keys.iter().map(|text| key(text)).collect() }
+}
+
+pub(super) fn started(text: &str, upload: u64) -> Event {
+    Event::UploadStarted { key: key(text), upload }
+}
+
+pub(super) fn content() -> Stored {
+    Stored { kind: StoredKind::Archive, files: 2, bytes: 10, sha256: "0".repeat(64) }
+}
+
+pub(super) fn stored(text: &str, upload: u64) -> Event {
+    Event::UploadStored { key: key(text), upload, stored: content() }
+}
+
+pub(super) fn broken(text: &str, upload: u64) -> Event {
+    Event::UploadFailed { key: key(text), upload, reason: "connection reset".to_owned() }
+}
+
+pub(super) fn failed(text: &str, error: &str) -> Event {
+    Event::Failed { key: key(text), error: ErrorRecord::new(error) }
+}
+
+pub(super) fn timed_out(name: &str) -> Event {
+    Event::TimedOut { plugin: plugin(name) }
+}
+
+/// A ledger that expects one result of `a`, and two of `b`.
+pub(super) fn ledger() -> Ledger {
+    let mut ledger = Ledger::default();
+    ledger.ok(0, planned("a", &["a/global"]));
+    ledger.ok(0, planned("b", &["b/n1", "b/n2"]));
+    ledger
+}
+
+/// Shorter words for tests.
+pub(super) trait Short {
+    fn ok(&mut self, seconds: i64, event: Event) -> Vec<Effect>;
+    fn refused(&mut self, seconds: i64, event: Event) -> Refusal;
+    fn error_of(&self, text: &str) -> String;
+}
+
+impl Short for Ledger {
+    fn ok(&mut self, seconds: i64, event: Event) -> Vec<Effect> {
+        let mut effects = self.apply(at(seconds), event).unwrap_or_else(|refusal| panic!("{refusal}"));
+        // What everything says is not worth comparing.
+        effects.retain(|effect| *effect != Effect::StatusChanged);
+        effects
+    }
+
+    fn refused(&mut self, seconds: i64, event: Event) -> Refusal {
+        let before = self.clone();
+        let refusal = self.apply(at(seconds), event).unwrap_err();
+        assert_eq!(*self, before, "a refused event changes nothing");
+        refusal
+    }
+
+    fn error_of(&self, text: &str) -> String {
+        self.error(&key(text)).unwrap_or_else(|| panic!("`{text}` has no error")).error.clone()
+    }
+}
+
+pub(super) fn received(text: &str) -> Effect {
+    Effect::ResultReceived { key: key(text) }
+}
+
+pub(super) fn complete(name: &str) -> Effect {
+    Effect::PluginComplete { plugin: plugin(name) }
+}
