@@ -9,6 +9,7 @@ use plumbline_conformance::images::{
     ImageSet, Listing, Prefix, ProgramError, SUITE_PROGRAM, SetError, images_of, is_suite, listing, local_platform,
     program, rewrite,
 };
+use plumbline_conformance::suite::image_of_latest;
 use plumbline_core::config::Config;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
@@ -17,6 +18,7 @@ use plumbline_stock::Place;
 
 use super::own;
 use crate::args::ImageSetArgs;
+use crate::commands::suite::{LATEST, latest};
 use crate::error::CliError;
 use crate::sources;
 use crate::sources::remote::registry_error;
@@ -53,6 +55,7 @@ pub(super) fn gather(args: &ImageSetArgs) -> Result<Gathered, CliError> {
         !given && images_of(definition, None).iter().any(|image| image.contains(K8S_VERSION_VARIABLE))
     };
     let version = if definitions.iter().any(needs) { Some(version(args)?) } else { None };
+    let newest = args.kubernetes_version.as_deref() == Some(LATEST);
     let own = args.own_image.clone().unwrap_or_else(|| Config::default().worker_image);
     add(&mut set, &own, "plumbline")?;
     let mut suite = None;
@@ -62,13 +65,14 @@ pub(super) fn gather(args: &ImageSetArgs) -> Result<Gathered, CliError> {
         for (at, image) in images.iter().enumerate() {
             // The first is the plugin's own container.
             let image = match &args.conformance_image {
-                Some(given) if of_suite && at == 0 => given,
-                _ => image,
+                Some(given) if of_suite && at == 0 => given.clone(),
+                None if of_suite && at == 0 && newest => image_of_latest(image).unwrap_or_else(|| image.clone()),
+                _ => image.clone(),
             };
+            add(&mut set, &image, &format!("plugin {}", definition.name))?;
             if of_suite && at == 0 {
-                suite = Some(image.clone());
+                suite = Some(image);
             }
-            add(&mut set, image, &format!("plugin {}", definition.name))?;
         }
     }
     let ask = match (&args.suite_list, suite) {
@@ -151,8 +155,13 @@ fn read_list(path: &Path) -> Result<String, CliError> {
 /// The version whose suite is meant.
 fn version(args: &ImageSetArgs) -> Result<String, CliError> {
     const HINT: &str = "name a version such as `v1.30.2` with `--kubernetes-version`";
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::system("the version cannot be asked for").because(&error))?;
     match args.kubernetes_version.as_deref() {
         None | Some("" | "auto") => {}
+        Some(LATEST) => return runtime.block_on(latest()),
         Some(text) => {
             return ServerVersion::parse(text).map(|version| version.image_version()).ok_or_else(|| {
                 CliError::usage(format!("`{text}` is no version of Kubernetes whose images are known")).hint(HINT)
@@ -160,10 +169,6 @@ fn version(args: &ImageSetArgs) -> Result<String, CliError> {
         }
     }
     let options = ConnectOptions { kubeconfig: args.kubeconfig.clone(), context: args.context.clone() };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("the cluster cannot be asked").because(&error))?;
     let asked = runtime.block_on(async {
         let asked = async { Cluster::connect(&options).await?.version().await };
         let late =
