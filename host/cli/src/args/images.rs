@@ -117,11 +117,11 @@ pub(crate) struct ImagesListArgs {
 /// `plumbline images copy`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesCopyArgs {
-    #[command(flatten)]
-    pub(crate) out: ImagesOut,
     /// Where to: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
     #[arg(long, value_name = "PREFIX")]
     pub(crate) to: Prefix,
+    #[command(flatten)]
+    pub(crate) out: ImagesOut,
     #[command(flatten)]
     pub(crate) output: ImagesOutput,
 }
@@ -129,11 +129,11 @@ pub(crate) struct ImagesCopyArgs {
 /// `plumbline images save`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesSaveArgs {
-    #[command(flatten)]
-    pub(crate) out: ImagesOut,
     /// Where to: an archive if the name ends in `.tar`, else a directory, which is made, or extended if it holds an OCI layout
     #[arg(short, long, value_name = "FILE.tar|DIR")]
     pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) out: ImagesOut,
     /// How it is printed what was done
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,

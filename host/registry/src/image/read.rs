@@ -194,6 +194,8 @@ fn chosen<'a>(entries: &'a [Descriptor], platform: Option<&Platform>) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Layout;
+    use crate::media;
 
     fn entry(platform: &str, digest: &[u8]) -> Descriptor {
         let platform: Platform = platform.parse().unwrap();
@@ -233,6 +235,33 @@ mod tests {
         assert!(chosen(&[unsaid], Some(&"linux/amd64".parse().unwrap())).is_err());
         for wrong in ["linux", "linux/", "/amd64", "linux/arm64/", "a/b/c/d"] {
             assert!(wrong.parse::<Platform>().is_err(), "{wrong}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_variant_that_only_the_index_tells_is_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::create(dir.path()).unwrap();
+        let put = |kind: &str, bytes: &[u8]| {
+            let descriptor = Descriptor::of(kind, bytes);
+            std::fs::write(dir.path().join("blobs/sha256").join(descriptor.digest.hex()), bytes).unwrap();
+            descriptor
+        };
+        let config = put(media::OCI_CONFIG, br#"{"os":"linux","architecture":"arm","rootfs":{"diff_ids":[]}}"#);
+        let manifest = serde_json::json!({"schemaVersion": 2, "config": config, "layers": []}).to_string();
+        let mut entry = put(media::OCI_MANIFEST, manifest.as_bytes());
+        entry
+            .other
+            .insert("platform".into(), serde_json::json!({"os": "linux", "architecture": "arm", "variant": "v7"}));
+        let index = serde_json::json!({"schemaVersion": 2, "manifests": [entry]}).to_string();
+        let index = RawManifest::parse(index.into_bytes().into(), Some(media::OCI_INDEX)).unwrap();
+        let place = Place::Layout(layout);
+        for platform in ["linux/arm/v7", "linux/arm"] {
+            let read = Image::read(&place, index.clone(), Some(&platform.parse().unwrap())).await.unwrap();
+            assert_eq!(read.raw().digest, entry.digest, "{platform}");
+        }
+        for platform in ["linux/arm/v6", "linux/arm64"] {
+            Image::read(&place, index.clone(), Some(&platform.parse().unwrap())).await.unwrap_err();
         }
     }
 }

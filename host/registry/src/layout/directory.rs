@@ -327,7 +327,7 @@ impl Layout {
 }
 
 /// A file that gets its name when it is whole.
-fn unfinished(dir: &Path) -> Result<NamedTempFile, Cause> {
+pub(super) fn unfinished(dir: &Path) -> Result<NamedTempFile, Cause> {
     tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(dir).map_err(Cause::file(dir))
 }
 

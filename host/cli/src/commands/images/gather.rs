@@ -5,24 +5,19 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_conformance::images::{
-    ImageSet, Listing, Prefix, ProgramError, SUITE_PROGRAM, SetError, images_of, is_suite, listing, local_platform,
-    program, rewrite,
-};
+use plumbline_conformance::images::{ImageSet, Listing, Prefix, SetError, images_of, is_suite, rewrite};
 use plumbline_conformance::suite::image_of_latest;
 use plumbline_core::config::Config;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
-use plumbline_registry::{Client, Reference};
+use plumbline_registry::Client;
 use plumbline_stock::Place;
 
-use super::own;
+use super::ask;
 use crate::args::ImageSetArgs;
 use crate::commands::suite::{LATEST, latest};
 use crate::error::CliError;
 use crate::sources;
-use crate::sources::remote::registry_error;
-use crate::ui::say;
 
 /// Plugins of a run that names none, as the incumbent has them.
 const DEFAULT_PLUGINS: [&str; 2] = ["e2e", "systemd-logs"];
@@ -102,28 +97,8 @@ pub(super) async fn ask_suite(
     set: &mut ImageSet,
 ) -> Result<(), CliError> {
     let image = behind.map_or_else(|| image.to_owned(), |prefix| rewrite(image, prefix));
-    let reference = Reference::of_image(&image)
-        .map_err(|error| CliError::usage(format!("`{image}` is no image")).because(&error))?;
-    let failed = |error: &ProgramError| match error {
-        ProgramError::Image(error) => registry_error(error),
-        ProgramError::Machine(_) => {
-            CliError::usage("the suite cannot be asked for its images here").because(error).hint(NO_PROGRAM)
-        }
-        _ => CliError::system(format!("failed to {error}")),
-    };
-    let platform = local_platform().map_err(|error| failed(&error))?;
-    let cache = own("XDG_CACHE_HOME", ".cache")?;
-    let found = program(client, &reference, &platform, SUITE_PROGRAM, &cache).await.map_err(|error| failed(&error))?;
-    let from = if found.cached { "" } else { "taken out of it; " };
-    say(&format!(
-        "`{image}` is {}: {from}asking `{} {}`",
-        found.manifest,
-        found.path.display(),
-        Listing::Images.argument()
-    ));
-    let list = listing(&found.path, Listing::Images, args.repo_config.as_deref())
-        .await
-        .map_err(|error| CliError::system(format!("failed to {error}")).hint(NO_PROGRAM))?;
+    let registries = args.repo_config.as_deref();
+    let list = ask(client, &image, Listing::Images, registries, NO_PROGRAM).await?;
     set.add_list(&list, "suite").map_err(|error| told(&error).hint(NO_PROGRAM))
 }
 

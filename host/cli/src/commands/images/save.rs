@@ -35,7 +35,14 @@ pub(super) fn save(args: &ImagesSaveArgs) -> Result<ExitCode, CliError> {
         return report.print(Some(&format!("{} (the archive is written when all of them are there)", dir.display())));
     }
     let layout = Layout::open(&dir).map_err(|cause| failed(cause, &dir))?;
-    let bytes = write_archive(&layout, output).map_err(|cause| failed(cause, output))?;
+    // In there until it is whole, and not beside: what a process leaves that is killed meanwhile has the size of all images.
+    let whole = dir.join(SCRATCH).join("archive");
+    let unwritable = |error: std::io::Error| {
+        CliError::system(format!("archive `{}` cannot be written", output.display())).because(&error)
+    };
+    fs::create_dir_all(dir.join(SCRATCH)).map_err(unwritable)?;
+    let bytes = write_archive(&layout, &whole).map_err(|cause| failed(cause, output))?;
+    fs::rename(&whole, output).map_err(unwritable)?;
     fs::remove_dir_all(&dir).map_err(|error| {
         CliError::system(format!("directory `{}` cannot be removed, and is not needed any more", dir.display()))
             .because(&error)
