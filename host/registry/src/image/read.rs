@@ -57,7 +57,7 @@ impl Platform {
 
     /// Whether this is what somebody has asked for.
     fn is(&self, wanted: &Self) -> bool {
-        wanted.variant.is_none() && self.is_kind(wanted) || self.is_kind(wanted) && self.variant() == wanted.variant()
+        self.is_kind(wanted) && (wanted.variant.is_none() || self.variant() == wanted.variant())
     }
 
     /// Whether this is for the same kind of machine, whatever its variant.
@@ -126,7 +126,7 @@ impl Image {
         image.check().map_err(|cause| cause.of(what))?;
         match (platform, image.platform()) {
             // Many configurations do not tell their variant: what the index says of it stands then.
-            (Some(wanted), Some(is)) if !is.is(wanted) && !(is.variant.is_none() && is.is_kind(wanted)) => {
+            (Some(wanted), Some(is)) if !(is.is(wanted) || is.variant.is_none() && is.is_kind(wanted)) => {
                 Err(Cause::Kind(format!("it is for {is}, and {wanted} is wanted")).of(what))
             }
             _ => Ok(image),
@@ -199,7 +199,7 @@ mod tests {
 
     fn entry(platform: &str, digest: &[u8]) -> Descriptor {
         let platform: Platform = platform.parse().unwrap();
-        let mut entry = Descriptor::of(crate::media::OCI_MANIFEST, digest);
+        let mut entry = Descriptor::of(media::OCI_MANIFEST, digest);
         let mut fields = serde_json::json!({"os": platform.os, "architecture": platform.architecture});
         if let Some(variant) = platform.variant {
             fields["variant"] = variant.into();
@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(chosen(&all[..1], None).unwrap(), &all[0]);
         assert!(chosen(&[], None).is_err());
         // Beside one that says what it is for, one that does not say it is not meant.
-        let mut unsaid = Descriptor::of(crate::media::OCI_MANIFEST, b"u");
+        let mut unsaid = Descriptor::of(media::OCI_MANIFEST, b"u");
         let some = [entry("linux/amd64", b"a"), unsaid.clone(), entry("linux/arm64", b"b")];
         let of = |text: &str| chosen(&some, Some(&text.parse().unwrap())).map_err(|cause| cause.to_string());
         assert_eq!(of("linux/amd64").unwrap(), &some[0]);
