@@ -47,7 +47,7 @@ pub(crate) struct ImageSetArgs {
     /// A plugin of the run, named as `run -p` takes it; repeatable. Without any: `e2e` and `systemd-logs`
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL", help_heading = SET)]
     pub(crate) plugins: Vec<String>,
-    /// The version whose suite is meant, such as `v1.30.2`; `auto`: that of the cluster
+    /// The version whose suite is meant, such as `v1.30.2`; `auto`: that of the cluster; `latest`: that of the latest build
     #[arg(long, value_name = "VERSION", help_heading = SET)]
     pub(crate) kubernetes_version: Option<String>,
     /// The image of the suite, in place of `registry.k8s.io/conformance` of the version
@@ -80,6 +80,31 @@ pub(crate) struct ImagesOutput {
     pub(crate) format: DataFormat,
 }
 
+/// Images that are copied out of their registries, and how.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ImagesOut {
+    #[command(flatten)]
+    pub(crate) set: ImageSetArgs,
+    /// Of images for several platforms, only that for this one; their digest is then the one of its manifest
+    #[arg(long, value_name = "OS/ARCHITECTURE")]
+    pub(crate) platform: Option<Platform>,
+    /// Say what would be copied, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// How images of a layout are copied into a registry.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ImagesIn {
+    #[command(flatten)]
+    pub(crate) output: ImagesOutput,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArgs,
+    /// Say what would be copied, and stop
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
 /// `plumbline images list`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesListArgs {
@@ -92,38 +117,26 @@ pub(crate) struct ImagesListArgs {
 /// `plumbline images copy`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesCopyArgs {
-    #[command(flatten)]
-    pub(crate) set: ImageSetArgs,
     /// Where to: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
     #[arg(long, value_name = "PREFIX")]
     pub(crate) to: Prefix,
-    /// Of images for several platforms, only that for this one; their digest is then the one of its manifest
-    #[arg(long, value_name = "OS/ARCHITECTURE")]
-    pub(crate) platform: Option<Platform>,
+    #[command(flatten)]
+    pub(crate) out: ImagesOut,
     #[command(flatten)]
     pub(crate) output: ImagesOutput,
-    /// Say what would be copied, and stop
-    #[arg(long)]
-    pub(crate) dry_run: bool,
 }
 
 /// `plumbline images save`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesSaveArgs {
-    #[command(flatten)]
-    pub(crate) set: ImageSetArgs,
     /// Where to: an archive if the name ends in `.tar`, else a directory, which is made, or extended if it holds an OCI layout
     #[arg(short, long, value_name = "FILE.tar|DIR")]
     pub(crate) output: PathBuf,
-    /// Of images for several platforms, only that for this one; their digest is then the one of its manifest
-    #[arg(long, value_name = "OS/ARCHITECTURE")]
-    pub(crate) platform: Option<Platform>,
+    #[command(flatten)]
+    pub(crate) out: ImagesOut,
     /// How it is printed what was done
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
-    /// Say what would be copied, and stop
-    #[arg(long)]
-    pub(crate) dry_run: bool,
 }
 
 /// `plumbline images load`
@@ -136,27 +149,16 @@ pub(crate) struct ImagesLoadArgs {
     #[arg(long, value_name = "PREFIX")]
     pub(crate) to: Prefix,
     #[command(flatten)]
-    pub(crate) output: ImagesOutput,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
-    /// Say what would be copied, and stop
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    pub(crate) how: ImagesIn,
 }
 
 /// `plumbline images pull`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesPullArgs {
     #[command(flatten)]
-    pub(crate) set: ImageSetArgs,
-    /// Of images for several platforms, only that for this one; their digest is then the one of its manifest
-    #[arg(long, value_name = "OS/ARCHITECTURE")]
-    pub(crate) platform: Option<Platform>,
+    pub(crate) out: ImagesOut,
     #[command(flatten)]
     pub(crate) output: ImagesOutput,
-    /// Say what would be copied, and stop
-    #[arg(long)]
-    pub(crate) dry_run: bool,
 }
 
 /// `plumbline images push`
@@ -166,12 +168,7 @@ pub(crate) struct ImagesPushArgs {
     #[arg(long = "custom-registry", visible_alias = "to", value_name = "PREFIX")]
     pub(crate) to: Prefix,
     #[command(flatten)]
-    pub(crate) output: ImagesOutput,
-    #[command(flatten)]
-    pub(crate) registry: RegistryArgs,
-    /// Say what would be copied, and stop
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    pub(crate) how: ImagesIn,
 }
 
 /// `plumbline images check`

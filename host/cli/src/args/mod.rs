@@ -42,8 +42,8 @@ pub(crate) use generate::{
 };
 pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use images::{
-    ImageSetArgs, ImagesArgs, ImagesCheckArgs, ImagesCommand, ImagesCopyArgs, ImagesListArgs, ImagesLoadArgs,
-    ImagesPullArgs, ImagesPushArgs, ImagesSaveArgs,
+    ImageSetArgs, ImagesArgs, ImagesCheckArgs, ImagesCommand, ImagesCopyArgs, ImagesIn, ImagesListArgs, ImagesLoadArgs,
+    ImagesOut, ImagesPullArgs, ImagesPushArgs, ImagesSaveArgs,
 };
 pub(crate) use judge::JudgeArgs;
 pub(crate) use logs::LogsArgs;

@@ -4,19 +4,32 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use plumbline_conformance::suite::Mode;
+use serde_json::{Value, json};
 
-use crate::args::ModesArgs;
+use crate::args::{DataFormat, ModesArgs};
 use crate::error::CliError;
+use crate::output::print_json;
 
 /// Characters of a line without `--verbose`: one mode leaves out tests by their names, which fill a page.
 const MAX_LINE: usize = 200;
 
 /// Prints the modes.
 pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, CliError> {
-    let text = Mode::ALL.map(|mode| told(mode, args.verbose)).join("\n");
-    write!(anstream::stdout().lock(), "{text}")
-        .map_err(|error| CliError::printing("the modes cannot be printed", &error))?;
+    let mut out = anstream::stdout().lock();
+    let printed = match args.format {
+        DataFormat::Text => write!(out, "{}", Mode::ALL.map(|mode| told(mode, args.verbose)).join("\n")),
+        DataFormat::Json => print_json(&json!({"modes": Mode::ALL.map(data)}), &mut out),
+    };
+    printed.map_err(|error| CliError::printing("the modes cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Keys are only ever added.
+fn data(mode: Mode) -> Value {
+    json!({
+        "name": mode.name(), "description": mode.description(), "default": mode == Mode::default(),
+        "focus": mode.focus(), "skip": mode.skip(), "parallel": mode.parallel(),
+    })
 }
 
 /// The keys are those that scripts look for.

@@ -277,6 +277,67 @@ fn two_images_of_one_name_are_refused() {
 }
 
 #[test]
+fn a_digest_leaves_the_tag_to_whoever_has_nothing_else() {
+    let bed = Bed::new();
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let pinned = format!("quay.io/team/a:1@{digest}");
+    let args = ["images", "copy", "--to", "lan:5000", "--dry-run", "ghcr.io/team/a:1", &pinned];
+    let planned = bed.plumbline(&args).expect(0).out;
+    assert!(planned.contains("`ghcr.io/team/a:1` to `lan:5000/team/a:1`\n"), "{planned}");
+    assert!(planned.contains(&format!("`{pinned}` to `lan:5000/team/a@{digest}`\n")), "{planned}");
+    // Alone it keeps its tag; and one digest is one content, whoever has it.
+    let alone = bed.plumbline(&["images", "copy", "--to", "lan:5000", "--dry-run", &pinned]).expect(0).out;
+    assert!(alone.contains(&format!("to `lan:5000/team/a:1@{digest}`")), "{alone}");
+    let (one, two) = (format!("quay.io/team/a@{digest}"), format!("ghcr.io/team/a@{digest}"));
+    bed.plumbline(&["images", "copy", "--to", "lan:5000", "--dry-run", &one, &two]).expect(0);
+    // Where nothing gets another name, none is told.
+    let saved = bed.plumbline(&["images", "save", "-o", "x.tar", "--dry-run", "quay.io/team/a:1"]).expect(0).out;
+    assert_eq!(saved, "would be copied: `quay.io/team/a:1`\n");
+}
+
+#[test]
+fn two_at_a_time_do_not_write_one_layout_and_what_a_killed_one_left_goes() {
+    let bed = Bed::new();
+    // Nobody listens there.
+    let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let image = format!("{host}/a:1");
+    let save = || plumbline(&bed, &host, &[], &["images", "save", "-o", "out", &image]);
+    Layout::create(&bed.path("out")).unwrap();
+    let left = [bed.write("out/.incomplete/piece", "x"), bed.write("out/blobs/sha256/.tmp-piece", "x")];
+    let held = fs::File::open(bed.path("out")).unwrap();
+    held.try_lock().unwrap();
+    let refused = save().expect(2);
+    assert!(refused.err.contains("somebody else is copying images into `out`"), "{}", refused.err);
+    assert!(left.iter().all(|path| path.exists()));
+    held.unlock().unwrap();
+    save().expect(4);
+    assert!(!left.iter().any(|path| path.exists()));
+}
+
+#[test]
+fn a_registry_that_is_out_of_reach_is_asked_once() {
+    let bed = Bed::new();
+    let host = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let images = [format!("{host}/a:1"), format!("{host}/b:1"), format!("{host}/c:1")];
+    let done = plumbline(&bed, &host, &[], &["images", "check", &images[0], &images[1], &images[2]]).expect(4);
+    assert_eq!(done.out.matches("was not asked again").count(), 2, "{}", done.out);
+    assert!(done.out.contains("3 not known"), "{}", done.out);
+}
+
+#[test]
+fn the_latest_build_is_looked_up_and_is_somewhere_else() {
+    let bed = Bed::new();
+    bed.write("list", LISTED);
+    let args = ["images", "list", "--list", "list", "-p", "e2e", "--kubernetes-version", "latest"];
+    let mut command = command(&bed, &args);
+    // Nothing that is looked up from here gets out.
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    command.env("HTTPS_PROXY", format!("http://{nobody}"));
+    let done = Done::of(command).expect(4);
+    assert!(done.err.contains("the latest version of Kubernetes cannot be looked up at `https://"), "{}", done.err);
+}
+
+#[test]
 fn a_registry_that_limits_how_often_it_is_asked_is_named() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = listener.local_addr().unwrap().to_string();

@@ -159,9 +159,12 @@ fn only_runs_of_the_whole_suite_are_submitted() {
     assemble(&bed, &["--anyway"]).expect(0);
 
     let bed = Bed::new();
-    archive(&bed, GOOD, &[("E2E_DRYRUN", "true")]);
-    assert!(assemble(&bed, &["--anyway"]).expect(2).err.contains("nothing was tested"));
-    assert!(!bed.path("out").exists());
+    // The image takes every value for yes.
+    for value in ["true", "false"] {
+        archive(&bed, GOOD, &[("E2E_DRYRUN", value)]);
+        assert!(assemble(&bed, &["--anyway"]).expect(2).err.contains("nothing was tested"), "{value}");
+        assert!(!bed.path("out").exists());
+    }
 
     // A real archive, of a run of tests that had failed before.
     bed.write("list.yaml", "- {codename: 'x [Conformance]', release: v1.9}\n");
@@ -187,6 +190,42 @@ fn only_runs_of_the_whole_suite_are_submitted() {
             .unwrap()
             .contains("| results by | Sonobuoy v0.53.2 |")
     );
+}
+
+#[test]
+fn what_only_we_could_read_is_told() {
+    let bed = Bed::new();
+    archive(&bed, GOOD, CERTIFIED);
+    assemble(&bed, &[]).expect(0);
+    let junit = bed.path("out/v1.30/my-engine/junit_01.xml");
+    let good = fs::read_to_string(&junit).unwrap();
+    let declared = good.replace("version=\"1.0\"", "version=\"1.0\" encoding=\"ISO-8859-1\"");
+    let wide: Vec<u8> = "\u{feff}".encode_utf16().chain(good.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    for bytes in [declared.as_bytes(), wide.as_slice()] {
+        fs::write(&junit, bytes).unwrap();
+        assert_eq!(broken(&bed, "out"), ["results-readable"]);
+        fs::write(bed.path("run/plugins/e2e/results/global/junit_01.xml"), bytes).unwrap();
+        let refused = assemble(&bed, &["--folder", "other"]).expect(2);
+        assert!(refused.err.contains("it reads UTF-8 only"), "{}", refused.err);
+    }
+    fs::write(&junit, good.replace("version=\"1.0\"", "version=\"1.0\" encoding=\"Utf-8\"")).unwrap();
+    assert_eq!(broken(&bed, "out"), [""; 0]);
+}
+
+#[test]
+fn a_pipe_in_a_folder_is_not_waited_for() {
+    for name in ["PRODUCT.yaml", "e2e.log", "junit_01.xml"] {
+        let bed = Bed::new();
+        archive(&bed, GOOD, CERTIFIED);
+        assemble(&bed, &[]).expect(0);
+        let path = bed.path("out/v1.30/my-engine").join(name);
+        fs::remove_file(&path).unwrap();
+        if !std::process::Command::new("mkfifo").arg(&path).status().is_ok_and(|status| status.success()) {
+            eprintln!("SKIPPED: there is no `mkfifo`");
+            return;
+        }
+        assert!(broken(&bed, "out").contains(&"required-files".to_owned()), "{name}");
+    }
 }
 
 #[test]

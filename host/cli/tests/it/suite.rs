@@ -26,6 +26,10 @@ fn variable(definition: &Value, name: &str) -> Option<String> {
 fn modes_are_explained() {
     let bed = Bed::new();
     insta::assert_snapshot!(bed.plumbline(&["modes"]).expect(0).out);
+    let data = bed.plumbline(&["modes", "-o", "json"]).expect(0).out;
+    let data: Value = serde_json::from_str(&data).unwrap();
+    assert_eq!((&data["modes"][3]["name"], &data["modes"][3]["skip"]), (&"quick".into(), &Value::Null));
+    assert!(data["modes"][1]["skip"].as_str().is_some_and(|skip| skip.len() > 1000), "all of it");
     let whole = bed.plumbline(&["modes", "--verbose"]).expect(0).out;
     for mode in Mode::ALL {
         assert!(whole.contains(format!("E2E_SKIP: {}", mode.skip().unwrap_or_default()).trim_end()), "{mode}");

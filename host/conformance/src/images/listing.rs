@@ -59,7 +59,7 @@ pub enum ListingError {
         argument: &'static str,
         /// How it ended.
         status: ExitStatus,
-        /// The end of what it complained about.
+        /// The beginning of what it complained about.
         told: String,
     },
     /// It takes too long.

@@ -31,7 +31,9 @@ impl FromStr for Prefix {
         if !host.contains(['.', ':']) && host != "localhost" {
             return Err(wrong(None));
         }
-        Ok(Self(bare.to_owned()))
+        // As references are written: the name of a host is the same in either case, and what is below the prefix is known by its beginning.
+        let below = below.bare();
+        Ok(Self(below.strip_suffix("/x").unwrap_or(&below).to_owned()))
     }
 }
 
@@ -91,6 +93,8 @@ mod tests {
             let told = wrong.parse::<Prefix>().unwrap_err().to_string();
             assert!(told.contains("no place for images"), "{wrong}: {told}");
         }
+        let prefix: Prefix = "LAN:5000/m".parse().unwrap();
+        assert_eq!(rewrite("lan:5000/m/a:1", &prefix), "lan:5000/m/a:1", "it is there already");
         assert_eq!("127.0.0.1:5000".parse::<Prefix>().unwrap().to_string(), "127.0.0.1:5000");
     }
 }

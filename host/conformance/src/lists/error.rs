@@ -49,6 +49,16 @@ pub enum ListError {
         /// Which.
         place: String,
     },
+    /// A delta with something else in it.
+    #[error(
+        "`{place}` is told by differences to another list, and line {line} is none: a name that is added stands behind `+`, one that is removed behind `-`"
+    )]
+    Difference {
+        /// Which.
+        place: String,
+        /// The line, counted from 1.
+        line: usize,
+    },
     /// A delta without an end.
     #[error("the list of {version} in {place} is told by differences to others that lead {how}: {chain}")]
     Deltas {

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::error::ListError;
 use super::list::TestList;
 use super::resolve::resolve;
-use super::text::{MAX_PACKED, parse};
+use super::text::{Kept, MAX_PACKED, kept, parse};
 use super::version::{Version, closest_version, latest, told};
 
 /// How the files of a directory may end.
@@ -33,16 +33,24 @@ pub fn read_dir(dir: &Path, version: &str) -> Result<TestList, ListError> {
         place: format!("`{place}`"),
         known: told(names()),
     })?;
-    resolve(chosen, &place, &mut |version| {
-        for ending in ENDINGS {
-            let path = dir.join(format!("{version}{ending}"));
-            match read(&path) {
-                Err(ListError::Read { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
-                other => return other.map(Some),
-            }
+    resolve(chosen, &place, &mut |version| of_version(dir, version))
+}
+
+/// The bytes of the list of exactly `version` in a directory.
+fn of_version(dir: &Path, version: &str) -> Result<Option<Vec<u8>>, ListError> {
+    for ending in ENDINGS {
+        let path = dir.join(format!("{version}{ending}"));
+        // What is found by itself is a file, or nothing: a pipe would be waited for.
+        if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
+            let error = io::Error::other("it is no regular file");
+            return Err(ListError::Read { place: path.display().to_string(), error });
         }
-        Ok(None)
-    })
+        match read(&path) {
+            Err(ListError::Read { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return other.map(Some),
+        }
+    }
+    Ok(None)
 }
 
 /// The versions of the lists in a directory, in the order of their names.
@@ -66,7 +74,8 @@ pub fn versions_in(dir: &Path) -> Result<Vec<String>, ListError> {
     Ok(found)
 }
 
-/// The list in one file; the file's name says the version, if it is named so.
+/// The list in one file; the file's name says the version, if it is named so. One that is told by its differences to another is put together with what
+/// stands beside it.
 ///
 /// # Errors
 /// When it cannot be read, or is no list that is whole.
@@ -74,7 +83,17 @@ pub fn read_file(path: &Path) -> Result<TestList, ListError> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
     let version = Version::parse(stem).map(|version| version.name()).unwrap_or_default();
-    parse(&read(path)?, &version, &path.display().to_string())
+    let (bytes, place) = (read(path)?, path.display().to_string());
+    match kept(&bytes, &place)? {
+        Kept::Delta { .. } if !version.is_empty() => {
+            let dir = path.parent().unwrap_or(Path::new(""));
+            resolve(&version, &dir.display().to_string(), &mut |wanted| match wanted == version {
+                true => Ok(Some(bytes.clone())),
+                false => of_version(dir, wanted),
+            })
+        }
+        _ => parse(&bytes, &version, &place),
+    }
 }
 
 /// Up to one byte more than a list may have.

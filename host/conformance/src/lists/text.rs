@@ -72,7 +72,7 @@ pub(super) fn kept(bytes: &[u8], place: &str) -> Result<Kept, ListError> {
         return Err(ListError::NoText { place: place.to_owned() });
     }
     match lines.first().and_then(|line| line.strip_prefix('#')) {
-        Some(of) => delta(of, &lines),
+        Some(of) => delta(of, &lines, place),
         None => {
             let names: Vec<String> =
                 lines.into_iter().map(plain_name).filter(|name| !name.is_empty()).map(str::to_owned).collect();
@@ -84,9 +84,14 @@ pub(super) fn kept(bytes: &[u8], place: &str) -> Result<Kept, ListError> {
     }
 }
 
-fn delta(of: &str, lines: &[&str]) -> Result<Kept, ListError> {
+fn delta(of: &str, lines: &[&str], place: &str) -> Result<Kept, ListError> {
     // It becomes the name of a file or a part of an address: nothing but a version may stand there.
     let of = Version::parse(of.trim()).ok_or_else(|| ListError::Version(of.trim().to_owned()))?.name();
+    // What is neither would be lost: a list whose beginning was damaged would be that of another version.
+    let strange = lines.iter().skip(1).position(|line| !line.trim().is_empty() && !line.starts_with(['+', '-']));
+    if let Some(at) = strange {
+        return Err(ListError::Difference { place: place.to_owned(), line: at + 2 });
+    }
     let with = |sign| {
         let lines = lines.iter().skip(1).filter_map(move |line| line.strip_prefix(sign));
         lines.map(plain_name).filter(|name| !name.is_empty()).map(str::to_owned).collect()

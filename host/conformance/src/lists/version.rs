@@ -71,9 +71,21 @@ impl PartialOrd for Version {
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
         // A release comes after its pre-releases.
-        let pre = |version: &Self| (version.pre_release.is_none(), version.pre_release.clone());
-        self.numbers.cmp(&other.numbers).then_with(|| pre(self).cmp(&pre(other)))
+        let pre = |version: &Self| (version.pre_release.is_none(), version.pre_release.as_deref().map(parts));
+        self.numbers.cmp(&other.numbers).then_with(|| pre(self).cmp(&pre(other))).then_with(|| {
+            // Two that are written differently are not equal, such as `rc.1` and `rc.01`.
+            self.pre_release.cmp(&other.pre_release)
+        })
     }
+}
+
+/// The parts of a pre-release in their order: `rc.10` comes after `rc.9`, and numbers before words (semver.org, 11).
+fn parts(pre: &str) -> Vec<(bool, u64, String)> {
+    let part = |part: &str| match part.parse() {
+        Ok(number) => (false, number, String::new()),
+        Err(_) => (true, 0, part.to_owned()),
+    };
+    pre.split('.').map(part).collect()
 }
 
 /// The one of `known` that is closest to `version`: of the same minor version, or, with `any_minor`, of any. Of two that are equally far the later one.
@@ -140,5 +152,6 @@ mod tests {
         assert_eq!(closest_version("v1.28.1", ["v1.30.1", "v1.30.2"], true), Some("v1.30.2"));
         assert_eq!(closest("nonsense"), None);
         assert_eq!(latest(known), Some("v1.31.0"));
+        assert_eq!(latest(["v1.31.0-rc.9", "v1.31.0-rc.10", "v1.31.0-beta.11"]), Some("v1.31.0-rc.10"));
     }
 }

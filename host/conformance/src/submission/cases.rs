@@ -25,6 +25,8 @@ pub struct Cases {
     nested: u64,
     /// The name of the file's outermost element, where it could be found ([`root_element`]).
     pub root: Option<String>,
+    /// Why the verifier cannot read the file although it was read here: it takes UTF-8 only.
+    pub encoding: Option<String>,
     /// Why the file could not be read to its end, if it could not.
     pub problem: Option<String>,
 }
@@ -106,6 +108,16 @@ pub fn root_element(head: &[u8]) -> Option<String> {
     name.get(..end).filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
+/// The encoding that an XML document which begins with `head` says that it has, if it says one.
+#[must_use]
+pub fn declared_encoding(head: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(head);
+    let declaration = text.trim_start_matches('\u{feff}').strip_prefix("<?xml")?.split_once("?>")?.0;
+    let value = declaration.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start();
+    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    value.get(1..)?.split_once(quote).map(|(encoding, _)| encoding.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,6 +133,20 @@ mod tests {
         assert_eq!(cases.passed().iter().collect::<Vec<_>>(), ["a [Conformance]", "b 'x' [Conformance]"]);
         assert_eq!(cases.failed().iter().collect::<Vec<_>>(), ["b 'x' [Conformance]"]);
         assert_eq!((cases.ran(), cases.skipped()), (4, 1));
+    }
+
+    #[test]
+    fn encodings_are_found_where_they_are_declared() {
+        for (head, encoding) in [
+            ("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a/>", Some("ISO-8859-1")),
+            ("\u{feff}<?xml version='1.0' encoding = 'utf-8' standalone='yes'?>", Some("utf-8")),
+            ("<?xml version=\"1.0\"?><a encoding=\"x\"/>", None),
+            ("<a encoding='x'/>", None),
+            ("<?xml encoding=", None),
+            ("<?xml encoding=x?>", None),
+        ] {
+            assert_eq!(declared_encoding(head.as_bytes()).as_deref(), encoding, "{head}");
+        }
     }
 
     #[test]

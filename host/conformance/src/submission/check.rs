@@ -154,6 +154,9 @@ fn results_readable(cases: &Cases) -> Finding {
     if let Some(problem) = &cases.problem {
         return Finding::failed(rule, format!("the results cannot be read to their end: {problem}")).hint(again);
     }
+    if let Some(encoding) = &cases.encoding {
+        return Finding::failed(rule, format!("{encoding}: the verifier reads UTF-8 only")).hint(again);
+    }
     if let Some(root) = cases.root.as_deref().filter(|root| *root != ROOT) {
         return Finding::failed(rule, format!("the outermost element is `{root}`: the verifier reads `{ROOT}` only"))
             .hint(again);

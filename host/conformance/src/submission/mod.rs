@@ -21,7 +21,7 @@ mod suite_settings;
 mod syntax;
 
 pub use assemble::{Assembled, SubmissionError, assemble};
-pub use cases::{CaseStatus, Cases, root_element};
+pub use cases::{CaseStatus, Cases, declared_encoding, root_element};
 pub use check::check;
 pub use contents::{Contents, FoundFile};
 pub use finding::{Finding, Outcome, Summary};

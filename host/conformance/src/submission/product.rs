@@ -1,7 +1,10 @@
 //! `PRODUCT.yaml`.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -56,14 +59,13 @@ impl Product {
         }
         let document: Value = serde_saphyr::from_str(text).map_err(|error| ProductError::Yaml(error.to_string()))?;
         let Value::Object(map) = document else { return Err(ProductError::Form) };
-        // As texts, where all of them can be: a version 1.30 stays what it is.
-        let as_written: BTreeMap<String, String> = serde_saphyr::from_str(text).unwrap_or_default();
         let (mut fields, mut odd) = (BTreeMap::new(), Vec::new());
         for (key, value) in map {
             let text = match value {
                 Value::Null => continue,
                 Value::String(text) => text,
-                Value::Number(_) | Value::Bool(_) => as_written.get(&key).cloned().unwrap_or_else(|| value.to_string()),
+                // As it is written: a version 1.30 stays what it is.
+                Value::Number(_) | Value::Bool(_) => written(text, &key).unwrap_or_else(|| value.to_string()),
                 Value::Array(_) | Value::Object(_) => {
                     odd.push(key);
                     continue;
@@ -117,6 +119,42 @@ impl Product {
     }
 }
 
+/// The value of a field as the characters that stand there.
+fn written(text: &str, field: &str) -> Option<String> {
+    serde_saphyr::with_deserializer_from_str(text, |document| Written(field).deserialize(document)).ok().flatten()
+}
+
+/// Looks for one field of a map, and passes over all others, whatever they are.
+struct Written<'a>(&'a str);
+
+impl<'de> DeserializeSeed<'de> for Written<'_> {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, document: D) -> Result<Self::Value, D::Error> {
+        document.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Written<'_> {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map of fields")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some(key) = map.next_key::<String>()? {
+            if key == self.0 {
+                found = Some(map.next_value()?);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +167,11 @@ mod tests {
         let product = Product::parse(GOOD).unwrap();
         assert_eq!(product.problems(), Vec::<String>::new());
         assert_eq!(product.get("version"), "1.30");
+        // Whatever else is in there.
+        for more in ["repo_url:\n", "tags: [a]\n", "more: {a: 1}\n"] {
+            let product = Product::parse(&format!("{more}{GOOD}")).unwrap();
+            assert_eq!(product.get("version"), "1.30", "{more}");
+        }
     }
 
     #[test]

@@ -3,8 +3,10 @@
 use serde_json::Value;
 use thiserror::Error;
 
-/// What selects the conformance tests, and nothing else.
-const CONFORMANCE: &str = r"\[Conformance\]";
+use crate::suite::{DEFAULT_FOCUS, PARALLEL_SKIP};
+
+/// Flags of the suite and of what runs it by which nothing is tested, in all spellings.
+const DRY_RUN_FLAGS: [&str; 4] = ["dry-run", "dryRun", "ginkgo.dry-run", "ginkgo.dryRun"];
 
 /// Characters of an expression that are shown.
 const MAX_SHOWN: usize = 80;
@@ -42,16 +44,25 @@ impl SuiteSettings {
     pub fn from_definition(document: &Value) -> Self {
         let spec = &document.get("Definition").unwrap_or(document)["spec"];
         let mut settings = Self { image: spec["image"].as_str().map(str::to_owned), ..Self::default() };
+        let mut parallel = false;
         for entry in spec["env"].as_array().into_iter().flatten() {
             let Some(name) = entry["name"].as_str() else { continue };
             let value = entry["value"].as_str().unwrap_or_default();
+            // What is set to nothing is not set: the image reads its variables so.
+            let given = Some(value).filter(|value| !value.is_empty()).map(str::to_owned);
             match name {
-                "E2E_FOCUS" => settings.focus = Some(value.to_owned()),
-                "E2E_SKIP" => settings.skip = Some(value.to_owned()),
-                // As the suite reads it: anything but nothing and `false` is yes.
-                "E2E_DRYRUN" => settings.dry_run = !matches!(value, "" | "false"),
+                "E2E_FOCUS" => settings.focus = given,
+                "E2E_SKIP" => settings.skip = given,
+                "E2E_PARALLEL" => parallel = matches!(value, "y" | "Y" | "true"),
+                // As the image reads it: whatever stands there is yes, `false` too.
+                "E2E_DRYRUN" => settings.dry_run |= given.is_some(),
+                "E2E_EXTRA_ARGS" | "E2E_EXTRA_GINKGO_ARGS" => settings.dry_run |= asks_for_dry_run(value),
                 _ => {}
             }
+        }
+        if parallel {
+            // What the image leaves out by itself where tests run side by side.
+            settings.skip.get_or_insert_with(|| PARALLEL_SKIP.to_owned());
         }
         settings
     }
@@ -76,14 +87,24 @@ impl SuiteSettings {
         if self.dry_run {
             return Err(NotSubmittable::DryRun);
         }
-        if let Some(focus) = self.focus.as_deref().filter(|focus| *focus != CONFORMANCE) {
+        if let Some(focus) = self.focus.as_deref().filter(|focus| *focus != DEFAULT_FOCUS) {
             return Err(NotSubmittable::Focus(shown(focus)));
         }
-        match self.skip.as_deref().filter(|skip| !skip.is_empty()) {
+        match self.skip.as_deref() {
             Some(skip) => Err(NotSubmittable::Skip(shown(skip))),
             None => Ok(()),
         }
     }
+}
+
+/// Whether arguments say that nothing is to be tested. What parts them may be another character than a blank, which does not matter here.
+fn asks_for_dry_run(arguments: &str) -> bool {
+    arguments.split("--").skip(1).any(|argument| {
+        let flag =
+            argument.split(|c: char| !c.is_ascii_alphanumeric() && !"-.=".contains(c)).next().unwrap_or_default();
+        let (name, value) = flag.split_once('=').unwrap_or((flag, "true"));
+        DRY_RUN_FLAGS.contains(&name) && value != "false"
+    })
 }
 
 #[cfg(test)]
@@ -105,8 +126,19 @@ mod tests {
         assert!(matches!(disruptive.submittable(), Err(NotSubmittable::Skip(_))));
         let quick = settings(&[("E2E_FOCUS", "Pods should be submitted and removed")]);
         assert!(quick.submittable().unwrap_err().to_string().contains("`Pods should"));
-        assert_eq!(settings(&[("E2E_DRYRUN", "true")]).submittable(), Err(NotSubmittable::DryRun));
-        assert_eq!(settings(&[("E2E_DRYRUN", "false")]).submittable(), Ok(()));
+        // The image takes any value for yes.
+        for value in ["true", "false", "0"] {
+            assert_eq!(settings(&[("E2E_DRYRUN", value)]).submittable(), Err(NotSubmittable::DryRun), "{value}");
+        }
+        assert_eq!(settings(&[("E2E_DRYRUN", "")]).submittable(), Ok(()));
+        for args in ["--a=b --dry-run", "--ginkgo.dryRun=true", "--a,--ginkgo.dry-run,--b"] {
+            assert_eq!(settings(&[("E2E_EXTRA_ARGS", args)]).submittable(), Err(NotSubmittable::DryRun), "{args}");
+        }
+        assert_eq!(settings(&[("E2E_EXTRA_GINKGO_ARGS", "--dry-run=false --dry-runner")]).submittable(), Ok(()));
+        // Set to nothing, the image takes what it always takes; side by side, without the serial tests.
+        assert_eq!(settings(&[("E2E_FOCUS", ""), ("E2E_PARALLEL", "false")]).submittable(), Ok(()));
+        let parallel = settings(&[("E2E_PARALLEL", "true"), ("E2E_SKIP", "")]).submittable();
+        assert_eq!(parallel, Err(NotSubmittable::Skip(r"\[Serial\]".to_owned())));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use plumbline_core::definition::{Definition, EnvValue};
 pub const DEFAULT_FOCUS: &str = r"\[Conformance\]";
 
 /// What is left out where tests run side by side and nothing is said.
-const PARALLEL_SKIP: &str = r"\[Serial\]";
+pub(crate) const PARALLEL_SKIP: &str = r"\[Serial\]";
 
 /// Which tests the suite's image will run.
 #[derive(Debug, Clone, PartialEq, Eq)]

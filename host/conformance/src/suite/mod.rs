@@ -12,6 +12,7 @@ mod retry;
 mod settings;
 mod version;
 
+pub(crate) use environment::PARALLEL_SKIP;
 pub use environment::{Chosen, DEFAULT_FOCUS, chosen};
 pub use extra_args::{EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, PROGRESS_FLAG, appended, with_progress};
 pub use mode::{Mode, UnknownMode};
@@ -19,7 +20,8 @@ pub use rerun::{MAX_FOCUS_BYTES, RerunError, failed_tests, rerun_focus};
 pub use retry::{MAX_RETRIES, RetryError, add_retries};
 pub use settings::{CONFIG_DIR, CREDENTIALS_DIR, ConfigFile, Settings, SettingsError, Ssh};
 pub use version::{
-    LATEST_IMAGE, LATEST_URL, MAX_LATEST_BYTES, NoVersion, STOCK_IMAGE, latest_version, takes_credentials,
+    LATEST_IMAGE, LATEST_URL, MAX_LATEST_BYTES, NoVersion, STOCK_IMAGE, image_of_latest, latest_version,
+    takes_credentials,
 };
 
 /// The plugin that the settings are for.

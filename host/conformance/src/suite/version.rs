@@ -34,6 +34,14 @@ pub fn latest_version(answer: &str) -> Result<String, NoVersion> {
     }
 }
 
+/// The image in place of `image`, where the latest build is meant and `image` is the stock one with a tag: builds that are no release are
+/// published elsewhere.
+#[must_use]
+pub fn image_of_latest(image: &str) -> Option<String> {
+    let tag = image.strip_prefix(STOCK_IMAGE)?.strip_prefix(':')?;
+    Some(format!("{LATEST_IMAGE}:{tag}"))
+}
+
 /// Whether the suite of this version takes a file with credentials (`--e2e-docker-config-file`); `None`: the text is no version, such as
 /// `ignore`.
 #[must_use]
@@ -58,6 +66,20 @@ mod tests {
         assert_eq!(latest, "v1.37.0-alpha.0.12_0123456789abcd");
         for bad in ["", "<html>", "1.37.0", "v1.37.0 v1.38.0", "v1.37.0+a+b"] {
             assert!(latest_version(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_latest_build_is_in_a_registry_of_its_own() {
+        let of = |image| image_of_latest(image);
+        assert_eq!(
+            of("registry.k8s.io/conformance:$V"),
+            Some("gcr.io/k8s-staging-ci-images/conformance:$V".to_owned())
+        );
+        for other in
+            ["registry.k8s.io/conformance-amd64:v1", "a.b/conformance:v1", "registry.k8s.io/conformance@sha256:0"]
+        {
+            assert_eq!(of(other), None, "{other}");
         }
     }
 

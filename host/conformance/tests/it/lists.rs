@@ -98,6 +98,36 @@ fn what_is_no_list_is_an_error_that_says_why() {
     assert!(list(&vec![b'a'; 17 << 10]).contains("16 KiB in a line"));
     assert!(list(b"#../../etc/passwd\n+a").contains("no version"));
     assert!(list(b"#v1.2.3\n+a").contains("told by the differences to it"));
+    assert!(list(b"#v1.2.3\n\n+a\n[sig-b] lost\n").contains("line 4 is none"));
+}
+
+#[test]
+fn a_file_of_differences_is_put_together_with_what_stands_beside_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    write(dir, "v1.31.0.gz", "one\ntwo\n");
+    write(dir, "v1.31.1.gz", "#v1.31.0\n+three\n-one\n");
+    write(dir, "v1.31.2.txt", "#v1.30.0\n+three\n");
+    let list = read_file(&dir.join("v1.31.1.gz")).unwrap();
+    assert_eq!((list.version.as_str(), list.tests.join(",")), ("v1.31.1", "three,two".to_owned()));
+    let told = read_file(&dir.join("v1.31.2.txt")).unwrap_err().to_string();
+    assert!(told.contains("no list of tests of v1.30.0"), "{told}");
+    // Without a version in its name, it is the list of nobody.
+    write(dir, "mine.txt", "#v1.31.0\n+three\n");
+    assert!(read_file(&dir.join("mine.txt")).unwrap_err().to_string().contains("told by the differences to it"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_a_directory_of_lists_is_not_waited_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = std::process::Command::new("mkfifo").arg(dir.path().join("v1.31.0.gz")).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: there is no `mkfifo`");
+        return;
+    }
+    let told = told(&read_dir(dir.path(), "v1.31.0").unwrap_err());
+    assert!(told.contains("no regular file"), "{told}");
 }
 
 #[test]

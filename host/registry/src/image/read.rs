@@ -57,8 +57,18 @@ impl Platform {
 
     /// Whether this is what somebody has asked for.
     fn is(&self, wanted: &Self) -> bool {
-        let variant = wanted.variant.is_none() || wanted.variant == self.variant;
-        self.os == wanted.os && self.architecture == wanted.architecture && variant
+        self.is_kind(wanted) && (wanted.variant.is_none() || self.variant() == wanted.variant())
+    }
+
+    /// Whether this is for the same kind of machine, whatever its variant.
+    fn is_kind(&self, wanted: &Self) -> bool {
+        self.os == wanted.os && self.architecture == wanted.architecture
+    }
+
+    /// The variant; the 64 bits of ARM have had one that everybody leaves out or writes as they like.
+    fn variant(&self) -> Option<&str> {
+        let usual = (self.architecture == "arm64").then_some("v8");
+        self.variant.as_deref().or(usual)
     }
 }
 
@@ -115,7 +125,8 @@ impl Image {
         let image = Self { place: place.clone(), manifest, raw, config };
         image.check().map_err(|cause| cause.of(what))?;
         match (platform, image.platform()) {
-            (Some(wanted), Some(is)) if !is.is(wanted) => {
+            // Many configurations do not tell their variant: what the index says of it stands then.
+            (Some(wanted), Some(is)) if !(is.is(wanted) || is.variant.is_none() && is.is_kind(wanted)) => {
                 Err(Cause::Kind(format!("it is for {is}, and {wanted} is wanted")).of(what))
             }
             _ => Ok(image),
@@ -161,8 +172,14 @@ fn chosen<'a>(entries: &'a [Descriptor], platform: Option<&Platform>) -> Result<
     let of = |entry: &Descriptor| entry.other.get("platform").and_then(Value::as_object).and_then(Platform::of);
     // Statements about how something was built stand beside it, and are marked so.
     let images = || entries.iter().filter(|one| !one.annotations.contains_key("vnd.docker.reference.type"));
-    let fits = |entry: &&Descriptor| platform.is_none_or(|wanted| of(entry).is_none_or(|is| is.is(wanted)));
-    let fitting: Vec<&Descriptor> = images().filter(fits).collect();
+    let mut fitting: Vec<&Descriptor> = match platform {
+        None => images().collect(),
+        Some(wanted) => images().filter(|entry| of(entry).is_some_and(|is| is.is(wanted))).collect(),
+    };
+    if fitting.is_empty() {
+        // What says nothing of itself may be it, where nothing says that it is.
+        fitting = images().filter(|entry| of(entry).is_none()).collect();
+    }
     if let [one] = fitting.as_slice() {
         return Ok(one);
     }
@@ -177,10 +194,12 @@ fn chosen<'a>(entries: &'a [Descriptor], platform: Option<&Platform>) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Layout;
+    use crate::media;
 
     fn entry(platform: &str, digest: &[u8]) -> Descriptor {
         let platform: Platform = platform.parse().unwrap();
-        let mut entry = Descriptor::of(crate::media::OCI_MANIFEST, digest);
+        let mut entry = Descriptor::of(media::OCI_MANIFEST, digest);
         let mut fields = serde_json::json!({"os": platform.os, "architecture": platform.architecture});
         if let Some(variant) = platform.variant {
             fields["variant"] = variant.into();
@@ -198,12 +217,51 @@ mod tests {
         assert_eq!(of("linux/amd64").unwrap(), &all[0]);
         assert_eq!(of("linux/arm64/v9").unwrap(), &all[2]);
         assert!(of("linux/arm64").unwrap_err().contains("several"));
+        assert_eq!(of("linux/arm64/v8").unwrap(), &all[1]);
         assert!(of("linux/s390x").unwrap_err().contains("there are: linux/amd64, linux/arm64/v8, linux/arm64/v9"));
         assert!(chosen(&all, None).unwrap_err().to_string().contains("name the platform"));
         assert_eq!(chosen(&all[..1], None).unwrap(), &all[0]);
         assert!(chosen(&[], None).is_err());
+        // Beside one that says what it is for, one that does not say it is not meant.
+        let mut unsaid = Descriptor::of(media::OCI_MANIFEST, b"u");
+        let some = [entry("linux/amd64", b"a"), unsaid.clone(), entry("linux/arm64", b"b")];
+        let of = |text: &str| chosen(&some, Some(&text.parse().unwrap())).map_err(|cause| cause.to_string());
+        assert_eq!(of("linux/amd64").unwrap(), &some[0]);
+        assert_eq!(of("linux/s390x").unwrap(), &some[1]);
+        // Variants that everybody has are left out as often as not.
+        assert_eq!(of("linux/arm64/v8").unwrap(), &some[2]);
+        assert_eq!(of("linux/arm64/v9").unwrap(), &some[1]);
+        unsaid.annotations.insert("vnd.docker.reference.type".into(), "attestation-manifest".into());
+        assert!(chosen(&[unsaid], Some(&"linux/amd64".parse().unwrap())).is_err());
         for wrong in ["linux", "linux/", "/amd64", "linux/arm64/", "a/b/c/d"] {
             assert!(wrong.parse::<Platform>().is_err(), "{wrong}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_variant_that_only_the_index_tells_is_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::create(dir.path()).unwrap();
+        let put = |kind: &str, bytes: &[u8]| {
+            let descriptor = Descriptor::of(kind, bytes);
+            std::fs::write(dir.path().join("blobs/sha256").join(descriptor.digest.hex()), bytes).unwrap();
+            descriptor
+        };
+        let config = put(media::OCI_CONFIG, br#"{"os":"linux","architecture":"arm","rootfs":{"diff_ids":[]}}"#);
+        let manifest = serde_json::json!({"schemaVersion": 2, "config": config, "layers": []}).to_string();
+        let mut entry = put(media::OCI_MANIFEST, manifest.as_bytes());
+        entry
+            .other
+            .insert("platform".into(), serde_json::json!({"os": "linux", "architecture": "arm", "variant": "v7"}));
+        let index = serde_json::json!({"schemaVersion": 2, "manifests": [entry]}).to_string();
+        let index = RawManifest::parse(index.into_bytes().into(), Some(media::OCI_INDEX)).unwrap();
+        let place = Place::Layout(layout);
+        for platform in ["linux/arm/v7", "linux/arm"] {
+            let read = Image::read(&place, index.clone(), Some(&platform.parse().unwrap())).await.unwrap();
+            assert_eq!(read.raw().digest, entry.digest, "{platform}");
+        }
+        for platform in ["linux/arm/v6", "linux/arm64"] {
+            Image::read(&place, index.clone(), Some(&platform.parse().unwrap())).await.unwrap_err();
         }
     }
 }

@@ -6,9 +6,8 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use tar::{Builder, EntryType, Header};
-use tempfile::NamedTempFile;
 
-use super::directory::{BLOBS, INDEX, Layout, MARK};
+use super::directory::{BLOBS, INDEX, Layout, MARK, unfinished};
 use crate::error::Cause;
 
 /// Writes all of a layout to `to`, whole or not at all. The same layout gives the same bytes. How many there are.
@@ -21,7 +20,7 @@ pub fn write(layout: &Layout, to: &Path) -> Result<u64, Cause> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let file = NamedTempFile::new_in(parent).map_err(Cause::file(to))?;
+    let file = unfinished(parent)?;
     let mut names = BTreeSet::new();
     let blobs = layout.dir().join(BLOBS);
     for entry in fs::read_dir(&blobs).map_err(Cause::file(&blobs))? {
@@ -38,7 +37,9 @@ pub fn write(layout: &Layout, to: &Path) -> Result<u64, Cause> {
         for name in &names {
             append(&mut tar, layout.dir(), &format!("{BLOBS}/{name}"))?;
         }
-        tar.into_inner()?.flush()
+        tar.into_inner()?.flush()?;
+        // Before it has its name: with that it is whole, also after the power was cut.
+        file.as_file().sync_all()
     };
     write().map_err(Cause::file(to))?;
     let bytes = file.as_file().metadata().map_err(Cause::file(to))?.len();

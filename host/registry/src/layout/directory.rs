@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use serde::Deserialize;
 use tempfile::NamedTempFile;
@@ -20,6 +21,11 @@ pub(super) const MARK: &str = "oci-layout";
 const MARK_TEXT: &str = r#"{"imageLayoutVersion":"1.0.0"}"#;
 /// The file that lists what there is.
 pub(super) const INDEX: &str = "index.json";
+/// How the names of files begin that are not whole yet.
+const UNFINISHED: &str = ".tmp-";
+/// Held while a list is read, changed and written: of two that do so at a time, one would be lost. Copies of many images into one layout
+/// list what belongs to others while they go on.
+static LISTING: Mutex<()> = Mutex::new(());
 /// Where contents are, by their digits.
 pub(super) const BLOBS: &str = "blobs/sha256";
 
@@ -215,6 +221,25 @@ impl Layout {
             .is_ok_and(|there| there.is_file() && there.len() == wanted.size)
     }
 
+    /// Removes what writers have left behind that were killed: files that are not whole and that nobody finishes. Nobody else may be
+    /// writing.
+    ///
+    /// # Errors
+    ///
+    /// The layout cannot be read, or such a file cannot be removed.
+    pub fn sweep(&self) -> Result<(), Cause> {
+        for dir in [self.dir.clone(), self.dir.join(BLOBS)] {
+            for entry in fs::read_dir(&dir).map_err(Cause::file(&dir))? {
+                let entry = entry.map_err(Cause::file(&dir))?;
+                let unfinished = entry.file_name().to_str().is_some_and(|name| name.starts_with(UNFINISHED));
+                if unfinished && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                    fs::remove_file(entry.path()).map_err(Cause::file(&entry.path()))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Copies the file of a content that has been checked into the layout.
     ///
     /// # Errors
@@ -222,7 +247,7 @@ impl Layout {
     /// The layout cannot be written.
     pub fn put_blob(&self, what: &Descriptor, from: &Path) -> Result<(), Cause> {
         let blobs = self.dir.join(BLOBS);
-        let mut file = NamedTempFile::new_in(&blobs).map_err(Cause::file(&blobs))?;
+        let mut file = unfinished(&blobs)?;
         let mut source = File::open(from).map_err(Cause::file(from))?;
         std::io::copy(&mut source, &mut file).map_err(Cause::file(&blobs))?;
         Self::keep(file, &self.blob_path(what.digest))
@@ -243,6 +268,7 @@ impl Layout {
     ///
     /// The layout cannot be written.
     pub fn list(&self, mut descriptor: Descriptor, name: Option<&str>) -> Result<(), Cause> {
+        let _alone = LISTING.lock().unwrap_or_else(PoisonError::into_inner);
         let mut index = self.index()?;
         match name {
             Some(name) => {
@@ -283,7 +309,7 @@ impl Layout {
     }
 
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Cause> {
-        let mut file = NamedTempFile::new_in(&self.dir).map_err(Cause::file(&self.dir))?;
+        let mut file = unfinished(&self.dir)?;
         file.write_all(bytes).map_err(Cause::file(&self.dir))?;
         Self::keep(file, &self.dir.join(name))
     }
@@ -298,6 +324,11 @@ impl Layout {
         }
         file.persist(path).map(drop).map_err(|error| Cause::file(path)(error.error))
     }
+}
+
+/// A file that gets its name when it is whole.
+pub(super) fn unfinished(dir: &Path) -> Result<NamedTempFile, Cause> {
+    tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(dir).map_err(Cause::file(dir))
 }
 
 /// A content that is not there, by its digest.

@@ -91,3 +91,36 @@ fn other_directories_are_left_alone() {
     fs::write(dir.path().join(MARK), br#"{"imageLayoutVersion":"2.0.0"}"#).unwrap();
     assert!(Layout::open(dir.path()).unwrap_err().to_string().contains("version `2.0.0`"));
 }
+
+#[test]
+fn lists_that_are_written_at_a_time_lose_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::create(dir.path()).unwrap();
+    let one = image(&layout, b"one", None);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (layout, one) = (layout.clone(), one.descriptor());
+            scope.spawn(move || {
+                for at in 0..25 {
+                    layout.list(one.clone(), Some(&format!("h/n:{thread}-{at}"))).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(layout.entries().unwrap().len(), 100);
+}
+
+#[test]
+fn what_killed_writers_left_is_swept_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::create(dir.path()).unwrap();
+    let one = image(&layout, b"one", None);
+    layout.list(one.descriptor(), Some("h/n:1")).unwrap();
+    // What is kept is forgotten as a killed process forgets it.
+    let left =
+        [dir.path().to_path_buf(), dir.path().join(BLOBS)].map(|dir| unfinished(&dir).unwrap().keep().unwrap().1);
+    layout.sweep().unwrap();
+    assert!(left.iter().all(|path| !path.exists()));
+    assert_eq!(layout.entries().unwrap().len(), 1);
+    layout.manifest(&one.descriptor()).unwrap();
+}

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write as _};
 use std::path::Path;
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 use tar::{Archive, EntryType};
@@ -13,12 +14,17 @@ use crate::digest::Digest;
 use crate::error::Cause;
 use crate::limits::{MAX_ARCHIVE_BYTES, MAX_ARCHIVE_ENTRIES, MAX_MANIFEST_BYTES};
 
+/// How directories are called that archives are unpacked into.
+const UNPACKED: &str = ".plumbline-unpacked-";
+/// One that is younger may have been made this moment, by who is about to lock it.
+const NEW: Duration = Duration::from_secs(60);
+
 /// A layout to read, and what keeps it there.
 #[derive(Debug)]
 pub struct OpenedLayout {
     layout: Layout,
     /// Where an archive was unpacked to; goes away with this.
-    _unpacked: Option<TempDir>,
+    _unpacked: Option<(TempDir, Option<File>)>,
 }
 
 impl OpenedLayout {
@@ -44,11 +50,31 @@ pub fn open(path: &Path, scratch: Option<&Path>) -> Result<OpenedLayout, Cause> 
         return Err(Cause::Kind(format!("`{}` is neither a directory nor a file", path.display())));
     }
     let parent = scratch.map_or_else(std::env::temp_dir, Path::to_path_buf);
-    let dir = TempDir::new_in(&parent).map_err(Cause::file(&parent))?;
+    sweep(&parent);
+    let dir = tempfile::Builder::new().prefix(UNPACKED).tempdir_in(&parent).map_err(Cause::file(&parent))?;
+    // By this others see that it is in use. Where directories cannot be locked, nobody takes it for left behind either.
+    let claim = File::open(dir.path()).ok().filter(|there| there.try_lock().is_ok());
     let file = File::open(path).map_err(Cause::file(path))?;
     unpack(BufReader::with_capacity(256 << 10, file), path, dir.path())?;
     let layout = Layout::open(dir.path())?;
-    Ok(OpenedLayout { layout, _unpacked: Some(dir) })
+    Ok(OpenedLayout { layout, _unpacked: Some((dir, claim)) })
+}
+
+/// Removes what processes that were killed have unpacked in `parent`: it has the size of all that is in an archive, and nobody knows it by its
+/// name. What cannot be removed stays: it is in nobody's way.
+fn sweep(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(UNPACKED));
+        if !ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let Ok(there) = File::open(entry.path()) else { continue };
+        let age = there.metadata().and_then(|there| there.modified()).ok().and_then(|then| then.elapsed().ok());
+        // Held until it is gone; so that of two that sweep one does it.
+        if age.is_some_and(|age| age > NEW) && there.try_lock().is_ok() {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 fn unpack(mut from: impl Read, path: &Path, dir: &Path) -> Result<(), Cause> {

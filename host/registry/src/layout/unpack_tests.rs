@@ -82,3 +82,24 @@ fn hostile_archives_are_refused_by_name() {
     fs::write(file.path(), vec![b'x'; 2048]).unwrap();
     assert!(open(file.path(), None).unwrap_err().to_string().contains("no archive"));
 }
+
+#[test]
+fn what_killed_processes_have_unpacked_is_removed_and_what_is_in_use_is_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = |name: &str, old: bool| {
+        let path = dir.path().join(name);
+        fs::create_dir_all(path.join(BLOBS)).unwrap();
+        let there = File::open(&path).unwrap();
+        if old {
+            there.set_modified(std::time::SystemTime::now() - NEW * 2).unwrap();
+        }
+        (path, there)
+    };
+    let (left, _) = made(&format!("{UNPACKED}left"), true);
+    let (used, claim) = made(&format!("{UNPACKED}used"), true);
+    let (new, _) = made(&format!("{UNPACKED}new"), false);
+    let (other, _) = made("other", true);
+    claim.try_lock().unwrap();
+    sweep(dir.path());
+    assert_eq!([left, used, new, other].map(|path| path.exists()), [false, true, true, true]);
+}

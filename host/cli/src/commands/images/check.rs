@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use plumbline_conformance::images::{Source, State, compare, rewrite};
-use plumbline_registry::{Client, Digest};
+use plumbline_registry::{Cause, Client, Digest};
 use serde_json::{Value, json};
 
 use super::{gather, moves, wait};
@@ -79,6 +79,8 @@ async fn look(
     images: Vec<(String, Option<Source>)>,
 ) -> Result<Vec<Checked>, CliError> {
     let mut silent: HashSet<String> = HashSet::new();
+    // Where images should be, and nobody answers: each further question would take as long as the first.
+    let mut gone: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
     for (image, from) in images {
         let target = args.prefix.as_ref().map_or_else(|| image.clone(), |prefix| rewrite(&image, prefix));
@@ -88,7 +90,18 @@ async fn look(
             _ => None,
         };
         let from = from.filter(|_| host.as_ref().is_none_or(|host| !silent.contains(host)));
-        let state = compare(client, from.as_ref(), &reference).await;
+        let asked = client.mirrored(&reference).registry().to_owned();
+        let state = if gone.contains(&asked) {
+            let cause = Cause::Connection(format!("`{asked}` is out of reach, and was not asked again"));
+            State::Unknown(cause.of(format!("look for `{target}`")))
+        } else {
+            compare(client, from.as_ref(), &reference).await
+        };
+        if let State::Unknown(error) = &state
+            && State::is_out_of_reach(error)
+        {
+            gone.insert(asked);
+        }
         if let (State::There(_, Some(error)), Some(host)) = (&state, host)
             && State::is_out_of_reach(error)
         {

@@ -5,22 +5,19 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_conformance::images::{
-    ImageSet, Listing, Prefix, ProgramError, SUITE_PROGRAM, SetError, images_of, is_suite, listing, local_platform,
-    program, rewrite,
-};
+use plumbline_conformance::images::{ImageSet, Listing, Prefix, SetError, images_of, is_suite, rewrite};
+use plumbline_conformance::suite::image_of_latest;
 use plumbline_core::config::Config;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
-use plumbline_registry::{Client, Reference};
+use plumbline_registry::Client;
 use plumbline_stock::Place;
 
-use super::own;
+use super::ask;
 use crate::args::ImageSetArgs;
+use crate::commands::suite::{LATEST, latest};
 use crate::error::CliError;
 use crate::sources;
-use crate::sources::remote::registry_error;
-use crate::ui::say;
 
 /// Plugins of a run that names none, as the incumbent has them.
 const DEFAULT_PLUGINS: [&str; 2] = ["e2e", "systemd-logs"];
@@ -53,6 +50,7 @@ pub(super) fn gather(args: &ImageSetArgs) -> Result<Gathered, CliError> {
         !given && images_of(definition, None).iter().any(|image| image.contains(K8S_VERSION_VARIABLE))
     };
     let version = if definitions.iter().any(needs) { Some(version(args)?) } else { None };
+    let newest = args.kubernetes_version.as_deref() == Some(LATEST);
     let own = args.own_image.clone().unwrap_or_else(|| Config::default().worker_image);
     add(&mut set, &own, "plumbline")?;
     let mut suite = None;
@@ -62,13 +60,14 @@ pub(super) fn gather(args: &ImageSetArgs) -> Result<Gathered, CliError> {
         for (at, image) in images.iter().enumerate() {
             // The first is the plugin's own container.
             let image = match &args.conformance_image {
-                Some(given) if of_suite && at == 0 => given,
-                _ => image,
+                Some(given) if of_suite && at == 0 => given.clone(),
+                None if of_suite && at == 0 && newest => image_of_latest(image).unwrap_or_else(|| image.clone()),
+                _ => image.clone(),
             };
+            add(&mut set, &image, &format!("plugin {}", definition.name))?;
             if of_suite && at == 0 {
-                suite = Some(image.clone());
+                suite = Some(image);
             }
-            add(&mut set, image, &format!("plugin {}", definition.name))?;
         }
     }
     let ask = match (&args.suite_list, suite) {
@@ -98,28 +97,8 @@ pub(super) async fn ask_suite(
     set: &mut ImageSet,
 ) -> Result<(), CliError> {
     let image = behind.map_or_else(|| image.to_owned(), |prefix| rewrite(image, prefix));
-    let reference = Reference::of_image(&image)
-        .map_err(|error| CliError::usage(format!("`{image}` is no image")).because(&error))?;
-    let failed = |error: &ProgramError| match error {
-        ProgramError::Image(error) => registry_error(error),
-        ProgramError::Machine(_) => {
-            CliError::usage("the suite cannot be asked for its images here").because(error).hint(NO_PROGRAM)
-        }
-        _ => CliError::system(format!("failed to {error}")),
-    };
-    let platform = local_platform().map_err(|error| failed(&error))?;
-    let cache = own("XDG_CACHE_HOME", ".cache")?;
-    let found = program(client, &reference, &platform, SUITE_PROGRAM, &cache).await.map_err(|error| failed(&error))?;
-    let from = if found.cached { "" } else { "taken out of it; " };
-    say(&format!(
-        "`{image}` is {}: {from}asking `{} {}`",
-        found.manifest,
-        found.path.display(),
-        Listing::Images.argument()
-    ));
-    let list = listing(&found.path, Listing::Images, args.repo_config.as_deref())
-        .await
-        .map_err(|error| CliError::system(format!("failed to {error}")).hint(NO_PROGRAM))?;
+    let registries = args.repo_config.as_deref();
+    let list = ask(client, &image, Listing::Images, registries, NO_PROGRAM).await?;
     set.add_list(&list, "suite").map_err(|error| told(&error).hint(NO_PROGRAM))
 }
 
@@ -151,8 +130,13 @@ fn read_list(path: &Path) -> Result<String, CliError> {
 /// The version whose suite is meant.
 fn version(args: &ImageSetArgs) -> Result<String, CliError> {
     const HINT: &str = "name a version such as `v1.30.2` with `--kubernetes-version`";
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CliError::system("the version cannot be asked for").because(&error))?;
     match args.kubernetes_version.as_deref() {
         None | Some("" | "auto") => {}
+        Some(LATEST) => return runtime.block_on(latest()),
         Some(text) => {
             return ServerVersion::parse(text).map(|version| version.image_version()).ok_or_else(|| {
                 CliError::usage(format!("`{text}` is no version of Kubernetes whose images are known")).hint(HINT)
@@ -160,10 +144,6 @@ fn version(args: &ImageSetArgs) -> Result<String, CliError> {
         }
     }
     let options = ConnectOptions { kubeconfig: args.kubeconfig.clone(), context: args.context.clone() };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("the cluster cannot be asked").because(&error))?;
     let asked = runtime.block_on(async {
         let asked = async { Cluster::connect(&options).await?.version().await };
         let late =

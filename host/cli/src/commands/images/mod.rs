@@ -1,5 +1,6 @@
 //! `plumbline images`
 
+mod ask;
 mod check;
 mod gather;
 mod list;
@@ -14,6 +15,8 @@ use std::process::ExitCode;
 use crate::args::{Global, ImagesArgs, ImagesCommand};
 use crate::error::CliError;
 use crate::logging;
+
+pub(super) use ask::ask;
 
 /// Does what the subcommand says.
 pub(crate) fn images(args: &ImagesArgs, global: &Global) -> Result<ExitCode, CliError> {
@@ -36,17 +39,12 @@ pub(super) fn wait<T>(work: impl Future<Output = Result<T, CliError>>) -> Result
     runtime.block_on(work)
 }
 
-/// A directory of the user, `plumbline` below it: `$VARIABLE`, or `fallback` below the home directory (XDG Base Directory Specification).
-pub(super) fn own(variable: &str, fallback: &str) -> Result<PathBuf, CliError> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = absolute(variable).or_else(|| absolute("HOME").map(|home| home.join(fallback)));
-    base.map(|base| base.join("plumbline")).ok_or_else(|| {
-        CliError::usage("there is no directory to keep images and programs in: there is no home")
-            .hint(format!("say where: set `{variable}` to a directory"))
-    })
-}
-
-/// The layout that `pull` fills and `push` empties nothing of.
+/// The layout that `pull` fills and `push` empties nothing of (XDG Base Directory Specification).
 fn own_layout() -> Result<PathBuf, CliError> {
-    Ok(own("XDG_DATA_HOME", ".local/share")?.join("images"))
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let data = absolute("XDG_DATA_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/share")));
+    data.map(|data| data.join("plumbline/images")).ok_or_else(|| {
+        CliError::usage("there is no directory to keep images in: there is no home")
+            .hint("say where: set `XDG_DATA_HOME` to a directory")
+    })
 }

@@ -8,19 +8,20 @@ use plumbline_conformance::images::{Job, Prefix, Source, Target, rewrite};
 use plumbline_registry::{Cause, Layout, OpenedLayout, Reference, open_layout};
 
 use super::{gather, own_layout, report, wait};
-use crate::args::{DataFormat, ImagesCopyArgs, ImagesLoadArgs, ImagesPushArgs, RegistryArgs};
+use crate::args::{ImagesCopyArgs, ImagesIn, ImagesLoadArgs, ImagesPushArgs};
 use crate::error::CliError;
 use crate::sources::remote::{self, registry_error};
 use crate::ui::say;
 
 /// Copies the images from their registries into another one.
 pub(super) fn copy(args: &ImagesCopyArgs) -> Result<ExitCode, CliError> {
-    remote::use_registries(&args.set.registry);
-    let mut gathered = gather::gather(&args.set)?;
+    let set = &args.out.set;
+    remote::use_registries(&set.registry);
+    let mut gathered = gather::gather(set)?;
     wait(async {
         let client = remote::client()?;
         if let Some(suite) = gathered.ask.take() {
-            gather::ask_suite(&args.set, &client, &suite, None, &mut gathered.set).await?;
+            gather::ask_suite(set, &client, &suite, None, &mut gathered.set).await?;
         }
         let mut jobs = Vec::new();
         for wanted in gathered.set.images() {
@@ -28,17 +29,17 @@ pub(super) fn copy(args: &ImagesCopyArgs) -> Result<ExitCode, CliError> {
             let to = Target::Registry(image(&rewrite(&wanted.image, &args.to))?);
             jobs.push(Job { image: wanted.image, from, to });
         }
-        one_source_each(&jobs)?;
-        if args.dry_run {
+        one_source_each(&mut jobs)?;
+        if args.out.dry_run {
             return report::planned(&jobs, args.output.format);
         }
-        report::run(&client, jobs, args.platform.as_ref(), args.output.format).await.print(None)
+        report::run(&client, jobs, args.out.platform.as_ref(), args.output.format).await.print(None)
     })
 }
 
 /// Copies the images of a layout into a registry.
 pub(super) fn load(args: &ImagesLoadArgs) -> Result<ExitCode, CliError> {
-    into(&args.from, &args.to, &args.registry, (args.output.format, args.dry_run))
+    into(&args.from, &args.to, &args.how)
 }
 
 /// Copies what `pull` has brought.
@@ -48,20 +49,20 @@ pub(super) fn push(args: &ImagesPushArgs) -> Result<ExitCode, CliError> {
         return Err(CliError::usage(format!("there are no images in `{}`", dir.display()))
             .hint("`plumbline images pull` brings them there"));
     }
-    into(&dir, &args.to, &args.registry, (args.output.format, args.dry_run))
+    into(&dir, &args.to, &args.how)
 }
 
-fn into(from: &Path, to: &Prefix, registry: &RegistryArgs, how: (DataFormat, bool)) -> Result<ExitCode, CliError> {
-    remote::use_registries(registry);
+fn into(from: &Path, to: &Prefix, how: &ImagesIn) -> Result<ExitCode, CliError> {
+    remote::use_registries(&how.registry);
     let opened = open(from)?;
     let mut jobs = Vec::new();
     for (name, source) in entries(opened.layout(), from)? {
         let to = Target::Registry(image(&rewrite(&name, to))?);
         jobs.push(Job { image: name, from: source, to });
     }
-    one_source_each(&jobs)?;
-    let (format, dry_run) = how;
-    if dry_run {
+    one_source_each(&mut jobs)?;
+    let format = how.output.format;
+    if how.dry_run {
         return report::planned(&jobs, format);
     }
     wait(async {
@@ -102,11 +103,34 @@ pub(super) fn image(text: &str) -> Result<Reference, CliError> {
     Reference::of_image(text).map_err(|error| CliError::usage(format!("`{text}` is no image")).because(&error))
 }
 
-/// Without their registries, two images may have one name: then the second would take the place of the first.
-fn one_source_each(jobs: &[Job]) -> Result<(), CliError> {
+/// Without their registries, two images may have one name: then the second would take the place of the first. Those that are named by
+/// their digests are found by them, whatever a tag stands for, and leave it to the one that has nothing else.
+fn one_source_each(jobs: &mut [Job]) -> Result<(), CliError> {
+    let tagged = |job: &Job| match &job.to {
+        Target::Registry(target) => {
+            target.tag().map(|tag| (target.registry().to_owned(), target.repository().to_owned(), tag.to_owned()))
+        }
+        Target::Layout(..) => None,
+    };
+    let mut wanted: BTreeMap<_, usize> = BTreeMap::new();
+    for name in jobs.iter().filter_map(tagged) {
+        *wanted.entry(name).or_default() += 1;
+    }
+    for job in jobs.iter_mut() {
+        let shared = tagged(job).and_then(|name| wanted.get(&name)).is_some_and(|count| *count > 1);
+        if let Target::Registry(target) = &mut job.to
+            && let Some(digest) = target.digest().filter(|_| shared)
+        {
+            *target = target.by_digest(digest);
+        }
+    }
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
-    for job in jobs {
+    for job in jobs.iter() {
         let Target::Registry(target) = &job.to else { continue };
+        // One digest is one content.
+        if target.digest().is_some() {
+            continue;
+        }
         if let Some(other) = seen.insert(target.bare(), &job.image) {
             return Err(CliError::usage(format!(
                 "`{other}` and `{}` would have the same name there: `{}`",

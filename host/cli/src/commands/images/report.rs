@@ -53,16 +53,21 @@ pub(super) fn planned(jobs: &[Job], format: DataFormat) -> Result<ExitCode, CliE
             print_json(&json!({"images": images}), &mut out)
         }
         DataFormat::Text => {
-            jobs.iter().try_for_each(|job| writeln!(out, "would be copied: `{}` to `{}`", job.image, target(job)))
+            jobs.iter().try_for_each(|job| writeln!(out, "would be copied: {}", named(&job.image, &target(job))))
         }
     };
     printed.map_err(|error| CliError::printing("what would be done cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// An image, and its name at the other place where that is another.
+fn named(image: &str, target: &str) -> String {
+    if image == target { format!("`{image}`") } else { format!("`{image}` to `{target}`") }
+}
+
 fn line(moved: &Moved) -> String {
     let Moved { image, target, digest, whole, outcome } = moved;
-    let named = if image == target { format!("`{image}`") } else { format!("`{image}` to `{target}`") };
+    let named = named(image, target);
     let digest = digest.map(|digest| format!(" is {digest}")).unwrap_or_default();
     let whole = if *whole { ", for all platforms: it is named by its digest" } else { "" };
     match outcome {

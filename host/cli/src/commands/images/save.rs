@@ -1,15 +1,15 @@
 //! `plumbline images save`, `pull`: onto disk.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use plumbline_conformance::images::{Job, Source, Target};
 use plumbline_core::size::Bytes;
-use plumbline_registry::{Cause, Client, Layout, Platform, write_archive};
+use plumbline_registry::{Cause, Client, Layout, write_archive};
 
 use super::{gather, moves, own_layout, report, wait};
-use crate::args::{DataFormat, ImageSetArgs, ImagesPullArgs, ImagesSaveArgs};
+use crate::args::{DataFormat, ImagesOut, ImagesPullArgs, ImagesSaveArgs};
 use crate::error::CliError;
 use crate::sources::remote::{self, registry_error};
 
@@ -19,23 +19,30 @@ const SCRATCH: &str = ".incomplete";
 /// Copies the images into a layout.
 pub(super) fn save(args: &ImagesSaveArgs) -> Result<ExitCode, CliError> {
     let output = &args.output;
-    if args.dry_run {
-        return planned(&args.set, args.format);
+    if args.out.dry_run {
+        return planned(&args.out, args.format);
     }
     if !output.extension().is_some_and(|end| end.eq_ignore_ascii_case("tar")) {
-        return fill(&args.set, output, args.platform.as_ref(), args.format)?
-            .print(Some(&output.display().to_string()));
+        return fill(&args.out, output, args.format)?.report.print(Some(&output.display().to_string()));
     }
     // Kept beside the archive until that is written: what was broken off goes on from there.
     let mut dir = output.clone().into_os_string();
     dir.push(".incomplete");
     let dir = PathBuf::from(dir);
-    let report = fill(&args.set, &dir, args.platform.as_ref(), args.format)?;
+    // Claimed until the directory is gone.
+    let Filled { report, _claim } = fill(&args.out, &dir, args.format)?;
     if !report.is_complete() {
         return report.print(Some(&format!("{} (the archive is written when all of them are there)", dir.display())));
     }
     let layout = Layout::open(&dir).map_err(|cause| failed(cause, &dir))?;
-    let bytes = write_archive(&layout, output).map_err(|cause| failed(cause, output))?;
+    // In there until it is whole, and not beside: what a process leaves that is killed meanwhile has the size of all images.
+    let whole = dir.join(SCRATCH).join("archive");
+    let unwritable = |error: std::io::Error| {
+        CliError::system(format!("archive `{}` cannot be written", output.display())).because(&error)
+    };
+    fs::create_dir_all(dir.join(SCRATCH)).map_err(unwritable)?;
+    let bytes = write_archive(&layout, &whole).map_err(|cause| failed(cause, output))?;
+    fs::rename(&whole, output).map_err(unwritable)?;
     fs::remove_dir_all(&dir).map_err(|error| {
         CliError::system(format!("directory `{}` cannot be removed, and is not needed any more", dir.display()))
             .because(&error)
@@ -45,14 +52,13 @@ pub(super) fn save(args: &ImagesSaveArgs) -> Result<ExitCode, CliError> {
 
 /// Copies the images into the user's own layout.
 pub(super) fn pull(args: &ImagesPullArgs) -> Result<ExitCode, CliError> {
-    if args.dry_run {
-        return planned(&args.set, args.output.format);
+    if args.out.dry_run {
+        return planned(&args.out, args.output.format);
     }
     let dir = own_layout()?;
     fs::create_dir_all(&dir)
         .map_err(|error| CliError::system(format!("directory `{}` cannot be made", dir.display())).because(&error))?;
-    let report = fill(&args.set, &dir, args.platform.as_ref(), args.output.format)?;
-    report.print(Some(&dir.display().to_string()))
+    fill(&args.out, &dir, args.output.format)?.report.print(Some(&dir.display().to_string()))
 }
 
 fn failed(cause: Cause, path: &Path) -> CliError {
@@ -60,11 +66,12 @@ fn failed(cause: Cause, path: &Path) -> CliError {
 }
 
 /// Which images would be copied; nothing is made on disk but what the suite's program is kept in.
-fn planned(args: &ImageSetArgs, format: DataFormat) -> Result<ExitCode, CliError> {
-    let mut gathered = gather::gather(args)?;
+fn planned(args: &ImagesOut, format: DataFormat) -> Result<ExitCode, CliError> {
+    remote::use_registries(&args.set.registry);
+    let mut gathered = gather::gather(&args.set)?;
     wait(async {
         if let Some(suite) = gathered.ask.take() {
-            gather::ask_suite(args, &remote::client()?, &suite, None, &mut gathered.set).await?;
+            gather::ask_suite(&args.set, &remote::client()?, &suite, None, &mut gathered.set).await?;
         }
         let same = |image: &str| {
             let reference = moves::image(image)?;
@@ -79,26 +86,48 @@ fn planned(args: &ImageSetArgs, format: DataFormat) -> Result<ExitCode, CliError
     })
 }
 
-fn fill(
-    args: &ImageSetArgs,
-    dir: &Path,
-    platform: Option<&Platform>,
-    format: DataFormat,
-) -> Result<report::Report, CliError> {
-    remote::use_registries(&args.registry);
-    let mut gathered = gather::gather(args)?;
+/// A layout that was written, and what keeps others away from it.
+struct Filled {
+    report: report::Report,
+    _claim: Option<File>,
+}
+
+/// Keeps others away from a layout until the file is closed: they would remove what is not whole yet, and the later list would forget
+/// what stands in the earlier one.
+fn claim(dir: &Path) -> Result<Option<File>, CliError> {
+    // Where a directory cannot be locked, nobody is kept away.
+    let Ok(there) = File::open(dir) else { return Ok(None) };
+    match there.try_lock() {
+        Ok(()) => Ok(Some(there)),
+        Err(TryLockError::Error(_)) => Ok(None),
+        Err(TryLockError::WouldBlock) => {
+            Err(CliError::usage(format!("somebody else is copying images into `{}`", dir.display()))
+                .hint("wait until that is done, or name another place"))
+        }
+    }
+}
+
+fn fill(args: &ImagesOut, dir: &Path, format: DataFormat) -> Result<Filled, CliError> {
+    remote::use_registries(&args.set.registry);
+    let mut gathered = gather::gather(&args.set)?;
     let layout = Layout::create(dir).map_err(|cause| failed(cause, dir))?;
     let scratch = dir.join(SCRATCH);
     let unusable = |error: std::io::Error| {
         CliError::system(format!("directory `{}` cannot be used", scratch.display())).because(&error)
     };
+    let claim = claim(dir)?;
+    // What was broken off left pieces that nobody goes on with: contents are begun anew.
+    if scratch.exists() {
+        fs::remove_dir_all(&scratch).map_err(unusable)?;
+    }
     fs::create_dir_all(&scratch).map_err(unusable)?;
+    layout.sweep().map_err(|cause| failed(cause, dir))?;
     let report = wait(async {
         let mut settings = remote::settings();
         settings.scratch = Some(scratch.clone());
         let client = Client::new(settings).map_err(|error| registry_error(&error))?;
         if let Some(suite) = gathered.ask.take() {
-            gather::ask_suite(args, &client, &suite, None, &mut gathered.set).await?;
+            gather::ask_suite(&args.set, &client, &suite, None, &mut gathered.set).await?;
         }
         let mut jobs = Vec::new();
         for wanted in gathered.set.images() {
@@ -106,8 +135,8 @@ fn fill(
             let to = Target::Layout(layout.clone(), wanted.image.clone());
             jobs.push(Job { image: wanted.image, from, to });
         }
-        Ok(report::run(&client, jobs, platform, format).await)
+        Ok(report::run(&client, jobs, args.platform.as_ref(), format).await)
     })?;
     fs::remove_dir_all(&scratch).map_err(unusable)?;
-    Ok(report)
+    Ok(Filled { report, _claim: claim })
 }

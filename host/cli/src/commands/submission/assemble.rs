@@ -127,6 +127,10 @@ fn results_in_order(
         let error = CliError::usage("the results of the suite cannot be read to their end");
         refuse(args, &error.because(&io::Error::other(problem.clone())))?;
     }
+    if let Some(encoding) = &cases.encoding {
+        let error = CliError::usage("the results of the suite are none that the verifier can read");
+        refuse(args, &error.because(&io::Error::other(format!("{encoding}: it reads UTF-8 only"))))?;
+    }
     if cases.ran() == 0 {
         return Err(CliError::usage("no test of the suite ran: there is nothing to submit"));
     }

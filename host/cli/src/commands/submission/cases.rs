@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use plumbline_aggregator::{Source, TREE_FILE, post_process, prepare};
-use plumbline_conformance::submission::{CaseStatus, Cases, JUNIT, root_element};
+use plumbline_conformance::submission::{CaseStatus, Cases, JUNIT, declared_encoding, root_element};
 use plumbline_core::definition::Definition;
 use plumbline_core::{Item, Status};
 use serde_json::json;
@@ -39,11 +39,47 @@ pub(super) fn read_cases(path: &Path, limits: &LimitsArg) -> Result<Cases, CliEr
     }
     let mut head = Vec::new();
     file.by_ref().take(HEAD).read_to_end(&mut head).map_err(|error| wrong(&error))?;
+    let encoding = encoding(path, &head).map_err(|error| wrong(&error))?;
     let root = tree(path, limits)?;
     let mut cases = collected(&root);
     cases.root = root_element(&head);
+    cases.encoding = encoding;
     root.dismantle();
     Ok(cases)
+}
+
+/// Why a file that begins with `head` is not the UTF-8 that the verifier reads, if it is not. The module reads more.
+fn encoding(path: &Path, head: &[u8]) -> io::Result<Option<String>> {
+    if let Some(said) = declared_encoding(head).filter(|said| !said.eq_ignore_ascii_case("utf-8")) {
+        let said: String = said.chars().filter(|c| !c.is_control()).take(40).collect();
+        return Ok(Some(format!("the file says that it is in `{said}`")));
+    }
+    Ok((!is_utf8(File::open(path)?)?).then(|| "the file is not in UTF-8".to_owned()))
+}
+
+/// Whether all that comes is text in UTF-8, without the NULs that wider encodings are full of.
+fn is_utf8(mut from: impl Read) -> io::Result<bool> {
+    let mut piece = vec![0; 256 << 10];
+    // Bytes at the beginning of the piece: a character that was cut.
+    let mut kept = 0;
+    loop {
+        let read = from.read(piece.get_mut(kept..).unwrap_or_default())?;
+        if read == 0 {
+            return Ok(kept == 0);
+        }
+        let end = kept + read;
+        let bytes = piece.get(..end).unwrap_or_default();
+        let whole = match std::str::from_utf8(bytes) {
+            Ok(_) => end,
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => return Ok(false),
+        };
+        if bytes.contains(&0) {
+            return Ok(false);
+        }
+        piece.copy_within(whole..end, 0);
+        kept = end - whole;
+    }
 }
 
 /// The tree that the stock module makes of the file.
@@ -100,4 +136,34 @@ fn collected(root: &Item) -> Cases {
         }
     }
     cases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives a byte at a time.
+    struct Slow<'a>(&'a [u8]);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let one = into.len().min(1);
+            self.0.read(&mut into[..one])
+        }
+    }
+
+    #[test]
+    fn text_is_text_wherever_it_is_cut() {
+        for (bytes, is) in [
+            (&b""[..], true),
+            ("a\u{e9}\u{20ac}\u{1f600}".as_bytes(), true),
+            (b"caf\xe9 au lait", false),
+            ("\u{20ac}".as_bytes().get(..2).unwrap(), false),
+            (b"<\0a\0>\0", false),
+        ] {
+            assert_eq!(is_utf8(bytes).unwrap(), is, "{bytes:?}");
+            assert_eq!(is_utf8(Slow(bytes)).unwrap(), is, "{bytes:?}");
+        }
+        assert!(is_utf8("\u{20ac}".repeat(300_000).as_bytes()).unwrap());
+    }
 }

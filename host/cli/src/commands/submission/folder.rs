@@ -48,10 +48,12 @@ impl Folder {
                 .iter()
                 .find(|(file, _)| file.path.ends_with(&format!("/{name}")) || file.path == name)
                 .map(|(_, path)| path.clone())
+                // A pipe would be waited for.
+                .filter(|path| path.is_file())
         };
         let product = place(PRODUCT).and_then(|path| text(&path));
         let log = place(LOG).map(|path| head(&path)).transpose().map_err(|error| wrong(&error))?;
-        let junit = place(JUNIT).filter(|path| path.is_file());
+        let junit = place(JUNIT);
         let files = found.into_iter().map(|(file, _)| file).collect();
         Ok(Self { files, product, log: log.map(|text| LogVersions::read(&text)).unwrap_or_default(), junit })
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use plumbline_conformance::images::{Listing, SUITE_PROGRAM, listing, local_platform, program, suite_image};
 use plumbline_conformance::submission::{Release, Required};
+use plumbline_kubernetes::ServerVersion;
 use plumbline_registry::{Client, Reference};
 
 use crate::args::{RequiredArgs, RequiredFrom};
@@ -52,7 +53,11 @@ fn from_image(
 ) -> Result<Required, CliError> {
     let image = match (reference, version) {
         (Some(reference), _) => reference.to_owned(),
-        (None, Some(version)) => suite_image(version.split(['-', '+']).next().unwrap_or(version)),
+        (None, Some(version)) => {
+            // Without what vendors append; an image of a pre-release is under its whole name.
+            let known = ServerVersion::parse(version).map(|version| version.image_version());
+            suite_image(known.as_deref().unwrap_or(version))
+        }
         (None, None) => {
             return Err(CliError::usage(format!("it is not known which image has the suite of {release}"))
                 .hint(format!("name it: `--required image:{}`", suite_image("vX.Y.Z"))));

@@ -7,10 +7,10 @@ use crate::sources::address;
 use crate::ui::say;
 
 /// What `--kubernetes-version latest` stands for.
-pub(super) const LATEST: &str = "latest";
+pub(crate) const LATEST: &str = "latest";
 
 /// The version of the latest build, as tags of images write it.
-pub(super) async fn latest() -> Result<String, CliError> {
+pub(crate) async fn latest() -> Result<String, CliError> {
     let wrong = |cause: &str| {
         CliError::system(format!("the latest version of Kubernetes cannot be looked up at `{LATEST_URL}`: {cause}"))
             .hint("name a version with `--kubernetes-version`, such as `v1.30.2`")

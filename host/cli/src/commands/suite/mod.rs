@@ -10,6 +10,7 @@ mod retry;
 mod settle;
 
 pub(crate) use choice::{DEFAULT_PLUGINS, any, not_here};
+pub(crate) use latest::{LATEST, latest};
 pub(crate) use look::look;
 pub(crate) use retry::retry;
 pub(crate) use settle::{settle, ssh_key};

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use plumbline_conformance::suite::{self, ConfigFile, LATEST_IMAGE, STOCK_IMAGE, Settings, Ssh, takes_credentials};
+use plumbline_conformance::suite::{self, ConfigFile, Settings, Ssh, takes_credentials};
 use plumbline_core::config::Config;
-use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
+use plumbline_core::definition::Definition;
 use plumbline_kubernetes::ServerVersion;
 use plumbline_kubernetes::manifest::MAX_CONFIG_MAP_BYTES;
 use serde_json::json;
@@ -41,10 +41,8 @@ pub(crate) async fn settle(
         (version, _) => version.to_owned(),
     };
     let mut settings = settings(args, config, &version)?;
-    let image = plugin.spec.image().unwrap_or_default();
-    if newest && settings.image.is_none() && image.starts_with(&format!("{STOCK_IMAGE}:")) {
-        // Builds that are no release are published elsewhere.
-        settings.image = Some(format!("{LATEST_IMAGE}:{K8S_VERSION_VARIABLE}"));
+    if newest && settings.image.is_none() {
+        settings.image = suite::image_of_latest(plugin.spec.image().unwrap_or_default());
     }
     *plugin = Arc::new(applied(&settings, plugin)?);
     Ok(())
