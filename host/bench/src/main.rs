@@ -47,6 +47,9 @@ struct Args {
     /// A component to measure in place of the stock module `junit`
     #[arg(long, value_name = "FILE.wasm")]
     module: Option<String>,
+    /// A program whose workers are measured in place of the one beside this, such as the static one of the image (`worker`)
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
     /// One measurement in a process of its own (used by the benchmarks themselves)
     #[arg(long, hide = true, num_args = 1..)]
     child: Option<Vec<String>>,
@@ -98,7 +101,7 @@ fn all(args: &Args) -> Result<()> {
             Part::Uploads => crowd::measure(args.runs)?,
             Part::Start => start::measure(args.runs)?,
             Part::Instance => instance::measure(args.runs)?,
-            Part::Worker => worker::measure()?,
+            Part::Worker => worker::measure(args.program.as_deref())?,
             Part::Handshakes => handshake::measure(args.runs)?,
             Part::Nodes => nodes::measure()?,
             Part::Cluster => cluster::measure(args.nodes, args.keep.as_deref())?,

@@ -9,10 +9,23 @@ use crate::Result;
 /// # Errors
 /// There is no such process, or no such line.
 pub fn status_kib(pid: &str, key: &str) -> Result<u64> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+    kib(&format!("/proc/{pid}/status"), key)
+}
+
+/// A line of `/proc/PID/smaps_rollup` in KiB, such as `Rss`, `Pss` or `Private_Dirty`: over all that the process has in its memory. `pid` may be
+/// `self`.
+///
+/// # Errors
+/// There is no such process, or no such line.
+pub fn rollup_kib(pid: &str, key: &str) -> Result<u64> {
+    kib(&format!("/proc/{pid}/smaps_rollup"), key)
+}
+
+fn kib(path: &str, key: &str) -> Result<u64> {
+    let text = fs::read_to_string(path)?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
     let kib = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    kib.ok_or_else(|| format!("/proc/{pid}/status has no `{key}`").into())
+    kib.ok_or_else(|| format!("{path} has no `{key}`").into())
 }
 
 /// Seconds of processor time that a process has used, user and system (fields 14 and 15 of /proc/PID/stat, in ticks of 10 ms). `pid` may

@@ -1,4 +1,5 @@
-//! Memory of a worker that waits: the program itself, beside a real aggregator's receiving end, and in a pod of a cluster that is played.
+//! Memory of workers that wait: the program itself, several times at once as on a node, beside a real aggregator's receiving end, and in a pod of
+//! a cluster that is played.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +10,7 @@ use jiff::Timestamp;
 use plumbline_aggregator::journal::Journal;
 use plumbline_aggregator::{Server, State, Store};
 use plumbline_apidouble::ApiDouble;
-use plumbline_bench::proc::status_kib;
+use plumbline_bench::proc::rollup_kib;
 use plumbline_core::ledger::{Event, Ledger};
 use plumbline_core::{PluginName, ReceiveLimits, ResultKey, RunId};
 use plumbline_kubernetes::names;
@@ -26,11 +27,14 @@ const HELLO: Duration = Duration::from_secs(20);
 const SETTLE: Duration = Duration::from_secs(3);
 /// The pod of the worker.
 const POD: &str = "bench-1";
-/// The node of the worker.
-const NODE: &str = "node-1";
+/// Workers at once: their plugins are on one node, and they share the pages of one program. A node has as many as a run has plugins with workers.
+const WORKERS: usize = 4;
 
-pub(crate) fn measure() -> Result<()> {
-    let program = std::env::current_exe()?.with_file_name("plumbline");
+pub(crate) fn measure(program: Option<&Path>) -> Result<()> {
+    let program = match program {
+        Some(program) => program.to_owned(),
+        None => std::env::current_exe()?.with_file_name("plumbline"),
+    };
     if !program.is_file() {
         println!("\nskipped: memory of a worker: there is no `{}`; build it first", program.display());
         return Ok(());
@@ -40,45 +44,67 @@ pub(crate) fn measure() -> Result<()> {
     let in_pod = runtime.block_on(waiting(&program, true))?;
     let row = |what: &str, memory: &Memory| {
         let mib = |kib: u64| format!("{:.1} MiB", kib as f64 / 1024.0);
-        [what.to_owned(), mib(memory.resident), mib(memory.anonymous), mib(memory.file)]
+        [what.to_owned(), mib(memory.resident), mib(memory.share), mib(memory.own)]
     };
     let rows = [
-        row("`plumbline worker global`, after its hello", &alone),
-        row("`plumbline worker single-node`, in a pod that it watches", &in_pod),
+        row("`plumbline worker single-node`, after its hello", &alone),
+        row("the same in a pod that it watches", &in_pod),
     ];
-    let header = ["what", "resident", "of which its own", "of which pages of the program"];
-    table::print("Resident memory of a worker that waits", header, &rows);
+    let share = format!("its share, of {WORKERS} on a node");
+    let header = ["what", "resident", share.as_str(), "of which its own"];
+    table::print("Memory of a worker that waits", header, &rows);
     Ok(())
 }
 
-/// KiB.
+/// KiB of one worker, on average.
+#[derive(Default)]
 struct Memory {
+    /// All pages that it has mapped (Rss).
     resident: u64,
-    anonymous: u64,
-    file: u64,
+    /// The same, with pages that several workers have mapped divided among them (Pss).
+    share: u64,
+    /// What it has written, and nobody shares (Private_Dirty).
+    own: u64,
 }
 
-/// An aggregator that accepts one result.
+impl Memory {
+    /// Of all of them, on average.
+    fn of(workers: &[Worker]) -> Result<Self> {
+        let mut sum = Self::default();
+        for worker in workers {
+            let pid = worker.0.id().to_string();
+            sum.resident += rollup_kib(&pid, "Rss")?;
+            sum.share += rollup_kib(&pid, "Pss")?;
+            sum.own += rollup_kib(&pid, "Private_Dirty")?;
+        }
+        let n = workers.len().max(1) as u64;
+        Ok(Self { resident: sum.resident / n, share: sum.share / n, own: sum.own / n })
+    }
+}
+
+/// An aggregator that accepts a result of each worker.
 struct Receiving {
     dir: TempDir,
     state: State,
     server: Server,
-    key: ResultKey,
+    keys: Vec<ResultKey>,
     environment: Vec<(&'static str, String)>,
 }
 
 async fn receiving() -> Result<Receiving> {
     let dir = tempfile::tempdir()?;
     let plugin: PluginName = "bench".parse()?;
-    let key = ResultKey::new(plugin.clone(), NODE.parse()?);
+    let mut keys = Vec::new();
+    for n in 0..WORKERS {
+        keys.push(ResultKey::new(plugin.clone(), format!("node-{n}").parse()?));
+    }
     let ca = RunCa::generate(&RunId::random(), RunCa::validity_for(None), Timestamp::now())?;
     let certificate = ca.issue_server(&["127.0.0.1".to_owned()])?;
     let client = ca.issue_client(&plugin)?;
     let (journal, _) = Journal::open(&dir.path().join("journal"))?;
     let (state, mut effects) = State::new(Ledger::replay([])?, journal);
     tokio::spawn(async move { while effects.recv().await.is_some() {} });
-    let global = ResultKey::global(plugin.clone());
-    state.apply_durable(Event::Planned { plugin, keys: vec![key.clone(), global] }).await?;
+    state.apply_durable(Event::Planned { plugin, keys: keys.clone() }).await?;
     let limits = ReceiveLimits::default();
     let store = Store::create(dir.path().join("incoming"), dir.path().join("tree"), &limits)?;
     let tls = Arc::new(server_config(&ca, &certificate)?);
@@ -88,12 +114,11 @@ async fn receiving() -> Result<Receiving> {
         ("CA_CERT", ca.certificate_pem().to_owned()),
         ("CLIENT_CERT", client.certificate_pem),
         ("CLIENT_KEY", client.key_pem),
-        ("NODE_NAME", NODE.to_owned()),
         ("RESULT_TYPE", "bench".to_owned()),
         ("SONOBUOY_RESULTS_DIR", dir.path().to_string_lossy().into_owned()),
         ("SONOBUOY_PROGRESS_PORT", "0".to_owned()),
     ];
-    Ok(Receiving { dir, state, server, key, environment })
+    Ok(Receiving { dir, state, server, keys, environment })
 }
 
 /// A worker, which ends when this is dropped.
@@ -108,30 +133,31 @@ impl Drop for Worker {
 
 async fn waiting(program: &Path, in_pod: bool) -> Result<Memory> {
     let receiving = receiving().await?;
-    let mut command = Command::new(program);
-    command.env_clear().envs(receiving.environment.clone()).stdout(Stdio::null()).stderr(Stdio::null());
     let double = ApiDouble::start().await?;
-    let key = if in_pod {
-        let kubeconfig: PathBuf = tls_front::start(&double, receiving.dir.path()).await?;
-        double.put("pods", pod());
-        command.args(["worker", "single-node", "--sleep=-1", "--kubeconfig"]).arg(kubeconfig);
-        command.env("SONOBUOY_NS", names::DEFAULT_NAMESPACE).env("SONOBUOY_PLUGIN_POD", POD);
-        command.env("SONOBUOY_WORKER_CONTAINER", names::WORKER_CONTAINER);
-        receiving.key.clone()
-    } else {
-        command.args(["worker", "global"]).env("NODE_NAME", "global");
-        ResultKey::global(receiving.key.plugin.clone())
-    };
-    let worker = Worker(command.spawn()?);
-    heard(&receiving.state, &key).await?;
+    let kubeconfig: PathBuf = tls_front::start(&double, receiving.dir.path()).await?;
+    double.put("pods", pod());
+    let mut workers = Vec::new();
+    for key in &receiving.keys {
+        let mut command = Command::new(program);
+        command.env_clear().envs(receiving.environment.clone()).env("NODE_NAME", key.node.as_str());
+        command.stdout(Stdio::null()).stderr(Stdio::null()).args(["worker", "single-node", "--sleep=-1"]);
+        if in_pod {
+            command.arg("--kubeconfig").arg(&kubeconfig);
+            command.env("SONOBUOY_NS", names::DEFAULT_NAMESPACE).env("SONOBUOY_PLUGIN_POD", POD);
+            command.env("SONOBUOY_WORKER_CONTAINER", names::WORKER_CONTAINER);
+        }
+        workers.push(Worker(command.spawn()?));
+    }
+    for key in &receiving.keys {
+        heard(&receiving.state, key).await?;
+    }
     if in_pod {
-        double.requested(|requests| requests.iter().any(|request| request.path.contains("/pods"))).await;
+        let watched = |path: &str| path.contains("/pods");
+        double.requested(|requests| requests.iter().filter(|request| watched(&request.path)).count() >= WORKERS).await;
     }
     tokio::time::sleep(SETTLE).await;
-    let pid = worker.0.id().to_string();
-    let kib = |key| status_kib(&pid, key);
-    let memory = Memory { resident: kib("VmRSS")?, anonymous: kib("RssAnon")?, file: kib("RssFile")? };
-    drop(worker);
+    let memory = Memory::of(&workers)?;
+    drop(workers);
     receiving.server.stop().await;
     Ok(memory)
 }
@@ -141,7 +167,7 @@ fn pod() -> serde_json::Value {
     let running = |name: &str| json!({"name": name, "image": "x", "imageID": "", "ready": true, "restartCount": 0, "state": {"running": {}}});
     json!({
         "metadata": {"name": POD, "namespace": names::DEFAULT_NAMESPACE},
-        "spec": {"nodeName": NODE, "containers": [{"name": "plugin", "image": "x"}, {"name": names::WORKER_CONTAINER, "image": "x"}]},
+        "spec": {"nodeName": "node-0", "containers": [{"name": "plugin", "image": "x"}, {"name": names::WORKER_CONTAINER, "image": "x"}]},
         "status": {"phase": "Running", "containerStatuses": [running("plugin"), running(names::WORKER_CONTAINER)]},
     })
 }

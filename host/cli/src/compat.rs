@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::{ArgAction, CommandFactory, FromArgMatches};
 
-use crate::args::{Cli, Level};
+use crate::args::{Cli, Command, Level, WorkerCli, WorkerRole};
 use crate::error;
 
 /// The name that the incumbent is called by; in images the binary has it.
@@ -15,6 +15,9 @@ const INCUMBENT: &str = "sonobuoy";
 
 /// The program of the conformance suite's image. Where a link of this name leads to the binary, an image with it stands in for that one: plugin `e2e` calls it so.
 const SUITE: &str = "run_e2e.sh";
+
+/// The command of which the roles beside a plugin are.
+const WORKER: &str = "worker";
 
 /// The arguments as they are meant: called by the name of the suite's program, the binary is `test-plugin e2e`.
 pub(crate) fn arguments(args: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
@@ -47,17 +50,36 @@ impl Name {
     /// Reads the command line, the program's name included. Called as the incumbent, verdicts do not show in exit codes unless
     /// `--exit-code strict` says so.
     pub(crate) fn parse(self, args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-        let mut command = Cli::command();
+        let args: Vec<OsString> = args.into_iter().collect();
+        let mut cli = match self.worker(&args) {
+            Some(cli) => cli,
+            None => self.read(&args)?,
+        };
+        if cli.global.ignored.debug() && cli.global.level != Level::Trace {
+            cli.global.level = Level::Debug;
+        }
+        Ok(cli)
+    }
+
+    /// The command line of a worker, read without what all the other commands take: describing those takes more code and memory than
+    /// anything else that a worker does, and a worker waits for hours beside every pod of every plugin. `None` if it is another command's,
+    /// or cannot be read: then the whole command line decides, and finds the words for what is wrong.
+    fn worker(self, args: &[OsString]) -> Option<Cli> {
+        if !args.iter().any(|arg| arg == WORKER) {
+            return None;
+        }
+        let WorkerCli { global, command: WorkerRole::Worker(args) } = self.read(args).ok()?;
+        Some(Cli { global, command: Command::Worker(args) })
+    }
+
+    fn read<T: CommandFactory + FromArgMatches>(self, args: &[OsString]) -> Result<T, clap::Error> {
+        let mut command = T::command();
         if self == Self::Sonobuoy {
             command =
                 command.name(INCUMBENT).bin_name(INCUMBENT).mut_arg("exit_code", |arg| arg.default_value("compat"));
         }
         let matches = command.try_get_matches_from_mut(args)?;
-        let mut cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-        if cli.global.ignored.debug() && cli.global.level != Level::Trace {
-            cli.global.level = Level::Debug;
-        }
-        Ok(cli)
+        T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 
     /// The exit code for a command line that cannot be read.
@@ -200,5 +222,44 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+        WorkerCli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_worker_is_read_alone_as_it_would_be_among_all_commands() {
+        for (line, alone) in [
+            ("/sonobuoy worker global --level=trace -v=6 --logtostderr", true),
+            ("/sonobuoy worker single-node --level=trace -v=6 --logtostderr --sleep=-1", true),
+            ("/sonobuoy worker --level info global --v=4 --alsologtostderr=false --exit-code strict", true),
+            ("plumbline --color never worker single-node --sleep 3 --config c.json --progress-bind 0.0.0.0", true),
+            ("plumbline worker facts --root /host --done --stay", true),
+            ("plumbline worker node-logs --minutes 5 --max-bytes 1MiB", true),
+            ("plumbline worker in-root /host journalctl -o json", true),
+            ("plumbline worker global --sleep x", false),
+            ("plumbline worker --help", false),
+            ("plumbline worker", false),
+            ("plumbline run -p worker", false),
+            ("plumbline status --namespace worker", false),
+            ("plumbline version", false),
+        ] {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            let name = Name::of(words.first().map(OsString::as_os_str));
+            let read = name.worker(&words);
+            assert_eq!(read.is_some(), alone, "{line}");
+            if let Some(cli) = read {
+                assert_eq!(format!("{cli:?}"), format!("{:?}", name.read::<Cli>(&words).unwrap()), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_workers_command_line_is_told_with_all_commands_in_mind() {
+        let error = parse("plumbline wroker global").unwrap_err().to_string();
+        assert!(error.contains("'worker'"), "{error}");
+        let error = parse("plumbline worker global -v").unwrap_err().to_string();
+        assert!(error.contains("-v <V>"), "{error}");
+        let help = parse("plumbline --help").unwrap_err().to_string();
+        assert_eq!(parse("plumbline worker --help").unwrap_err().kind(), clap::error::ErrorKind::DisplayHelp);
+        assert!(help.contains("retrieve"), "{help}");
     }
 }

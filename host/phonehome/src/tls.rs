@@ -11,7 +11,7 @@ use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::version::{TLS12, TLS13};
-use rustls::{CipherSuite, ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
+use rustls::{CipherSuite, ClientConfig, NamedGroup, RootCertStore, ServerConfig, SupportedProtocolVersion};
 use x509_parser::extensions::GeneralName;
 
 use crate::ca::{Issued, RunCa};
@@ -21,6 +21,10 @@ use crate::remember::Remembering;
 const ALPN: &[u8] = b"http/1.1";
 
 const VERSIONS: [&SupportedProtocolVersion; 2] = [&TLS13, &TLS12];
+
+/// How many tickets a connection of TLS 1.3 gets, resumed ones included: one for the next, and each costs the aggregator keys and random numbers.
+/// Two connections of a worker at once find one ticket; the second makes a full handshake, and from then on there are two.
+const TICKETS: usize = 1;
 
 /// A worker talks to one server; this is the smallest number that rustls keeps apart.
 const CLIENT_SESSIONS: usize = 8;
@@ -82,6 +86,7 @@ pub fn server_config(ca: &RunCa, certificate: &Issued) -> Result<ServerConfig, T
     // What suits the one that makes thousands of handshakes counts.
     config.ignore_client_order = true;
     config.ticketer = ring::Ticketer::new().map_err(TlsConfigError::Tickets)?;
+    config.send_tls13_tickets = TICKETS;
     config.alpn_protocols = vec![ALPN.to_vec()];
     Ok(config)
 }
@@ -160,6 +165,10 @@ impl PeerIdentity {
 /// The cipher suites with SHA-256 come first. A handshake of TLS 1.3 hashes dozens of times to derive its keys, and processors have instructions
 /// for SHA-256 while SHA-384, which the provider would prefer, is computed step by step. AES-128 with SHA-256 is the suite that TLS 1.3 makes
 /// mandatory (RFC 8446, section 9.1); the others remain for clients that want them.
+///
+/// P-256 is first of the key exchanges, for the same reasons: the provider computes it faster than X25519, the standard makes it mandatory, and the
+/// certificates of a run are on that curve, so that a worker that waits has one curve's code and tables in memory and not two's. Which exchange is
+/// made the client decides: those of others, which begin with X25519, get X25519.
 fn provider() -> Arc<CryptoProvider> {
     let mut provider = ring::default_provider();
     provider.cipher_suites.sort_by_key(|suite| {
@@ -170,6 +179,7 @@ fn provider() -> Arc<CryptoProvider> {
                 | CipherSuite::TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256
         )
     });
+    provider.kx_groups.sort_by_key(|group| group.name() != NamedGroup::secp256r1);
     Arc::new(provider)
 }
 
@@ -188,14 +198,95 @@ fn private_key(text: &str, what: &'static str) -> Result<PrivateKeyDer<'static>,
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+    use plumbline_core::RunId;
+    use rustls::pki_types::ServerName;
+    use rustls::{ClientConnection, HandshakeKind, ServerConnection};
+
     use super::*;
 
     #[test]
-    fn the_cheap_suites_come_first_and_none_is_lost() {
+    fn the_cheap_suites_and_exchanges_come_first_and_none_is_lost() {
         let (ours, theirs) = (provider(), ring::default_provider());
         let names: Vec<_> = ours.cipher_suites.iter().map(|suite| suite.suite()).collect();
         assert_eq!(names[0], CipherSuite::TLS13_AES_128_GCM_SHA256);
         assert_eq!(names.len(), theirs.cipher_suites.len());
         assert!(theirs.cipher_suites.iter().all(|suite| names.contains(&suite.suite())));
+        let groups: Vec<_> = ours.kx_groups.iter().map(|group| group.name()).collect();
+        assert_eq!(groups, [NamedGroup::secp256r1, NamedGroup::X25519, NamedGroup::secp384r1]);
+    }
+
+    /// Hands what one end has written to the other, in turns, until neither has anything to say.
+    fn talk(client: &mut ClientConnection, server: &mut ServerConnection) {
+        while client.wants_write() || server.wants_write() {
+            let mut wire = Vec::new();
+            while client.wants_write() {
+                client.write_tls(&mut wire).unwrap();
+            }
+            let mut wire = wire.as_slice();
+            while !wire.is_empty() {
+                server.read_tls(&mut wire).unwrap();
+                server.process_new_packets().unwrap();
+            }
+            let mut wire = Vec::new();
+            while server.wants_write() {
+                server.write_tls(&mut wire).unwrap();
+            }
+            let mut wire = wire.as_slice();
+            while !wire.is_empty() {
+                client.read_tls(&mut wire).unwrap();
+                client.process_new_packets().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn each_connection_leaves_one_ticket_for_the_next_and_two_at_once_leave_two() {
+        let ca = RunCa::generate(&RunId::random(), RunCa::validity_for(None), Timestamp::now()).unwrap();
+        let server = Arc::new(server_config(&ca, &ca.issue_server(&["127.0.0.1".to_owned()]).unwrap()).unwrap());
+        let worker = ca.issue_client(&"e2e".parse().unwrap()).unwrap();
+        let client = Arc::new(client_config(ca.certificate_pem(), &worker.certificate_pem, &worker.key_pem).unwrap());
+        let begin = || {
+            let name = ServerName::try_from("127.0.0.1").unwrap();
+            let client = ClientConnection::new(Arc::clone(&client), name).unwrap();
+            (client, ServerConnection::new(Arc::clone(&server)).unwrap())
+        };
+        let end = |(mut client, mut server): (ClientConnection, ServerConnection)| {
+            talk(&mut client, &mut server);
+            assert_eq!(client.tls13_tickets_received(), 1);
+            let group = client.negotiated_key_exchange_group().unwrap().name();
+            assert_eq!(group, NamedGroup::secp256r1);
+            client.handshake_kind().unwrap()
+        };
+        let (full, resumed) = (HandshakeKind::Full, HandshakeKind::Resumed);
+        assert_eq!([end(begin()), end(begin()), end(begin())], [full, resumed, resumed]);
+        let at_once = [begin(), begin()];
+        assert_eq!(at_once.map(end), [resumed, full]);
+        let at_once = [begin(), begin()];
+        assert_eq!(at_once.map(end), [resumed, resumed]);
+    }
+
+    #[test]
+    fn a_client_that_begins_with_another_exchange_gets_it() {
+        let ca = RunCa::generate(&RunId::random(), RunCa::validity_for(None), Timestamp::now()).unwrap();
+        let server = server_config(&ca, &ca.issue_server(&["127.0.0.1".to_owned()]).unwrap()).unwrap();
+        let worker = ca.issue_client(&"e2e".parse().unwrap()).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(ca.certificate().clone()).unwrap();
+        let client = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_client_auth_cert(
+                certificates(&worker.certificate_pem, "").unwrap(),
+                private_key(&worker.key_pem, "").unwrap(),
+            )
+            .unwrap();
+        let mut client = ClientConnection::new(Arc::new(client), ServerName::try_from("127.0.0.1").unwrap()).unwrap();
+        let mut server = ServerConnection::new(Arc::new(server)).unwrap();
+        talk(&mut client, &mut server);
+        assert_eq!(client.negotiated_key_exchange_group().unwrap().name(), NamedGroup::X25519);
+        // Not asked to begin once more: that would cost a round trip.
+        assert_eq!(client.handshake_kind(), Some(HandshakeKind::Full));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::env::consts;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::error::Error;
 use crate::paths::Workspace;
@@ -30,20 +31,32 @@ impl Platform {
     }
 }
 
+/// A static binary, and what it needs to be placed anywhere in memory packed to a hundredth: every process of it reads that first, and a worker
+/// that waits would have it in memory. The C library must be glibc 2.36 or later; with another, the binary ends at its start.
+const FLAGS: &str = "-C target-feature=+crt-static -C link-arg=-Wl,-z,pack-relative-relocs";
+
 /// Builds it. Into a target directory of its own: with other flags, everything is compiled anew.
 pub(crate) fn build(workspace: &Workspace, platform: Platform, optimised: bool) -> Result<PathBuf, Error> {
     tasks::setup(workspace)?;
     say("building the static binary");
     let mut cargo = process::cargo_locked(workspace.root(), "build");
     // With `--target`, these flags leave build scripts and macros alone, which cannot be static.
-    cargo.env("RUSTFLAGS", "-C target-feature=+crt-static").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    cargo.env("RUSTFLAGS", FLAGS).env_remove("CARGO_ENCODED_RUSTFLAGS");
     cargo.args(["--release", "-p", "plumbline", "--target", platform.triple, "--target-dir"]).arg(workspace.image());
     if !optimised {
         // Most of the time of a release build, for a few percent.
         cargo.args(["--config", "profile.release.lto=\"off\""]);
     }
     process::run_talkative(&mut cargo)?;
-    Ok(workspace.image().join(platform.triple).join("release/plumbline"))
+    let binary = workspace.image().join(platform.triple).join("release/plumbline");
+    // Better said here than by every pod of a cluster.
+    let started = process::output(Command::new(&binary).args(["version", "--short"]));
+    started.map_err(|error| {
+        Error::unexpected(format!(
+            "the static binary does not start: {error}; built with `{FLAGS}` it needs glibc 2.36 or later"
+        ))
+    })?;
+    Ok(binary)
 }
 
 /// Whether a binary starts without a loader: an ELF file of 64 bits, least byte first, that names no interpreter.

@@ -69,7 +69,8 @@ pub(crate) use test_plugin::{AdapterResult, Ending, ResultFormat, TestPluginArgs
 pub(crate) use test_plugin_e2e::{Crash, FakeE2eArgs};
 pub(crate) use time::Time;
 pub(crate) use worker::{
-    DoneArgs, FactsArgs, InRootArgs, LogsVia, NodeLogsArgs, RoleArgs, SleepArgs, Via, WorkerArgs, WorkerCommand,
+    DoneArgs, FactsArgs, InRootArgs, LogsVia, NodeLogsArgs, RoleArgs, SleepArgs, Via, WorkerArgs, WorkerCli,
+    WorkerCommand, WorkerRole,
 };
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.

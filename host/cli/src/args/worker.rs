@@ -3,8 +3,26 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use plumbline_core::size::parse_size;
+
+use super::Global;
+
+/// A command line that is a worker's, as [`super::Cli`] would read it.
+#[derive(Debug, Parser)]
+#[command(name = "plumbline", version)]
+pub(crate) struct WorkerCli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: WorkerRole,
+}
+
+/// The one command of it.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WorkerRole {
+    Worker(WorkerArgs),
+}
 
 /// Run beside a plugin: wait for its results and send them home.
 #[derive(Debug, clap::Args)]
