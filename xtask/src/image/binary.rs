@@ -116,6 +116,13 @@ mod tests {
     }
 
     #[test]
+    fn versions_are_read_as_getconf_prints_them() {
+        assert_eq!([version("glibc 2.36\n"), version("glibc 2.9.1")], [Some((2, 36)), Some((2, 9))]);
+        assert_eq!([version(""), version("musl 1.2.5"), version("glibc two.36")], [None; 3]);
+        assert!((2, 9) < UNPACKS && (2, 36) >= UNPACKS);
+    }
+
+    #[test]
     fn this_very_program_is_what_it_was_built_as() {
         let me = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(is_static(&me), cfg!(target_feature = "crt-static"));
