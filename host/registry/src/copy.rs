@@ -11,6 +11,7 @@ use crate::limits::{MAX_DEPTH, MAX_MANIFESTS};
 use crate::manifest::{Descriptor, Manifest, RawManifest};
 use crate::place::Place;
 use crate::reference::Reference;
+use crate::turns::turn;
 
 /// What was copied.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -169,6 +170,7 @@ async fn one(
             if !done.insert(blob.digest) {
                 continue;
             }
+            let _turn = turn(to.name(), blob.digest).await;
             if !to.has(blob).await? {
                 let fetched = from.fetch(blob).await?;
                 to.store(blob, fetched.path()).await?;

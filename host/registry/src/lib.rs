@@ -31,6 +31,7 @@ mod mirror;
 mod place;
 mod reference;
 mod settings;
+mod turns;
 
 pub use artifact::{
     BundleConfig, BundleModule, Component, Kind, ModuleFields, Pulled, Pushed, pull, push_bundle, push_module,

@@ -55,6 +55,14 @@ impl Place {
         }
     }
 
+    /// What tells it from other places.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Registry(_, repository) => format!("{}/{}", repository.registry(), repository.repository()),
+            Self::Layout(layout) => layout.dir().display().to_string(),
+        }
+    }
+
     /// A content, checked against its descriptor.
     pub(crate) async fn fetch(&self, wanted: &Descriptor) -> Result<Fetched, RegistryError> {
         match self {

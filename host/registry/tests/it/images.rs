@@ -7,8 +7,8 @@ use std::path::Path;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use plumbline_registry::{
-    Addition, Descriptor, Digest, Image, ImageManifest, LayerBuilder, Layout, Manifest, Place, RawManifest, list_image,
-    media, open_layout, write_archive,
+    Addition, Descriptor, Digest, Image, ImageManifest, LayerBuilder, Layout, Manifest, Place, Progress, RawManifest,
+    copy_image, list_image, media, open_layout, write_archive,
 };
 use serde_json::{Value, json};
 
@@ -68,6 +68,19 @@ fn image(manifest: &RawManifest) -> &ImageManifest {
 
 fn blob(layout: &Layout, of: &Descriptor) -> Vec<u8> {
     std::fs::read(layout.blob(of).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn two_copies_at_once_bring_what_they_share_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, root) = base(&dir.path().join("base"), |_| {});
+    let from = Place::Layout(from);
+    let to = Place::Layout(Layout::create(&dir.path().join("to")).unwrap());
+    let (first, second) = (Progress::default(), Progress::default());
+    let (one, other) = tokio::join!(copy_image(&from, &root, &to, &first), copy_image(&from, &root, &to, &second));
+    let (one, other) = (one.unwrap(), other.unwrap());
+    assert_eq!(one.blobs + other.blobs, 2, "a layer and a configuration");
+    assert_eq!(first.bytes(), second.bytes(), "both are whole");
 }
 
 #[tokio::test]

@@ -16,8 +16,9 @@ use crate::generate::{documents, of_kind};
 const FOR_TOOLS: [&str; 3] = ["Chart.yaml", "kustomization.yaml", "values.yaml"];
 
 fn yaml_files(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
-    if directory.join("module.yaml").is_file() {
-        // A project with a module: how that is built and tested is no object, and neither is what its tools leave there.
+    let has = |name: &str| directory.join(name).exists();
+    if has("plugin.yaml") && (has("module.yaml") || has("tests")) {
+        // A project of a plugin: how that is built and tested is no object, and neither is what its tools leave there.
         found.push(directory.join("plugin.yaml"));
         return;
     }
