@@ -33,7 +33,7 @@ fn what_is_no_component_is_named() {
 /// Where the sections of a component end.
 fn section_ends(wasm: &[u8]) -> Vec<usize> {
     let header = 8;
-    let mut reader = BinaryReader::new(&wasm[header..], header);
+    let mut reader = BinaryReader::new(wasm.get(header..).unwrap(), header);
     let mut ends = vec![header];
     while !reader.eof() {
         reader.read_u8().unwrap();
