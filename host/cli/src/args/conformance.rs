@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::RunArgs;
+use super::{RequiredFrom, RunArgs};
 
 /// Run the Kubernetes conformance suite.
 #[derive(Debug, clap::Args)]
@@ -30,6 +30,10 @@ pub(crate) struct ConformanceRunArgs {
     /// What is submitted: a `PRODUCT.yaml`
     #[arg(long, value_name = "FILE", requires = "submission_dir")]
     pub(crate) product: Option<PathBuf>,
+    /// Which tests a certificate requires: a `conformance.yaml`, or `image[:REFERENCE]`, which asks the suite's image on this machine; without
+    /// it, the list that comes with this program for some versions
+    #[arg(long, value_name = "FILE|image[:REF]", requires = "submission_dir")]
+    pub(crate) required: Option<RequiredFrom>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }

@@ -64,7 +64,7 @@ pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
 pub(crate) use submission::{
     RequiredArgs, RequiredFrom, SubmissionArgs, SubmissionAssembleArgs, SubmissionCheckArgs, SubmissionCommand,
 };
-pub(crate) use suite::SuiteArgs;
+pub(crate) use suite::{Submitted, SuiteArgs};
 pub(crate) use test_plugin::{AdapterResult, Ending, ResultFormat, TestPluginArgs, TestPluginCommand};
 pub(crate) use test_plugin_e2e::{Crash, FakeE2eArgs};
 pub(crate) use time::Time;

@@ -66,14 +66,21 @@ pub(crate) struct SuiteArgs {
     pub(crate) systemd_logs_image: Option<String>,
     /// Whether the results are to be submitted, which is an option of one command alone.
     #[arg(skip)]
-    pub(crate) submitted: bool,
+    pub(crate) submitted: Option<Submitted>,
+}
+
+/// How results are submitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Submitted {
+    /// Somebody says which tests that requires.
+    pub(crate) required: bool,
 }
 
 impl SuiteArgs {
     /// The first option that was given and means the plugin e2e, as it is written.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let all = [
-            (self.submitted, "--submission-dir"),
+            (self.submitted.is_some(), "--submission-dir"),
             (self.mode.is_some(), "--mode"),
             (self.e2e_focus.is_some(), "--e2e-focus"),
             (self.e2e_skip.is_some(), "--e2e-skip"),

@@ -112,6 +112,27 @@ async fn a_conformance_run_has_the_suite_alone_and_a_certificate_takes_all_of_it
     assert!(cluster.plumbline(&nowhere).expect(2).err.contains("`nowhere.yaml` cannot be read"));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn that_nobody_knows_what_is_required_is_said_before_it_begins() {
+    let image = format!("{NO_REGISTRY}/conformance:v1");
+    for (version, more, warned) in [
+        ("v1.29.6", &[][..], true),
+        ("v1.29.6", &["--required", "conformance.yaml"], false),
+        ("v1.29.6", &["--required", "image"], false),
+        ("v1.30.2", &[], false),
+    ] {
+        let cluster = Cluster::new(version).await;
+        cluster.bed.write("PRODUCT.yaml", PRODUCT);
+        cluster.bed.write("conformance.yaml", "[]");
+        let run = ["conformance", "run", "--kube-conformance-image", &image, "--dry-run"];
+        let product = ["--submission-dir", "out", "--product", "PRODUCT.yaml"];
+        let told = cluster.plumbline(&[&run[..], &product, more].concat()).expect(0).err;
+        assert_eq!(told.contains("which tests v1.29 requires is not known"), warned, "{version} {more:?}: {told}");
+        let nowhere = cluster.plumbline(&[&run[..], &product, &["--required", "nowhere.yaml"]].concat()).expect(2).err;
+        assert!(nowhere.contains("`nowhere.yaml` cannot be read"), "{nowhere}");
+    }
+}
+
 /// What the end of a run would only say hours later.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_could_never_be_submitted_is_refused_before_it_begins() {

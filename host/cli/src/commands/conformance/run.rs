@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use plumbline_conformance::suite::{self, Mode};
 
 use crate::args::{
-    ConformanceRunArgs, DataFormat, Global, RequiredArgs, RunArgs, SubmissionAssembleArgs, SubmissionCheckArgs,
+    ConformanceRunArgs, DataFormat, Global, RequiredArgs, RequiredFrom, RunArgs, SubmissionAssembleArgs,
+    SubmissionCheckArgs, Submitted,
 };
 use crate::commands::run::in_cluster;
 use crate::commands::submission;
@@ -20,6 +21,10 @@ pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
         // In hours nobody remembers what is in the file, or where it was meant to be.
         submission::product(product)?;
         can_be_submitted(&args.run)?;
+        if let Some(RequiredFrom::File(list)) = &args.required {
+            std::fs::File::open(list)
+                .map_err(|error| CliError::usage(format!("`{}` cannot be read", list.display())).because(&error))?;
+        }
     }
     let ended = in_cluster(&args.run, global)?;
     let (Some(dir), Some(product)) = (&args.submission_dir, &args.product) else { return Ok(ended.code) };
@@ -29,7 +34,7 @@ pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
         }
         return Ok(ended.code);
     };
-    match submit(&args.run, archive, dir, product, global) {
+    match submit(&args, archive, dir, product, global) {
         // The run's own verdict comes first: what failed there is why nothing can be submitted.
         Ok(code) if ended.code == ExitCode::SUCCESS => Ok(code),
         Ok(_) => Ok(ended.code),
@@ -42,8 +47,20 @@ pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
 }
 
 /// Puts together what is submitted, and holds it against the rules.
-fn submit(run: &RunArgs, archive: &Path, dir: &Path, product: &Path, global: &Global) -> Result<ExitCode, CliError> {
-    let required = RequiredArgs { required: None, registry: run.registry.clone() };
+fn submit(
+    args: &ConformanceRunArgs,
+    archive: &Path,
+    dir: &Path,
+    product: &Path,
+    global: &Global,
+) -> Result<ExitCode, CliError> {
+    let run = &args.run;
+    let from = match (&args.required, &run.suite.kube_conformance_image) {
+        // The suite that ran is the one to ask.
+        (Some(RequiredFrom::Image(None)), Some(image)) => Some(RequiredFrom::Image(Some(image.clone()))),
+        (given, _) => given.clone(),
+    };
+    let required = RequiredArgs { required: from, registry: run.registry.clone() };
     let version = run.cluster_run.kubernetes_version.clone().filter(|version| version.starts_with('v'));
     let assembled = submission::assemble(&SubmissionAssembleArgs {
         archive: archive.to_owned(),
@@ -78,7 +95,8 @@ fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, CliError> {
         run.suite.mode = Some(Mode::CertifiedConformance);
     }
     // A manifest has its plugins already.
-    run.suite.submitted = args.submission_dir.is_some() && run.manifest.is_none();
+    let required = args.required.is_some();
+    run.suite.submitted = (args.submission_dir.is_some() && run.manifest.is_none()).then_some(Submitted { required });
     Ok(args)
 }
 

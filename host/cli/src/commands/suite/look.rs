@@ -1,6 +1,7 @@
 //! What is looked at before a run of the suite begins.
 
 use plumbline_conformance::lists::{Checked, SelectionError, check_list, check_selection};
+use plumbline_conformance::submission::{Release, Required};
 use plumbline_conformance::suite::{self, Chosen, chosen};
 use plumbline_core::Definition;
 use plumbline_core::config::Permissions;
@@ -25,11 +26,28 @@ pub(crate) async fn look(args: &SuiteArgs, options: &ManifestOptions, registries
             options.config.aggregator_permissions, definition.name
         ));
     }
-    tests(args, definition, &options.config.plumbline.kubernetes_version).await?;
+    let version = &options.config.plumbline.kubernetes_version;
+    if args.submitted.is_some_and(|submitted| !submitted.required) {
+        required(version);
+    }
+    tests(args, definition, version).await?;
     let pulled = definition.spec.raw().get("imagePullPolicy").and_then(|policy| policy.as_str()) != Some("Never");
     match definition.spec.image() {
         Some(named) if registries && pulled => image::look(named).await,
         _ => Ok(()),
+    }
+}
+
+/// Says now what would be known in hours: that nobody has said which tests a certificate requires.
+fn required(version: &str) {
+    let Ok(release) = version.parse::<Release>() else { return };
+    if Required::embedded(release).is_none() {
+        say(&format!(
+            "warning: which tests {release} requires is not known to this program: whether all of them passed will not be checked"
+        ));
+        say(
+            "hint:    `--required FILE` takes the `conformance.yaml` of that version of Kubernetes, `--required image` asks the suite's image",
+        );
     }
 }
 
