@@ -1,25 +1,19 @@
 //! From a configuration to an archive.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumbline_aggregator::{Provenance, Run, Settings, Source, WorkDir, WorkDirError};
+use plumbline_aggregator::{Run, Settings, Source, WorkDir};
 use plumbline_core::config::{Config, Storage};
-use plumbline_core::{PluginName, RunFailure, RunId};
-use plumbline_kubernetes::manifest::unpack_modules;
-use plumbline_kubernetes::monitor::Graces;
-use plumbline_kubernetes::query::{self, QueryOptions};
+use plumbline_core::{RunFailure, RunId};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
-use plumbline_kubernetes::{
-    Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, SecretVault, inside, names,
-};
+use plumbline_kubernetes::{Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, SecretVault, inside};
 use tokio_util::sync::CancellationToken;
 
+use super::beginning::{NotBegun, carried, work};
 use super::bundles::{self, Places};
+use super::configured::{aliases, as_map, graces, listen, provenance, seconds, survey};
 use super::end::{self, Broken, ended_early, tell_end, tell_no_beginning};
 use super::ground::{self, Place};
 use super::send::sent;
@@ -27,14 +21,10 @@ use super::{last, plugins};
 use crate::args::{AggregatorArgs, Global, Level};
 use crate::error::CliError;
 use crate::limits::Limits;
-use crate::{logging, stock};
+use crate::stock;
 
-/// The working directory of the run, below the aggregator's directory.
-const WORK: &str = ".plumbline-run-aggregator";
 /// Bundles that were fetched, below the run's working directory: they go when it does.
 const BUNDLES: &str = "bundles";
-/// Modules of bundles that came in ConfigMaps, below the aggregator's directory.
-const MODULES: &str = ".plumbline-modules";
 /// What a shell shows for a program that SIGTERM has ended: 128 and the number of the signal.
 const TERMINATED: u8 = 143;
 /// How long workers may take to send what they have once time is up: one and a half heartbeats.
@@ -105,33 +95,6 @@ async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliErr
     }
     signals.abort();
     Ok(code)
-}
-
-/// Why a run cannot begin in this container.
-struct NotBegun {
-    error: CliError,
-    /// Another container is at work on it, and tells how it goes.
-    elsewhere: bool,
-}
-
-impl From<CliError> for NotBegun {
-    fn from(error: CliError) -> Self {
-        Self { error, elsewhere: false }
-    }
-}
-
-/// The directory of the run, with its log; and the run's id.
-fn work(args: &AggregatorArgs, config: &Config, global: &Global) -> Result<(WorkDir, RunId), NotBegun> {
-    std::fs::create_dir_all(&args.dir).map_err(|error| {
-        CliError::system(format!("the directory `{}` cannot be made", args.dir.display())).because(&error)
-    })?;
-    let work = WorkDir::open(args.dir.join(WORK)).map_err(|cause| NotBegun {
-        error: CliError::system("the run's working directory cannot be used").because(&cause),
-        elsewhere: matches!(cause, WorkDirError::Locked(_)),
-    })?;
-    logging::init_run(global, &work.tree().join("meta/run.log"))?;
-    let id = run_id(config, &work)?;
-    Ok((work, id))
 }
 
 /// The same error, once it was told in the status of the run, if there is a way to the cluster at all and time enough.
@@ -271,122 +234,6 @@ async fn look_around(url: &str, fail_fast: Option<&CancellationToken>) -> Option
     Some(early)
 }
 
-/// The id of a run that goes on is its own; that of a new one is the configured one.
-fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, CliError> {
-    let record = work
-        .record()
-        .map_err(|error| CliError::system("the run's working directory cannot be used").because(&error))?;
-    if let Some(record) = record {
-        return Ok(record.run);
-    }
-    if config.uuid.is_empty() {
-        return Ok(RunId::random());
-    }
-    config.uuid.parse().map_err(|error: plumbline_core::NameError| {
-        CliError::usage(format!("`UUID` in the configuration is no run id: `{}`", config.uuid)).because(&error)
-    })
-}
-
-/// The modules that came with the run in ConfigMaps, unpacked: a directory for each plugin that has some.
-fn carried(dir: &Path) -> Result<BTreeMap<String, PathBuf>, CliError> {
-    let mounted = Path::new(names::MODULES_DIR);
-    if !mounted.is_dir() {
-        return Ok(BTreeMap::new());
-    }
-    let failed = |error: &dyn std::error::Error| {
-        CliError::system("the modules that came with the run cannot be unpacked").because(error)
-    };
-    let mut unpacked = BTreeMap::new();
-    for (plugin, files) in unpack_modules(mounted).map_err(|error| failed(&error))? {
-        let target = dir.join(MODULES).join(&plugin);
-        std::fs::create_dir_all(&target).map_err(|error| failed(&error))?;
-        for (name, bytes) in files {
-            std::fs::write(target.join(name), bytes).map_err(|error| failed(&error))?;
-        }
-        unpacked.insert(plugin, target);
-    }
-    Ok(unpacked)
-}
-
-/// Where the server listens: as configured, in a pod with the address `ip`.
-fn listen(config: &Config, ip: Option<&str>) -> Result<SocketAddr, CliError> {
-    let address = config.server.bind_address.parse().map_err(|error: std::net::AddrParseError| {
-        CliError::usage(format!("`Server.bindaddress` is no address: `{}`", config.server.bind_address)).because(&error)
-    })?;
-    // Where pods have addresses of version 6 only, nobody could reach a server on every address of version 4; on every address of version
-    // 6, a server has those of version 4 as well.
-    let address = match (address, ip.and_then(|ip| ip.parse().ok())) {
-        (IpAddr::V4(Ipv4Addr::UNSPECIFIED), Some(IpAddr::V6(_))) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
-        (address, _) => address,
-    };
-    Ok(SocketAddr::new(address, config.server.bind_port))
-}
-
-/// The names of the Service in front of this pod: whoever prefers names to addresses may use them.
-fn aliases(namespace: &str) -> Vec<String> {
-    let service = names::AGGREGATOR_SERVICE;
-    vec![
-        service.to_owned(),
-        format!("{service}.{namespace}"),
-        format!("{service}.{namespace}.svc"),
-        format!("{service}.{namespace}.svc.cluster.local"),
-    ]
-}
-
-fn as_map(config: &Config) -> serde_json::Map<String, serde_json::Value> {
-    match serde_json::to_value(config) {
-        Ok(serde_json::Value::Object(map)) => map,
-        // A configuration that was read has a JSON form.
-        _ => serde_json::Map::new(),
-    }
-}
-
-/// Where plugins came from, as whoever began the run has written it down.
-fn provenance(config: &Config) -> BTreeMap<PluginName, Provenance> {
-    let own = &config.plumbline;
-    let of = |(name, source): (&String, &String)| {
-        let bundle = own.plugin_bundles.get(name).cloned();
-        Some((name.parse().ok()?, Provenance { reference: Some(source.clone()), bundle, definition_file: None }))
-    };
-    own.plugin_sources.iter().filter_map(of).collect()
-}
-
-fn seconds(count: u64) -> Option<Duration> {
-    (count > 0).then(|| Duration::from_secs(count))
-}
-
-fn graces(config: &Config) -> Graces {
-    let of = |seconds: u32| Duration::from_secs(seconds.into());
-    let graces = &config.plumbline.graces;
-    Graces {
-        image_pull: of(graces.image_pull),
-        starting: of(graces.starting),
-        unschedulable: of(graces.unschedulable),
-        node_gone: of(graces.node_gone),
-        pod_gone: of(graces.pod_gone),
-        crash_loop: of(graces.crash_loop),
-        no_result: of(graces.no_result),
-        hello: of(graces.hello),
-        no_pod: of(graces.no_pod),
-    }
-}
-
-fn survey(
-    cluster: Cluster,
-    config: &Config,
-    namespace: &str,
-    tree: PathBuf,
-) -> plumbline_kubernetes::dispatcher::Survey {
-    let options = QueryOptions::from_config(config, namespace);
-    Box::new(move || {
-        let (cluster, options, tree) = (cluster.clone(), options.clone(), tree.clone());
-        Box::pin(async move {
-            let summary = query::survey(&cluster, &options, &tree).await;
-            tracing::info!(queries = summary.queries, errors = summary.errors.len(), "the cluster was asked");
-        })
-    })
-}
-
 async fn cancel_on_signal(cancel: CancellationToken) {
     let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
         Ok(terminate) => terminate,
@@ -401,22 +248,4 @@ async fn cancel_on_signal(cancel: CancellationToken) {
     }
     tracing::warn!("told to end");
     cancel.cancel();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pod_with_an_address_of_version_6_is_listened_on() {
-        let mut config = Config::default();
-        let at = |config: &Config, ip: Option<&str>| listen(config, ip).map(|at| at.to_string()).unwrap();
-        assert_eq!(at(&config, Some("10.0.0.7")), "0.0.0.0:8080");
-        assert_eq!(at(&config, None), "0.0.0.0:8080");
-        assert_eq!(at(&config, Some("fd00::7")), "[::]:8080");
-        config.server.bind_address = "10.0.0.7".to_owned();
-        assert_eq!(at(&config, Some("fd00::7")), "10.0.0.7:8080", "what is configured counts");
-        config.server.bind_address = "nowhere".to_owned();
-        assert!(listen(&config, None).is_err());
-    }
 }
