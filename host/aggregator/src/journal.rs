@@ -1,22 +1,39 @@
-//! The ledger's events on disk, so that a run goes on after the aggregator died.
+//! The ledger's events on disk, so that a restarted aggregator resumes where the last one stopped.
 //!
 //! One line per event: a CRC-32 of the rest in eight hexadecimal digits, a space, the event with its time as JSON. Lines are only
-//! appended. A last line that is not whole is what a crash leaves behind: it is cut off. Anything else that does not check is
-//! damage, and is reported rather than guessed at.
+//! appended. A last line without its line break is what a crash leaves behind, and is cut off. Anything else that does not check is
+//! damage and is reported.
 //!
 //! One thread owns the file. Whoever needs an event to be safe before going on (an upload that is to be acknowledged) waits for it;
 //! the thread writes all that is queued and syncs once for all of them.
+//!
+//! A write that fails loses nothing: the thread cuts the file back to what was synced last, keeps every line since then in memory, and
+//! tries again until there is space or [`PATIENCE`] is over. Meanwhile [`Journal::trouble`] says what is wrong.
 
-use std::fs::{File, OpenOptions};
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use plumbline_core::ledger::Record;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 /// Bytes of one line. The longest event carries an error record with a pod and its events.
 const MAX_LINE: u64 = 64 << 20;
+/// Bytes of lines that are not synced yet. Beyond this, the thread syncs although nobody waits for it.
+const MAX_UNSYNCED: usize = 4 << 20;
+/// Bytes of lines that wait in memory while the disk takes none: 64 MiB. Uploads are refused by then; what still happens is small.
+const MAX_WAITING: usize = 64 << 20;
+/// Pause between two tries to write.
+const PAUSE: Duration = Duration::from_millis(500);
+/// How long the journal may fail before the run gives up: 10 min.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Bytes that are kept free for the journal on a disk that is full: 1 MiB.
+const RESERVE: u64 = 1 << 20;
 
 /// Why a journal cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +46,7 @@ pub enum JournalError {
         /// The cause.
         source: io::Error,
     },
-    /// A line in the middle is damaged.
+    /// A line is damaged.
     #[error("journal `{path}` is damaged in line {line}: {reason}; the run cannot be continued from it")]
     Damaged {
         /// The journal.
@@ -39,27 +56,45 @@ pub enum JournalError {
         /// What does not check.
         reason: String,
     },
-    /// The thread that writes it ended after an earlier failure.
-    #[error("the journal is closed after an earlier failure to write it")]
+    /// An event cannot be encoded.
+    #[error("failed to encode an event: {0}")]
+    Encode(#[from] serde_json::Error),
+    /// Too much waits for a disk that takes nothing.
+    #[error("the journal cannot be written, and {MAX_WAITING} bytes wait for it already")]
+    Full,
+    /// The thread that writes it gave up after [`PATIENCE`].
+    #[error("the journal is closed: it could not be written for {} s", PATIENCE.as_secs())]
     Closed,
 }
 
 struct Append {
     line: Vec<u8>,
-    done: Option<oneshot::Sender<io::Result<()>>>,
+    done: Option<oneshot::Sender<()>>,
+}
+
+/// What the thread tells everybody else.
+#[derive(Default)]
+struct Health {
+    /// What is wrong, while something is.
+    trouble: Option<String>,
+    /// Bytes that were appended and are not written.
+    waiting: usize,
+    /// The thread has given up.
+    lost: bool,
 }
 
 /// The open journal. Dropping it writes what is queued and ends its thread.
 pub struct Journal {
-    queue: Option<mpsc::UnboundedSender<Append>>,
+    queue: Option<Sender<Append>>,
     thread: Option<JoinHandle<()>>,
+    health: Arc<Mutex<Health>>,
 }
 
 impl Journal {
     /// Opens or creates the journal at `path` and reads what is in it.
     ///
     /// # Errors
-    /// When the file cannot be read, written or created, or is damaged anywhere but at its end.
+    /// When the file cannot be read, written or created, or is damaged anywhere but in a last line that a crash cut off.
     pub fn open(path: &Path) -> Result<(Self, Vec<Record>), JournalError> {
         let failed = |source| JournalError::Io { path: path.to_owned(), source };
         let mut file =
@@ -67,26 +102,52 @@ impl Journal {
         let (entries, whole) = read(&file, path)?;
         file.set_len(whole).map_err(failed)?;
         file.seek(SeekFrom::Start(whole)).map_err(failed)?;
-        // Unbounded in form only: every line answers to a request that is itself bounded by the receiver's limits, or to one of a
-        // plugin's few transitions.
-        let (queue, appends) = mpsc::unbounded_channel();
+        file.sync_all().map_err(failed)?;
+        let health = Arc::new(Mutex::new(Health::default()));
+        let (queue, appends) = channel();
+        let writer = Writer::new(file, whole, path.with_extension("reserve"), Arc::clone(&health));
         let thread = std::thread::Builder::new()
             .name("journal".into())
-            .spawn(move || write_all(file, appends))
+            .spawn(move || writer.run(&appends))
             .map_err(failed)?;
-        Ok((Self { queue: Some(queue), thread: Some(thread) }, entries))
+        Ok((Self { queue: Some(queue), thread: Some(thread), health }, entries))
+    }
+
+    /// What keeps the journal from being written, while something does. Nothing may be acknowledged meanwhile.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.health().trouble.clone()
+    }
+
+    /// Whether the journal failed for so long that nothing is written to it any more.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.health().lost
+    }
+
+    /// Checks, before anything changes, that a further event can be taken.
+    ///
+    /// # Errors
+    /// [`JournalError::Full`] or [`JournalError::Closed`].
+    pub(crate) fn ready(&self) -> Result<(), JournalError> {
+        let health = self.health();
+        if health.lost {
+            return Err(JournalError::Closed);
+        }
+        if health.waiting > MAX_WAITING { Err(JournalError::Full) } else { Ok(()) }
     }
 
     /// Queues `entry`. The receiver, if asked for, resolves when the entry is on disk.
     ///
     /// # Errors
-    /// When the journal ended after a failure to write.
+    /// [`JournalError::Closed`] when the journal was given up; [`JournalError::Encode`].
     pub(crate) fn append(
         &self,
         entry: &Record,
         durable: bool,
-    ) -> Result<Option<oneshot::Receiver<io::Result<()>>>, JournalError> {
-        let line = encode(entry).map_err(|error| JournalError::Io { path: PathBuf::new(), source: error.into() })?;
+    ) -> Result<Option<oneshot::Receiver<()>>, JournalError> {
+        let line = encode(entry)?;
+        self.health().waiting += line.len();
         let (done, receiver) = if durable {
             let (sender, receiver) = oneshot::channel();
             (Some(sender), Some(receiver))
@@ -97,6 +158,22 @@ impl Journal {
         queue.send(Append { line, done }).map_err(|_| JournalError::Closed)?;
         Ok(receiver)
     }
+
+    /// Resolves when everything that was queued before is on disk.
+    pub(crate) fn sync(&self) -> Result<oneshot::Receiver<()>, JournalError> {
+        let (done, receiver) = oneshot::channel();
+        let queue = self.queue.as_ref().ok_or(JournalError::Closed)?;
+        queue.send(Append { line: Vec::new(), done: Some(done) }).map_err(|_| JournalError::Closed)?;
+        Ok(receiver)
+    }
+
+    fn health(&self) -> std::sync::MutexGuard<'_, Health> {
+        lock(&self.health)
+    }
+}
+
+fn lock(health: &Mutex<Health>) -> std::sync::MutexGuard<'_, Health> {
+    health.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Journal {
@@ -142,10 +219,9 @@ fn read(file: &File, path: &Path) -> Result<(Vec<Record>, u64), JournalError> {
         }
         let complete = line.pop_if(|byte| *byte == b'\n').is_some();
         match decode(&line) {
-            Ok(entry) if complete => entries.push(entry),
-            // The crash came while this line was being written.
-            Ok(_) => break,
-            Err(_) if !complete || at_end(&mut reader) => break,
+            // A crash came while this line was being written.
+            _ if !complete => break,
+            Ok(entry) => entries.push(entry),
             Err(reason) => return Err(JournalError::Damaged { path: path.to_owned(), line: number, reason }),
         }
         whole += read as u64;
@@ -153,39 +229,161 @@ fn read(file: &File, path: &Path) -> Result<(Vec<Record>, u64), JournalError> {
     Ok((entries, whole))
 }
 
-fn at_end(reader: &mut impl BufRead) -> bool {
-    reader.fill_buf().is_ok_and(<[u8]>::is_empty)
+/// What the thread has: the file, and every line since the last sync, in case the disk loses them.
+struct Writer<F = File> {
+    file: F,
+    /// Length of the file that is known to be on disk.
+    synced: u64,
+    unsynced: Vec<u8>,
+    /// Bytes of `unsynced` that the file has.
+    written: usize,
+    waiting: VecDeque<oneshot::Sender<()>>,
+    /// A file that takes up space, to be given up when there is none.
+    reserve: PathBuf,
+    health: Arc<Mutex<Health>>,
+    failing_since: Option<Instant>,
 }
 
-/// Writes until the queue is closed. After a failure nothing more is written: a gap would be worse than an end.
-fn write_all(mut file: File, mut appends: mpsc::UnboundedReceiver<Append>) {
-    let mut waiting = Vec::new();
-    while let Some(first) = appends.blocking_recv() {
-        let mut lines = Vec::new();
-        let mut take = |append: Append| {
-            lines.extend_from_slice(&append.line);
-            waiting.extend(append.done);
+/// What the journal asks of its file.
+trait LogFile: Write + Seek {
+    /// Makes what was written last.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Cuts it to this length.
+    fn cut(&mut self, length: u64) -> io::Result<()>;
+}
+
+impl LogFile for File {
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn cut(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+}
+
+impl<F: LogFile> Writer<F> {
+    fn new(file: F, synced: u64, reserve: PathBuf, health: Arc<Mutex<Health>>) -> Self {
+        let writer = Self {
+            file,
+            synced,
+            unsynced: Vec::new(),
+            written: 0,
+            waiting: VecDeque::new(),
+            reserve,
+            health,
+            failing_since: None,
         };
-        take(first);
-        while let Ok(append) = appends.try_recv() {
-            take(append);
+        writer.keep_reserve();
+        writer
+    }
+
+    /// Writes until the queue is closed and everything is on disk, or patience is over.
+    fn run(mut self, appends: &Receiver<Append>) {
+        loop {
+            let first = if self.failing_since.is_some() {
+                match appends.recv_timeout(PAUSE) {
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => {
+                        // The run is over: one more try, at once.
+                        self.attempt();
+                        return;
+                    }
+                    Ok(append) => Some(append),
+                }
+            } else {
+                match appends.recv() {
+                    Ok(append) => Some(append),
+                    Err(_) => break,
+                }
+            };
+            for append in first.into_iter().chain(std::iter::from_fn(|| appends.try_recv().ok())) {
+                self.unsynced.extend_from_slice(&append.line);
+                self.waiting.extend(append.done);
+            }
+            self.attempt();
+            if self.failing_since.is_some_and(|since| since.elapsed() > PATIENCE) {
+                tracing::error!("the journal could not be written for {} s: the run gives up", PATIENCE.as_secs());
+                lock(&self.health).lost = true;
+                return;
+            }
         }
-        let result = file.write_all(&lines).and_then(|()| if waiting.is_empty() { Ok(()) } else { file.sync_data() });
-        for done in waiting.drain(..) {
+        if let Err(error) = self.file.sync() {
+            tracing::error!("failed to sync the journal: {error}");
+        }
+    }
+
+    /// Writes what is not written, and syncs where somebody waits or much is unsynced.
+    fn attempt(&mut self) {
+        let mut result = self.write();
+        if result.as_ref().is_err_and(is_full) && fs::remove_file(&self.reserve).is_ok() {
+            self.back();
+            result = self.write();
+        }
+        match result {
+            Ok(()) => {
+                if self.failing_since.take().is_some() {
+                    tracing::info!("the journal can be written again");
+                    self.keep_reserve();
+                }
+                let mut health = lock(&self.health);
+                health.trouble = None;
+                health.waiting = 0;
+            }
+            Err(error) => {
+                if self.failing_since.is_none() {
+                    tracing::error!("failed to write the journal, trying again: {error}");
+                    self.failing_since = Some(Instant::now());
+                }
+                self.back();
+                let mut health = lock(&self.health);
+                health.trouble = Some(format!("failed to write the journal: {error}"));
+                health.waiting = self.unsynced.len();
+            }
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        self.file.write_all(self.unsynced.get(self.written..).unwrap_or_default())?;
+        self.written = self.unsynced.len();
+        if self.waiting.is_empty() && self.unsynced.len() < MAX_UNSYNCED && self.failing_since.is_none() {
+            return Ok(());
+        }
+        self.file.sync()?;
+        self.synced += self.unsynced.len() as u64;
+        self.unsynced.clear();
+        self.written = 0;
+        for done in self.waiting.drain(..) {
             // Nobody waits any more when the connection has gone.
-            let _ =
-                done.send(result.as_ref().map_err(|error| io::Error::new(error.kind(), error.to_string())).copied());
+            let _ = done.send(());
         }
-        if let Err(error) = result {
-            tracing::error!(
-                "failed to write the journal: {error}; a restart will not know of what happens from here on"
-            );
-            return;
+        Ok(())
+    }
+
+    /// Back to what is known to be on disk: a failed write leaves a part of a line, a failed sync nobody knows what.
+    fn back(&mut self) {
+        self.written = 0;
+        let back = self.file.cut(self.synced).and_then(|()| self.file.seek(SeekFrom::Start(self.synced)).map(drop));
+        if let Err(error) = back {
+            tracing::error!("failed to cut the journal back: {error}");
         }
     }
-    if let Err(error) = file.sync_data() {
-        tracing::error!("failed to sync the journal: {error}");
+
+    /// A reserve that cannot be had is not missed: the journal then waits for space like everything else.
+    fn keep_reserve(&self) {
+        let reserve = || -> io::Result<()> {
+            let file = OpenOptions::new().write(true).create(true).truncate(false).open(&self.reserve)?;
+            Ok(rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, RESERVE)?)
+        };
+        if let Err(error) = reserve() {
+            tracing::debug!("no reserve for the journal: {error}");
+        }
     }
+}
+
+/// Whether `error` says that there is no space, which may change.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 #[cfg(test)]
@@ -240,8 +438,104 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let (journal, _) = Journal::open(&path).unwrap();
-        journal.append(&entry("a"), true).unwrap().unwrap().await.unwrap().unwrap();
+        journal.append(&entry("a"), true).unwrap().unwrap().await.unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 1);
         drop(journal);
+    }
+
+    #[test]
+    fn a_complete_last_line_that_is_damaged_is_reported() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        let mut bytes = filled(&path);
+        let at = bytes.len() - 10;
+        bytes[at] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(Journal::open(&path), Err(JournalError::Damaged { line: 3, .. })));
+    }
+
+    /// A file that fails its `n`-th call and `times - 1` calls after it, and takes half of what it is given when it does.
+    struct Failing {
+        bytes: Vec<u8>,
+        at: usize,
+        calls: usize,
+        fail: std::ops::Range<usize>,
+    }
+
+    impl Failing {
+        fn call(&mut self) -> io::Result<()> {
+            self.calls += 1;
+            if self.fail.contains(&self.calls) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        }
+    }
+
+    impl Write for Failing {
+        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+            let failed = self.call();
+            let data = if failed.is_err() { &data[..data.len() / 2] } else { data };
+            self.bytes.truncate(self.at);
+            self.bytes.extend_from_slice(data);
+            self.at = self.bytes.len();
+            failed.map(|()| data.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Seek for Failing {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            let SeekFrom::Start(at) = to else { panic!("{to:?}") };
+            self.at = usize::try_from(at).unwrap();
+            Ok(at)
+        }
+    }
+
+    impl LogFile for Failing {
+        fn sync(&mut self) -> io::Result<()> {
+            self.call()
+        }
+
+        fn cut(&mut self, length: u64) -> io::Result<()> {
+            self.bytes.truncate(usize::try_from(length).unwrap());
+            Ok(())
+        }
+    }
+
+    /// Whichever call fails, and for however long: every line is there once, in order, and nothing is called safe before it is.
+    #[test]
+    fn no_line_is_lost_when_any_call_fails() {
+        let dir = tempfile::tempdir().unwrap();
+        for first in 1..12 {
+            for times in 1..5 {
+                let file = Failing { bytes: Vec::new(), at: 0, calls: 0, fail: first..first + times };
+                let health = Arc::new(Mutex::new(Health::default()));
+                let mut writer = Writer::new(file, 0, dir.path().join("reserve"), Arc::clone(&health));
+                let mut expected = Vec::new();
+                for n in 0..6 {
+                    let line = encode(&entry(&format!("p{n}"))).unwrap();
+                    expected.extend_from_slice(&line);
+                    writer.unsynced.extend_from_slice(&line);
+                    let (done, mut safe) = oneshot::channel();
+                    if n % 2 == 1 {
+                        writer.waiting.push_back(done);
+                    }
+                    writer.attempt();
+                    if safe.try_recv().is_ok() {
+                        assert_eq!(writer.file.bytes, expected, "failing from call {first}, {times} times");
+                        assert_eq!(lock(&health).trouble, None);
+                    }
+                }
+                while writer.failing_since.is_some() {
+                    assert!(lock(&health).trouble.is_some());
+                    writer.attempt();
+                }
+                writer.attempt();
+                assert_eq!(writer.file.bytes, expected, "failing from call {first}, {times} times");
+                assert!(writer.waiting.is_empty());
+                assert_eq!(lock(&health).trouble, None);
+            }
+        }
     }
 }

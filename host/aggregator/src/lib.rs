@@ -44,7 +44,7 @@ pub use postprocess::{
 };
 pub use provenance::Provenance;
 pub use publish::{HEARTBEAT, Published};
-pub use run::{Begun, Finished, PluginOutcome, Run, RunError, Settings};
+pub use run::{Begun, Finished, OnArchived, PluginOutcome, Run, RunError, Settings};
 pub use runlog::RunLogLayer;
 pub use server::{Server, ServerError, Store};
 pub use state::{ApplyError, State};

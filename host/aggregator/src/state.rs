@@ -2,14 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use plumbline_core::ledger::{Effect, Event, Ledger, Record, Refusal};
 use plumbline_core::run_status::RunStatus;
-use plumbline_core::{PluginName, ResultKey};
-use tokio::sync::{mpsc, watch};
+use plumbline_core::{PluginName, ResultKey, RunFailure};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::journal::{Journal, JournalError};
+
+/// What a person can do about a journal that cannot be written.
+const TROUBLE_HINT: &str = "uploads are refused until there is space; workers try again";
+/// How long a client waits for its result to be recorded before it is told to come again.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why a transition did not happen.
 #[derive(Debug, thiserror::Error)]
@@ -20,9 +26,9 @@ pub enum ApplyError {
     /// It cannot be made to last.
     #[error("failed to record what happened: {0}")]
     Journal(#[from] JournalError),
-    /// It happened, and is not safe on disk.
-    #[error("failed to record what happened: {0}")]
-    Sync(#[source] std::io::Error),
+    /// It happened, and is not safe on disk yet.
+    #[error("what happened is not recorded yet: {0}")]
+    NotYet(String),
 }
 
 /// The ledger of a run, shared by the server, the monitors and the run loop. Cheap to clone.
@@ -47,15 +53,25 @@ struct Closing {
     sent: BTreeSet<ResultKey>,
 }
 
-/// The wall clock, never set back: events of a ledger follow each other in time.
-#[derive(Default)]
-struct Clock(Mutex<Timestamp>);
+/// The wall clock, but never set back: events of a ledger follow each other in time. While the wall clock is behind what was said before,
+/// time passes as measured, so that no window stretches.
+struct Clock(Mutex<(Timestamp, Instant)>);
 
 impl Clock {
+    fn new() -> Self {
+        Self(Mutex::new((Timestamp::now(), Instant::now())))
+    }
+
     fn now(&self) -> Timestamp {
+        self.at(Timestamp::now(), Instant::now())
+    }
+
+    fn at(&self, wall: Timestamp, measured: Instant) -> Timestamp {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = Timestamp::now().max(*last);
-        *last
+        let passed = SignedDuration::try_from(measured.saturating_duration_since(last.1)).unwrap_or_default();
+        let now = last.0.checked_add(passed).unwrap_or(last.0).max(wall);
+        *last = (now, measured.max(last.1));
+        now
     }
 }
 
@@ -74,7 +90,7 @@ impl State {
                     journal,
                     effects,
                     changed,
-                    clock: Clock::default(),
+                    clock: Clock::new(),
                 }),
             },
             receiver,
@@ -100,7 +116,8 @@ impl State {
     /// The status at this moment.
     #[must_use]
     pub fn status(&self) -> RunStatus {
-        self.read(|ledger| ledger.status(self.now()))
+        let trouble = self.trouble().map(|trouble| RunFailure::new(&trouble, Some(TROUBLE_HINT)));
+        RunStatus { failure: trouble, ..self.read(|ledger| ledger.status(self.now())) }
     }
 
     /// Wakes on every change.
@@ -129,10 +146,25 @@ impl State {
         self.read(|ledger| ledger.missing(&key.plugin).contains(&key))
     }
 
-    /// It came.
-    pub(crate) fn partial_sent(&self, key: &ResultKey) {
-        self.closing().sent.insert(key.clone());
+    /// Moves the partial result of `key` into its place with `place`, if it is still wanted. Nothing is moved once the plugin's time for
+    /// partial results is over: `place` must be short, because [`State::end_partial`] waits for it.
+    ///
+    /// # Errors
+    /// What `place` says. `Ok(false)`: the partial result came too late, or another one was first.
+    pub(crate) fn place_partial(
+        &self,
+        key: &ResultKey,
+        place: impl FnOnce() -> std::io::Result<()>,
+    ) -> std::io::Result<bool> {
+        let mut closing = self.closing();
+        if !closing.plugins.contains(&key.plugin) || closing.sent.contains(key) {
+            return Ok(false);
+        }
+        place()?;
+        closing.sent.insert(key.clone());
+        drop(closing);
         self.shared.changed.send_modify(|version| *version = version.wrapping_add(1));
+        Ok(true)
     }
 
     fn closing(&self) -> MutexGuard<'_, Closing> {
@@ -142,20 +174,71 @@ impl State {
     /// Applies `event`. It reaches the disk in its turn, soon.
     ///
     /// # Errors
-    /// When the ledger refuses it, or the journal has failed.
+    /// When the ledger refuses it, or the journal takes nothing more.
     pub fn apply(&self, event: Event) -> Result<(), ApplyError> {
         self.transition(event, false).map(|_| ())
     }
 
-    /// Applies `event` and waits until it is on disk.
+    /// Records that `upload` of `key` broke off, unless its files are already being moved into their place: then it ends by itself.
     ///
     /// # Errors
-    /// As [`State::apply`], and when the event happened but could not be written.
+    /// As [`State::apply`].
+    pub(crate) fn abandon(&self, key: &ResultKey, upload: u64, reason: String) -> Result<(), ApplyError> {
+        let ledger = self.lock();
+        if ledger.is_claimed(key, upload) {
+            return Ok(());
+        }
+        self.transition_of(ledger, Event::UploadFailed { key: key.clone(), upload, reason }, false).map(|_| ())
+    }
+
+    /// Applies `event` and waits until it is on disk, also while the journal cannot be written, until it is given up.
+    ///
+    /// # Errors
+    /// As [`State::apply`], and when the event happened but the journal was given up.
     pub async fn apply_durable(&self, event: Event) -> Result<(), ApplyError> {
         if let Some(written) = self.transition(event, true)? {
-            written.await.map_err(|_| JournalError::Closed)?.map_err(ApplyError::Sync)?;
+            written.await.map_err(|_| JournalError::Closed)?;
         }
         Ok(())
+    }
+
+    /// As [`State::apply_durable`], but a client is not kept waiting for a disk that takes nothing: then the event happened, is written
+    /// when there is space, and must not be acknowledged.
+    ///
+    /// # Errors
+    /// As [`State::apply_durable`], and [`ApplyError::NotYet`].
+    pub(crate) async fn apply_promptly(&self, event: Event) -> Result<(), ApplyError> {
+        match tokio::time::timeout(CLIENT_PATIENCE, self.apply_durable(event)).await {
+            Ok(applied) => applied,
+            Err(_) => Err(self.not_yet()),
+        }
+    }
+
+    /// Waits, as [`State::apply_promptly`] does, until everything that happened so far is on disk.
+    ///
+    /// # Errors
+    /// As [`State::apply_promptly`].
+    pub(crate) async fn synced(&self) -> Result<(), ApplyError> {
+        let written = self.shared.journal.sync()?;
+        match tokio::time::timeout(CLIENT_PATIENCE, written).await {
+            Ok(written) => Ok(written.map_err(|_| JournalError::Closed)?),
+            Err(_) => Err(self.not_yet()),
+        }
+    }
+
+    fn not_yet(&self) -> ApplyError {
+        ApplyError::NotYet(self.trouble().unwrap_or_else(|| "the disk is slow".to_owned()))
+    }
+
+    /// What keeps the journal from being written, while something does. Nothing is acknowledged meanwhile.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.shared.journal.trouble()
+    }
+
+    /// Whether the journal was given up: nothing that happens from now on can be recorded.
+    pub(crate) fn is_journal_lost(&self) -> bool {
+        self.shared.journal.is_lost()
     }
 
     /// Lets time pass: what a moment alone brings about (the end of a retry window) happens now.
@@ -169,12 +252,23 @@ impl State {
         &self,
         event: Event,
         durable: bool,
-    ) -> Result<Option<tokio::sync::oneshot::Receiver<std::io::Result<()>>>, ApplyError> {
-        let mut ledger = self.lock();
+    ) -> Result<Option<oneshot::Receiver<()>>, ApplyError> {
+        self.transition_of(self.lock(), event, durable)
+    }
+
+    fn transition_of(
+        &self,
+        mut ledger: MutexGuard<'_, Ledger>,
+        event: Event,
+        durable: bool,
+    ) -> Result<Option<oneshot::Receiver<()>>, ApplyError> {
         let at = self.shared.clock.now();
         // What a restart need not know is not written: a heartbeat every few seconds from every node would be most of the journal.
         let kept = !matches!(event, Event::Hello { .. } | Event::Heartbeat { .. } | Event::Progress { .. });
         let entry = kept.then(|| Record { at, event: event.clone() });
+        if entry.is_some() {
+            self.shared.journal.ready()?;
+        }
         let effects = ledger.apply(at, event)?;
         // Still under the lock: the journal's order is the ledger's. The queue does no I/O.
         let written = match entry {
@@ -191,5 +285,23 @@ impl State {
             let _ = self.shared.effects.send(effect);
         }
         self.shared.changed.send_modify(|version| *version = version.wrapping_add(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_that_is_set_back_neither_goes_back_nor_stands_still() {
+        let clock = Clock::new();
+        let (wall, measured) = (Timestamp::now(), Instant::now());
+        let at = |seconds: i64| wall + SignedDuration::from_secs(seconds);
+        let after = |seconds| measured + Duration::from_secs(seconds);
+        let start = clock.at(at(10), after(10));
+        assert_eq!(start, at(10));
+        assert_eq!(clock.at(at(-3600), after(40)), at(40), "set back by an hour");
+        assert_eq!(clock.at(at(-3590), after(50)), at(50));
+        assert_eq!(clock.at(at(3600), after(60)), at(3600), "set forward");
     }
 }

@@ -98,6 +98,12 @@ impl WorkDir {
             move |source| WorkDirError::Io { what, path, source }
         };
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&root).map_err(failed("create", &root))?;
+        // What a crash left of an earlier run's removal.
+        if let Some(removed) = removed(&root)
+            && let Err(error) = clear(&removed)
+        {
+            tracing::warn!("failed to remove `{}`: {error}", removed.display());
+        }
         let path = root.join("lock");
         let lock =
             OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed("create", &path))?;
@@ -202,21 +208,56 @@ impl WorkDir {
         replace(&path, bytes, mode).map_err(|source| WorkDirError::Io { what: "write", path, source })
     }
 
-    /// Removes the directory with everything in it.
+    /// Removes the directory with everything in it. It is renamed first, so that no crash leaves a part of it under its name.
     ///
     /// # Errors
     /// When something in it cannot be removed.
     pub fn remove(self) -> Result<(), WorkDirError> {
-        fs::remove_dir_all(&self.root).map_err(|source| WorkDirError::Io {
-            what: "remove",
-            path: self.root.clone(),
-            source,
-        })
+        let failed = |source| WorkDirError::Io { what: "remove", path: self.root.clone(), source };
+        let Some(removed) = removed(&self.root) else { return Ok(()) };
+        clear(&removed).map_err(failed)?;
+        fs::rename(&self.root, &removed).map_err(failed)?;
+        self.root.parent().map_or(Ok(()), sync_directory).map_err(failed)?;
+        clear(&removed).map_err(failed)
     }
 }
 
+/// What a directory is called while it is being removed.
+fn removed(root: &Path) -> Option<PathBuf> {
+    let name = root.file_name()?.to_string_lossy();
+    Some(root.with_file_name(format!("{REMOVED}{}", name.trim_start_matches('.'))))
+}
+
+fn clear(dir: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// What the names of directories begin with that are being removed.
+const REMOVED: &str = ".plumbline-removed-";
+
 /// Name of the status file in the directory of a run.
 pub const STATUS_FILE: &str = "status.json";
+
+/// Creates `path` and what is missing above it, each synced into the directory that holds it.
+pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Ok(()) => path.parent().map_or(Ok(()), sync_directory),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            create_directories(path.parent().ok_or(error)?)?;
+            create_directories(path)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes what was created, renamed or removed in `path` last.
+pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
 
 /// Writes `path` so that a reader sees the old bytes or the new, and a crash leaves one of them.
 pub(crate) fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
@@ -230,10 +271,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&temporary, path)?;
-    if let Some(parent) = path.parent() {
-        File::open(parent)?.sync_all()?;
-    }
-    Ok(())
+    path.parent().map_or(Ok(()), sync_directory)
 }
 
 #[cfg(test)]

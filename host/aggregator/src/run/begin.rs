@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use plumbline_archive::layout;
 use plumbline_core::definition::{Definition, check_set};
-use plumbline_core::ledger::{Effect, Event, Ledger};
-use plumbline_core::{Node, PluginName, ReceiveLimits, RunId};
+use plumbline_core::ledger::{Effect, Event, KeyState, Ledger};
+use plumbline_core::run_status::{RunPhase, RunStatus};
+use plumbline_core::{Node, PluginName, ReceiveLimits, ResultKey, RunId};
 use plumbline_phonehome::{RunCa, server_config};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -59,7 +61,13 @@ pub struct Settings {
     pub provenance: BTreeMap<PluginName, Provenance>,
     /// Directory for the archive.
     pub output: PathBuf,
+    /// Called with the last status once the archive is on disk and before the working directory is removed. Whatever must tell a
+    /// restarted process that the run is finished is written here; if that fails, the working directory stays.
+    pub on_archived: Option<OnArchived>,
 }
+
+/// See [`Settings::on_archived`].
+pub type OnArchived = Arc<dyn Fn(&RunStatus) -> std::io::Result<()> + Send + Sync>;
 
 impl Default for Settings {
     fn default() -> Self {
@@ -78,6 +86,7 @@ impl Default for Settings {
             limits: LimitPolicy::default(),
             provenance: BTreeMap::new(),
             output: PathBuf::from("."),
+            on_archived: None,
         }
     }
 }
@@ -113,7 +122,8 @@ impl Run {
     /// this returns, the server accepts results and nothing has been launched.
     ///
     /// # Errors
-    /// [`RunError`]: nothing of the run has happened then, and what a continued one had stays as it is.
+    /// [`RunError`]: nothing of the run has happened then, and what a continued one had stays as it is. [`RunError::Finished`] for a run
+    /// that has its archive already.
     pub async fn begin(
         work: WorkDir,
         sources: Vec<Source>,
@@ -133,12 +143,17 @@ impl Run {
         let mut plugins = prepared(sources, modules.clone(), settings.limits.clone()).await?;
         let nodes = dispatcher.nodes().await.map_err(RunError::Nodes)?;
 
+        let longest = longest(&record, &plugins);
         let authority = match &settings.vault {
-            Some(vault) => authority(vault.as_ref(), &record).await?,
-            None => authority(&work, &record).await?,
+            Some(vault) => authority(vault.as_ref(), &record, longest).await?,
+            None => authority(&work, &record, longest).await?,
         };
         let (journal, records) = Journal::open(&work.journal())?;
         let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
+        match begun {
+            Begun::New => check_unused(&work, &ledger)?,
+            Begun::Continued => check_whole(&work, &ledger, &plugins, &settings.output)?,
+        }
         let (state, effects) = State::new(ledger, journal);
         plan(&state, &mut plugins, modules.clone(), nodes).await?;
         if begun == Begun::New {
@@ -151,6 +166,9 @@ impl Run {
         let modules = provenance::document(&plugins, modules, &recorded_provenance(&record));
         let store = Store::create(work.incoming(), work.tree(), &settings.receive)
             .map_err(|source| RunError::Io { what: "prepare the directories for results".into(), source })?;
+        if begun == Begun::Continued {
+            discard_unrecorded(&state, &store)?;
+        }
         let (host, port) = match &settings.advertise {
             Some(advertised) => split_port(advertised),
             None => (settings.listen.ip().to_string(), None),
@@ -262,6 +280,24 @@ fn new_record(sources: &[Source], settings: &Settings) -> RunRecord {
     }
 }
 
+/// How long the run may take at most; `None`: there is no limit. Groups of plugins run one after the other, the plugins of a group side
+/// by side, and each has its own timeout or that of the run.
+fn longest(record: &RunRecord, plugins: &[PlannedPlugin]) -> Option<Duration> {
+    let default = Duration::from_secs(record.timeout_seconds);
+    let mut groups: BTreeMap<i64, Duration> = BTreeMap::new();
+    let mut endless = false;
+    for plugin in plugins {
+        let definition = &plugin.source.definition;
+        let timeout = definition.plumbline.timeout.unwrap_or(default);
+        endless |= timeout.is_zero();
+        let group = groups.entry(definition.order.into()).or_default();
+        *group = timeout.max(*group);
+    }
+    let plugins = (!endless).then(|| groups.into_values().fold(Duration::ZERO, Duration::saturating_add));
+    let whole = (record.deadline_seconds > 0).then(|| Duration::from_secs(record.deadline_seconds));
+    plugins.into_iter().chain(whole).min()
+}
+
 fn recorded_sources(record: &RunRecord) -> Result<Vec<Source>, RunError> {
     record
         .plugins
@@ -283,14 +319,11 @@ fn recorded_provenance(record: &RunRecord) -> BTreeMap<PluginName, Provenance> {
 }
 
 /// The authority of a continued run is the one that its workers know. A new one is kept before anything is signed with it.
-async fn authority(vault: &dyn Vault, record: &RunRecord) -> Result<RunCa, RunError> {
+async fn authority(vault: &dyn Vault, record: &RunRecord, longest: Option<Duration>) -> Result<RunCa, RunError> {
     if let Some(pem) = vault.load().await.map_err(RunError::Vault)? {
         return Ok(RunCa::from_pem(&pem)?);
     }
-    // Groups of plugins run one after the other, each with the time of the run.
-    let timeout = (record.timeout_seconds > 0)
-        .then(|| Duration::from_secs(record.timeout_seconds.saturating_mul(record.plugins.len().max(1) as u64)));
-    let authority = RunCa::generate(&record.run, RunCa::validity_for(timeout), Timestamp::now())?;
+    let authority = RunCa::generate(&record.run, RunCa::validity_for(longest), Timestamp::now())?;
     vault.keep(&authority.to_pem()).await.map_err(RunError::Vault)?;
     Ok(authority)
 }
@@ -302,6 +335,56 @@ async fn prepared(sources: Vec<Source>, modules: Modules, limits: LimitPolicy) -
         .await
         .map_err(|error| RunError::Io { what: "read the modules".into(), source: error.into() })?;
     Ok(prepared?)
+}
+
+/// A new run takes a directory in which no plugin was launched yet: one that lost the description of its run is not taken for new.
+fn check_unused(work: &WorkDir, ledger: &Ledger) -> Result<(), RunError> {
+    let launched = ledger.plugins().any(|plugin| ledger.launched(plugin).is_some());
+    if launched || work.tree().join(layout::PLUGINS_DIR).exists() {
+        let missing = "it holds results, but no `run.json` that describes the run".to_owned();
+        return Err(RunError::NotWhole { dir: work.root().to_owned(), missing });
+    }
+    Ok(())
+}
+
+/// A run is continued from everything that it had, and not once it is finished.
+fn check_whole(
+    work: &WorkDir,
+    ledger: &Ledger,
+    plugins: &[PlannedPlugin],
+    output: &std::path::Path,
+) -> Result<(), RunError> {
+    let status = ledger.status(Timestamp::now());
+    if status.status == RunPhase::Complete {
+        let archive = output.join(&status.tar_info.name);
+        return Err(RunError::Finished { archive, status: Box::new(status) });
+    }
+    let not_whole = |missing| Err(RunError::NotWhole { dir: work.root().to_owned(), missing });
+    let known: Vec<&PluginName> = ledger.plugins().collect();
+    if let Some(plugin) = plugins.iter().find(|plugin| !known.contains(&plugin.name())) {
+        return not_whole(format!("its journal does not know plugin `{}`", plugin.name()));
+    }
+    let received = |key: &&ResultKey| matches!(ledger.state(key), Some(KeyState::Received { .. }));
+    let is_there = |key: &ResultKey| work.tree().join(layout::result_dir(&key.plugin, &key.node)).is_dir();
+    match ledger.keys().filter(received).find(|key| !is_there(key)) {
+        Some(key) => not_whole(format!("result `{key}` was received and is not there")),
+        None => Ok(()),
+    }
+}
+
+/// Removes what was stored but not recorded when the aggregator ended: no sender was told that it is safe.
+fn discard_unrecorded(state: &State, store: &Store) -> Result<(), RunError> {
+    let received = |state: &KeyState| matches!(state, KeyState::Received { .. });
+    let keys: Vec<ResultKey> = state.read(|ledger| {
+        ledger.keys().filter(|key| !ledger.state(key).is_some_and(|state| received(&state))).cloned().collect()
+    });
+    for key in keys {
+        store.discard(&key).map_err(|source| RunError::Io {
+            what: format!("remove the result `{key}`, which was not acknowledged"),
+            source,
+        })?;
+    }
+    Ok(())
 }
 
 /// Asks the expectations of every plugin that the ledger does not know yet; those of a continued run stay what they were.

@@ -31,10 +31,15 @@ impl Ready {
         &self.launch.definition.name
     }
 
-    /// What the plugin has from now on: its own time, but not more than is left of the run's.
-    fn time(&self) -> Option<Duration> {
-        let left = self.deadline.map(|at| Duration::try_from(at.duration_since(Timestamp::now())).unwrap_or_default());
-        self.timeout.into_iter().chain(left).min()
+    /// What the plugin has from now on: what is left of its own time since its first launch, which may have been in an earlier life of
+    /// the run, but not more than is left of the run's.
+    fn time(&self, state: &State) -> Option<Duration> {
+        let now = state.now();
+        let until = |at: Timestamp| Duration::try_from(at.duration_since(now)).unwrap_or_default();
+        let launched = state.read(|ledger| ledger.launched(self.plugin())).unwrap_or(now);
+        let passed = Duration::try_from(now.duration_since(launched)).unwrap_or_default();
+        let own = self.timeout.map(|timeout| timeout.saturating_sub(passed));
+        own.into_iter().chain(self.deadline.map(until)).min()
     }
 }
 
@@ -65,7 +70,7 @@ pub(super) async fn drive(
 
 async fn one(mut ready: Ready, state: State, dispatcher: Arc<dyn Dispatcher>, reports: mpsc::Sender<Report>) {
     let plugin = ready.plugin().clone();
-    if state.read(|ledger| ledger.is_plugin_complete(&plugin, Timestamp::now())) {
+    if state.read(|ledger| ledger.is_plugin_complete(&plugin, state.now())) {
         return;
     }
     if let Some(rerun) = &ready.rerun {
@@ -78,14 +83,14 @@ async fn one(mut ready: Ready, state: State, dispatcher: Arc<dyn Dispatcher>, re
             }
         }
     }
-    if ready.deadline.is_some() && ready.time().is_some_and(|left| left.is_zero()) {
-        tracing::warn!(%plugin, "not launched: the time of the run is up");
+    if ready.time(&state).is_some_and(|left| left.is_zero()) {
+        tracing::warn!(%plugin, "not launched: its time, or that of the run, is up");
         record(&state, Event::TimedOut { plugin });
         return;
     }
     record(&state, Event::Launched { plugin: plugin.clone() });
     tracing::info!(%plugin, "launched");
-    let (time, patience) = (ready.time(), ready.collect);
+    let (time, patience) = (ready.time(&state), ready.collect);
     if let Err(error) = dispatcher.launch(ready.launch, reports).await {
         tracing::error!(%plugin, "failed to launch: {error}");
         record(&state, Event::LaunchFailed { plugin, reason: error.message });
@@ -140,7 +145,7 @@ async fn collect(plugin: &PluginName, state: &State, patience: Duration) {
 
 async fn complete(plugin: &PluginName, state: &State) {
     let mut changes = state.changes();
-    while !state.read(|ledger| ledger.is_plugin_complete(plugin, Timestamp::now())) {
+    while !state.read(|ledger| ledger.is_plugin_complete(plugin, state.now())) {
         if changes.changed().await.is_err() {
             return;
         }

@@ -1,7 +1,10 @@
 //! What ends a run that is no result: this machine failed, or the run cannot be what it was asked to be.
 
+use std::path::PathBuf;
+
 use plumbline_core::definition::DefinitionError;
 use plumbline_core::ledger::ReplayError;
+use plumbline_core::run_status::RunStatus;
 use plumbline_phonehome::{CaError, TlsConfigError};
 
 use crate::dispatcher::DispatchError;
@@ -23,6 +26,22 @@ pub enum RunError {
     /// The journal's events do not follow from each other.
     #[error("the run cannot be continued: {0}")]
     Replay(#[from] ReplayError),
+    /// The run in the directory is finished: only what a crash kept from being removed is left.
+    #[error("the run is finished: its archive is `{}`", archive.display())]
+    Finished {
+        /// Its archive.
+        archive: PathBuf,
+        /// Its last status.
+        status: Box<RunStatus>,
+    },
+    /// The directory lacks something that the run had: it was removed in part, or copied in part.
+    #[error("the run cannot be continued: `{}` is not whole: {missing}", dir.display())]
+    NotWhole {
+        /// The working directory.
+        dir: PathBuf,
+        /// What is missing.
+        missing: String,
+    },
     /// The plan.
     #[error(transparent)]
     Plan(#[from] PlanError),

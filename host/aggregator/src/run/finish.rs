@@ -1,6 +1,6 @@
 //! The end: what a reader of the archive needs besides results, the archive itself, and nothing left behind.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -10,23 +10,26 @@ use plumbline_core::ledger::Event;
 use plumbline_core::run_status::TarInfo;
 use plumbline_core::{RunId, session_id};
 use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
 
 use super::begin::Run;
 use super::error::RunError;
 use super::finished::Finished;
 use super::judge::judge;
+use super::space::with_space;
 use crate::plan::PlannedPlugin;
 use crate::postprocess::Failure;
 use crate::publish;
-use crate::workdir::replace;
+use crate::workdir::{WorkDir, replace};
 
 /// What `Version` says in `meta/config.json`. Readers of these archives tell the layout by it: this is the version of the tool that
 /// defined the layout, from which on it is the one that is written here.
 const LAYOUT_VERSION: &str = "v0.57.0";
 
 impl Run {
-    /// Writes the archive and removes the working directory.
-    pub(super) async fn finish(self) -> Result<Finished, RunError> {
+    /// Writes the archive and removes the working directory. The order makes a crash at any moment harmless: the archive, then the event
+    /// that says so, then what the caller keeps of it, and only then does the directory go.
+    pub(super) async fn finish(self, cancel: &CancellationToken) -> Result<Finished, RunError> {
         let Self { record, settings, work, plugins, state, server, url, mut outcomes, modules, .. } = self;
         server.stop().await;
         let place = place(&settings.config);
@@ -65,12 +68,9 @@ impl Run {
                 }
             }
         }
-        let output = settings.output.join(layout::archive_name(record.started, &record.run));
-        let packed = tokio::task::spawn_blocking(move || {
-            write_archive(&tree, &output, &PackOptions::default()).map_err(RunError::Archive)
-        });
-        let packed: Packed =
-            packed.await.map_err(|error| RunError::Io { what: "write the archive".into(), source: error.into() })??;
+        let output = unused(settings.output.join(layout::archive_name(record.started, &record.run)));
+        let pack = move || write_archive(&tree, &output, &PackOptions::default()).map_err(RunError::Archive);
+        let packed: Packed = with_space("write the archive", cancel, pack).await?;
         for skipped in &packed.skipped {
             tracing::warn!("not in the archive: {skipped}");
         }
@@ -80,12 +80,12 @@ impl Run {
         state.apply_durable(Event::Archived { tar }).await?;
         publish::write(&state, &work.status()).await;
         let (status, verdict) = (state.status(), state.read(|ledger| ledger.verdict(Timestamp::now())));
-        // The run is safe in its archive: what cannot be removed is a nuisance, not a failure.
-        let removed = tokio::task::spawn_blocking(move || work.remove()).await;
-        match removed {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!("{error}"),
-            Err(error) => tracing::warn!("failed to remove the working directory: {error}"),
+        match settings.on_archived.map_or(Ok(()), |keep| keep(&status)) {
+            Ok(()) => remove(work).await,
+            Err(error) => tracing::error!(
+                "the working directory `{}` stays: the end of the run could not be recorded: {error}",
+                work.root().display()
+            ),
         }
         Ok(Finished {
             run: record.run,
@@ -98,6 +98,23 @@ impl Run {
             sha256: packed.sha256,
         })
     }
+}
+
+/// The run is safe in its archive: what cannot be removed is a nuisance, not a failure.
+async fn remove(work: WorkDir) {
+    match tokio::task::spawn_blocking(move || work.remove()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!("{error}"),
+        Err(error) => tracing::warn!("failed to remove the working directory: {error}"),
+    }
+}
+
+/// `archive`, or the first free name `…-2.tar.gz`, `…-3.tar.gz`: an archive that is there is never overwritten.
+fn unused(archive: PathBuf) -> PathBuf {
+    let name = archive.to_string_lossy().into_owned();
+    let stem = name.strip_suffix(".tar.gz").unwrap_or(&name);
+    let others = (2..).map(|n| PathBuf::from(format!("{stem}-{n}.tar.gz")));
+    std::iter::once(archive).chain(others).find(|path| !path.exists()).unwrap_or_default()
 }
 
 /// Writes `documents` below `tree`.

@@ -7,8 +7,9 @@ mod finish;
 mod finished;
 mod judge;
 mod rerun;
+mod space;
 mod steer;
 
-pub use begin::{Begun, Run, Settings};
+pub use begin::{Begun, OnArchived, Run, Settings};
 pub use error::RunError;
 pub use finished::{Finished, PluginOutcome};

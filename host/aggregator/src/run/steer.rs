@@ -20,13 +20,19 @@ use super::error::RunError;
 use super::finished::{Finished, PluginOutcome};
 use super::judge::items_file;
 use super::rerun::Rerun;
+use super::space::with_space;
 use crate::dispatcher::{Dispatcher, Exit, Heard, Launch, Report};
+use crate::journal::JournalError;
 use crate::postprocess::{EXIT_FILE, Outcome, PostProcessError, TREE_FILE, post_process};
 use crate::publish::publish;
+use crate::state::State;
 use crate::workdir::replace;
 
 /// Reports that wait to be looked at. A dispatcher that finds more waits.
 const REPORTS: usize = 1024;
+
+/// How often it is looked whether the journal was given up.
+const HEALTH: Duration = Duration::from_secs(5);
 
 type Processed = (PluginName, Result<Outcome, RunError>);
 
@@ -54,7 +60,7 @@ impl Run {
         // Aborted on purpose; its last state is written by the end of the run.
         let _ = publisher.await;
         result?;
-        self.finish().await
+        self.finish(&cancel).await
     }
 
     async fn steer(&mut self, cancel: &CancellationToken) -> Result<(), RunError> {
@@ -69,24 +75,25 @@ impl Run {
 
         // A continued run: errors that were recorded may not have been written, and plugins may wait for their post-processing.
         for (key, error) in self.recorded_errors() {
-            self.write_error(&key, &error)?;
+            self.write_error(&key, &error, cancel).await?;
         }
         for plugin in &self.plugins {
             if self.is_withdrawn(plugin.name()) {
                 left.remove(plugin.name());
-            } else if self.state.read(|ledger| ledger.is_plugin_complete(plugin.name(), Timestamp::now())) {
-                self.process(plugin.name(), &mut processing);
+            } else if self.state.read(|ledger| ledger.is_plugin_complete(plugin.name(), self.state.now())) {
+                self.process(plugin.name(), &mut processing, cancel);
             }
         }
 
+        let mut health = tokio::time::interval(HEALTH);
         while !left.is_empty() {
-            let deadline = self.state.read(|ledger| ledger.next_deadline(Timestamp::now()));
+            let deadline = self.state.read(|ledger| ledger.next_deadline(self.state.now()));
             tokio::select! {
                 // Effects first: an error is written before the plugin that it belongs to is looked at.
                 biased;
                 Some(effect) = self.effects.recv() => match effect {
-                    Effect::ResultFailed { key, error } => self.write_error(&key, &error)?,
-                    Effect::PluginComplete { plugin } => self.process(&plugin, &mut processing),
+                    Effect::ResultFailed { key, error } => self.write_error(&key, &error, cancel).await?,
+                    Effect::PluginComplete { plugin } => self.process(&plugin, &mut processing, cancel),
                     Effect::PluginWithdrawn { plugin } => drop(left.remove(&plugin)),
                     Effect::ResultReceived { .. } | Effect::RunComplete | Effect::StatusChanged => {}
                 },
@@ -99,7 +106,7 @@ impl Run {
                     cancelled = true;
                     driving = false;
                     tracing::warn!("interrupted: what was gathered so far is kept");
-                    self.state.apply_durable(Event::Interrupted).await?;
+                    self.state.apply(Event::Interrupted)?;
                 }
                 Some(done) = processing.join_next() => {
                     let (plugin, outcome) = joined(done)?;
@@ -107,7 +114,12 @@ impl Run {
                     left.remove(&plugin);
                 }
                 () = &mut driver, if driving => driving = false,
-                () = until(deadline) => self.state.tick(),
+                () = until(deadline, &self.state) => self.state.tick(),
+                _ = health.tick() => {
+                    if self.state.is_journal_lost() {
+                        return Err(JournalError::Closed.into());
+                    }
+                }
             }
         }
         // The end of the run is as if they had never been in it.
@@ -179,22 +191,31 @@ impl Run {
         })
     }
 
-    fn write_error(&self, key: &ResultKey, error: &ErrorRecord) -> Result<(), RunError> {
+    async fn write_error(
+        &self,
+        key: &ResultKey,
+        error: &ErrorRecord,
+        cancel: &CancellationToken,
+    ) -> Result<(), RunError> {
         let path = self.work.tree().join(layout::error_file(&key.plugin, &key.node));
-        write(path, &error.to_error_json(), &format!("write the error of result `{key}`"))
+        let what = format!("write the error of result `{key}`");
+        let (document, name) = (error.to_error_json(), what.clone());
+        with_space(&what, cancel, move || write(path.clone(), &document, &name)).await
     }
 
     /// Starts the post-processing of a plugin whose results are all in.
-    fn process(&self, plugin: &PluginName, processing: &mut JoinSet<Processed>) {
+    fn process(&self, plugin: &PluginName, processing: &mut JoinSet<Processed>, cancel: &CancellationToken) {
         let Some(planned) = self.plugins.iter().find(|planned| planned.name() == plugin).cloned() else { return };
         let dispatcher = Arc::clone(&self.dispatcher);
         let tree = self.work.tree();
         let scratch = self.work.scratch();
+        let cancel = cancel.clone();
         processing.spawn(async move {
             let plugin = planned.name().clone();
             let exits = settle(dispatcher.as_ref(), &plugin).await;
-            let work = tokio::task::spawn_blocking(move || {
-                for exit in exits {
+            let what = format!("post-process plugin `{plugin}`");
+            let work = move || {
+                for exit in &exits {
                     let path = tree.join(layout::errors_dir(&exit.key.plugin, &exit.key.node)).join(EXIT_FILE);
                     write(path, &json!({"exit": exit.text}), &format!("write how `{}` ended", exit.key))?;
                 }
@@ -208,11 +229,8 @@ impl Run {
                 let outcome =
                     post_process(&subject, &dir, &planned.post_processor.module, &scratch, &dir.join(TREE_FILE));
                 outcome.map_err(|error: PostProcessError| RunError::from(error))
-            });
-            let outcome = work
-                .await
-                .unwrap_or_else(|error| Err(RunError::Io { what: "post-process".into(), source: error.into() }));
-            (plugin, outcome)
+            };
+            (plugin, with_space(&what, &cancel, work).await)
         });
     }
 
@@ -226,7 +244,7 @@ impl Run {
             }
         }
         let launched = self.state.read(|ledger| ledger.launched(plugin));
-        let elapsed = launched.and_then(|at| Duration::try_from(Timestamp::now().duration_since(at)).ok());
+        let elapsed = launched.and_then(|at| Duration::try_from(self.state.now().duration_since(at)).ok());
         let total = outcome.total.clone();
         self.outcomes.insert(plugin.clone(), PluginOutcome { plugin: plugin.clone(), outcome, elapsed });
         let event = Event::PluginPostProcessed { plugin: plugin.clone(), status: total.status, counts: total.counts };
@@ -242,11 +260,11 @@ fn joined(done: Result<Processed, JoinError>) -> Result<Processed, RunError> {
     done.map_err(|error| RunError::Io { what: "post-process".into(), source: error.into() })
 }
 
-async fn until(deadline: Option<Timestamp>) {
+async fn until(deadline: Option<Timestamp>, state: &State) {
     match deadline {
         // A window that ended in between is over at once.
         Some(deadline) => {
-            let wait = deadline.duration_since(Timestamp::now());
+            let wait = deadline.duration_since(state.now());
             tokio::time::sleep(Duration::try_from(wait).unwrap_or_default()).await;
         }
         None => std::future::pending().await,

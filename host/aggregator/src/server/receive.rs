@@ -11,14 +11,14 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use plumbline_archive::extract::Blame;
-use plumbline_core::ledger::{ErrorRecord, Event};
+use plumbline_core::ledger::{ErrorRecord, Event, Refusal};
 use plumbline_core::{ReceiveLimits, ResultKey};
 use plumbline_phonehome::{BodyKind, HEADER_ERROR, disposition_file_name};
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::answer;
-use super::store::{Shape, Slot, Store, StoreError};
+use super::store::{Shape, Slot, Store, StoreError, Unpacked};
 use crate::state::{ApplyError, State};
 
 /// Bytes gathered before they are written: one write per frame would cost more than the bytes.
@@ -77,7 +77,7 @@ impl Receiver {
 
     /// The answer to `PUT` of `key`.
     pub(super) async fn put(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response<Body> {
-        match self.admit(&key, headers) {
+        match self.admit(&key, headers).await {
             Ok(admitted) => self.receive(key, admitted, body).await,
             Err(answer) => {
                 refuse(headers, body).await;
@@ -105,14 +105,19 @@ impl Receiver {
         let result = async {
             let slot = self.store.slot()?;
             let sha256 = stream_to_disk(&slot, &mut stream, &self.limits).await?;
-            Ok::<_, ReceiveError>(self.store.keep_partial(slot, &key, shape, sha256).await?)
+            let unpacked = self.store.unpack(slot, shape, sha256).await?;
+            let placed = self.state.place_partial(&key, || self.store.place_partial(&unpacked, &key))?;
+            Ok::<_, ReceiveError>(placed.then_some(unpacked.stored.bytes))
         };
         match result.await {
-            Ok(stored) => {
-                tracing::info!(plugin = %key.plugin, node = %key.node, bytes = stored.bytes, "partial result received");
-                self.state.partial_sent(&key);
+            Ok(Some(bytes)) => {
+                tracing::info!(plugin = %key.plugin, node = %key.node, bytes, "partial result received");
                 answer::empty(StatusCode::OK)
             }
+            Ok(None) => answer::line(
+                StatusCode::CONFLICT,
+                &format!("partial result {key}: it arrived too late, or another one was first"),
+            ),
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "partial result not stored: {error}");
                 answer::line(error.status(), &format!("partial result {key}: {error}"))
@@ -121,8 +126,19 @@ impl Receiver {
     }
 
     /// Everything that can be said before the first byte of the body.
-    fn admit(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Admitted, Box<Response<Body>>> {
-        self.state.read(|ledger| ledger.admit(key)).map_err(|refusal| Box::new(answer::refused(key, &refusal)))?;
+    async fn admit(&self, key: &ResultKey, headers: &HeaderMap) -> Result<Admitted, Box<Response<Body>>> {
+        if let Some(trouble) = self.state.trouble() {
+            return Err(Box::new(answer::line(StatusCode::SERVICE_UNAVAILABLE, &format!("result {key}: {trouble}"))));
+        }
+        if let Err(refusal) = self.state.read(|ledger| ledger.admit(key)) {
+            // A worker takes it for an acknowledgement that the result is safe.
+            if matches!(refusal, Refusal::AlreadyReceived(_))
+                && let Err(error) = self.state.synced().await
+            {
+                return Err(Box::new(apply_error(key, &error)));
+            }
+            return Err(Box::new(answer::refused(key, &refusal)));
+        }
         self.shape(key, headers)
     }
 
@@ -167,20 +183,17 @@ impl Receiver {
         let result = async {
             let slot = self.store.slot()?;
             let sha256 = stream_to_disk(&slot, &mut stream, &self.limits).await?;
-            Ok::<_, ReceiveError>(self.store.keep(slot, &key, shape, sha256).await?)
+            Ok::<_, ReceiveError>(self.store.unpack(slot, shape, sha256).await?)
         }
         .await;
+        // Nothing is awaited between this and the task below, which goes on by itself when the connection breaks.
         guard.armed = false;
         match result {
-            Ok(stored) => {
-                let bytes = stored.bytes;
-                let event = Event::UploadStored { key: key.clone(), upload, stored };
-                match self.state.apply_durable(event).await {
-                    Ok(()) => {
-                        tracing::info!(plugin = %key.plugin, node = %key.node, bytes, "result received");
-                        answer::empty(StatusCode::OK)
-                    }
-                    Err(error) => apply_error(&key, &error),
+            Ok(unpacked) => {
+                let commit = commit(self.state.clone(), self.store.clone(), key.clone(), upload, unpacked);
+                match tokio::spawn(commit).await {
+                    Ok(answer) => answer,
+                    Err(error) => failed_to_store(&self.state, key, upload, &error),
                 }
             }
             Err(error) => {
@@ -189,7 +202,7 @@ impl Receiver {
                     drain(&mut stream).await;
                 }
                 let event = Event::UploadFailed { key: key.clone(), upload, reason: error.to_string() };
-                if let Err(error) = self.state.apply_durable(event).await {
+                if let Err(error) = self.state.apply(event) {
                     tracing::error!("{error}");
                 }
                 answer::line(error.status(), &format!("result {key}: {error}"))
@@ -210,11 +223,52 @@ impl Receiver {
                 return answer::line(StatusCode::BAD_REQUEST, &format!("result {key}: not an error document: {error}"));
             }
         };
-        match self.state.apply_durable(Event::Failed { key: key.clone(), error }).await {
+        match self.state.apply_promptly(Event::Failed { key: key.clone(), error }).await {
             Ok(()) => answer::empty(StatusCode::OK),
             Err(error) => apply_error(&key, &error),
         }
     }
+}
+
+/// Makes an upload that is whole the result of `key`: claimed in the ledger, moved into its place, recorded. A claim that is refused
+/// leaves nothing behind.
+async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacked: Unpacked) -> Response<Body> {
+    if let Err(error) = state.apply(Event::UploadClaimed { key: key.clone(), upload }) {
+        if let ApplyError::Journal(error) = &error {
+            return failed_to_store(&state, key, upload, error);
+        }
+        return apply_error(&key, &error);
+    }
+    let stored = unpacked.stored.clone();
+    let target = key.clone();
+    let placed = tokio::task::spawn_blocking(move || store.place(&unpacked, &target)).await;
+    if let Err(error) = placed.map_err(io::Error::other).flatten() {
+        return failed_to_store(&state, key, upload, &error);
+    }
+    let bytes = stored.bytes;
+    match state.apply_promptly(Event::UploadStored { key: key.clone(), upload, stored }).await {
+        Ok(()) => {
+            tracing::info!(plugin = %key.plugin, node = %key.node, bytes, "result received");
+            answer::empty(StatusCode::OK)
+        }
+        Err(error) => apply_error(&key, &error),
+    }
+}
+
+/// The answer to an upload that arrived whole and that this machine failed to store. It may be retried.
+fn failed_to_store(
+    state: &State,
+    key: ResultKey,
+    upload: u64,
+    error: &(dyn std::error::Error + Send + Sync),
+) -> Response<Body> {
+    tracing::error!(plugin = %key.plugin, node = %key.node, "failed to store the result: {error}");
+    let reason = format!("failed to store it: {error}");
+    let answer = answer::line(StatusCode::INTERNAL_SERVER_ERROR, &format!("result {key}: {reason}"));
+    if let Err(error) = state.apply(Event::UploadFailed { key, upload, reason }) {
+        tracing::error!("{error}");
+    }
+    answer
 }
 
 /// What an admitted body is.
@@ -236,8 +290,7 @@ impl Drop for UploadGuard<'_> {
         if self.armed {
             let reason = "the connection was closed before the result was complete".to_owned();
             tracing::warn!(plugin = %self.key.plugin, node = %self.key.node, "upload failed: {reason}");
-            let event = Event::UploadFailed { key: self.key.clone(), upload: self.upload, reason };
-            if let Err(error) = self.state.apply(event) {
+            if let Err(error) = self.state.abandon(self.key, self.upload, reason) {
                 tracing::error!("{error}");
             }
         }
@@ -247,7 +300,7 @@ impl Drop for UploadGuard<'_> {
 fn apply_error(key: &ResultKey, error: &ApplyError) -> Response<Body> {
     match error {
         ApplyError::Refused(refusal) => answer::refused(key, refusal),
-        other => answer::line(StatusCode::INTERNAL_SERVER_ERROR, &format!("result {key}: {other}")),
+        other => answer::line(StatusCode::SERVICE_UNAVAILABLE, &format!("result {key}: {other}")),
     }
 }
 

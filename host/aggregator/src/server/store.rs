@@ -12,6 +12,8 @@ use plumbline_core::ledger::{Stored, StoredKind};
 use plumbline_core::{ReceiveLimits, ResultKey};
 use tokio::sync::Semaphore;
 
+use crate::workdir::{create_directories, sync_directory};
+
 /// Why an upload that arrived whole is not a result.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StoreError {
@@ -57,37 +59,49 @@ impl Store {
         Ok(Slot { body: dir.path().join("body"), out: dir.path().join("out"), dir })
     }
 
-    /// Makes the body in `slot` the result of `key`: as one file of that name, or unpacked.
-    pub(super) async fn keep(
-        &self,
-        slot: Slot,
-        key: &ResultKey,
-        shape: Shape,
-        sha256: String,
-    ) -> Result<Stored, StoreError> {
-        self.keep_at(slot, self.tree.join(layout::result_dir(&key.plugin, &key.node)), shape, sha256).await
-    }
-
-    /// Makes it what the plugin had when its time was up.
-    pub(super) async fn keep_partial(
-        &self,
-        slot: Slot,
-        key: &ResultKey,
-        shape: Shape,
-        sha256: String,
-    ) -> Result<Stored, StoreError> {
-        self.keep_at(slot, self.tree.join(layout::partial_dir(&key.plugin, &key.node)), shape, sha256).await
-    }
-
-    async fn keep_at(&self, slot: Slot, target: PathBuf, shape: Shape, sha256: String) -> Result<Stored, StoreError> {
+    /// Turns the body in `slot` into what it is to become, inside the slot: one file of that name, or the files of the archive, all of
+    /// them synced. Nothing else is touched, so the caller may lose interest at any time.
+    pub(super) async fn unpack(&self, slot: Slot, shape: Shape, sha256: String) -> Result<Unpacked, StoreError> {
         let permit = Arc::clone(&self.cores).acquire_owned().await.map_err(io::Error::other)?;
         let limits = self.limits.clone();
         tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            keep(&slot, &target, shape, &limits, sha256)
+            unpack(slot, shape, &limits, sha256)
         })
         .await
         .map_err(io::Error::other)?
+    }
+
+    /// Moves it into the place of the result of `key`. Only the upload that has claimed this result may call it.
+    pub(super) fn place(&self, unpacked: &Unpacked, key: &ResultKey) -> io::Result<()> {
+        self.place_at(unpacked, &self.tree.join(layout::result_dir(&key.plugin, &key.node)))
+    }
+
+    /// Moves it into the place for what the plugin had when its time was up.
+    pub(super) fn place_partial(&self, unpacked: &Unpacked, key: &ResultKey) -> io::Result<()> {
+        self.place_at(unpacked, &self.tree.join(layout::partial_dir(&key.plugin, &key.node)))
+    }
+
+    fn place_at(&self, unpacked: &Unpacked, target: &Path) -> io::Result<()> {
+        let Some(parent) = target.parent() else { return Err(io::Error::other("a result has no directory")) };
+        create_directories(parent)?;
+        let slot = &unpacked.slot;
+        // An earlier attempt that was stored but never recorded.
+        match fs::rename(target, slot.dir.path().join("earlier")) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::rename(&slot.out, target)?;
+        sync_directory(parent)
+    }
+
+    /// Removes the result of `key`, which was stored but not recorded before the aggregator ended: its sender was never told that it
+    /// is safe, and sends it again.
+    pub(crate) fn discard(&self, key: &ResultKey) -> io::Result<()> {
+        match fs::remove_dir_all(self.tree.join(layout::result_dir(&key.plugin, &key.node))) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -107,13 +121,13 @@ pub(super) struct Slot {
     dir: tempfile::TempDir,
 }
 
-fn keep(
-    slot: &Slot,
-    target: &Path,
-    shape: Shape,
-    limits: &ExtractLimits,
-    sha256: String,
-) -> Result<Stored, StoreError> {
+/// An upload that is whole, in its slot, and safe on disk there.
+pub(super) struct Unpacked {
+    slot: Slot,
+    pub(super) stored: Stored,
+}
+
+fn unpack(slot: Slot, shape: Shape, limits: &ExtractLimits, sha256: String) -> Result<Unpacked, StoreError> {
     let bytes = fs::metadata(&slot.body)?.len();
     fs::create_dir(&slot.out)?;
     let (kind, files) = match shape {
@@ -132,16 +146,6 @@ fn keep(
             (StoredKind::Archive, extracted.files)
         }
     };
-    File::open(&slot.out)?.sync_all()?;
-    if let Some(parent) = target.parent() {
-        fs::create_dir_all(parent)?;
-        // An earlier attempt that was stored but never acknowledged, or one that failed half way in another version.
-        match fs::rename(target, slot.dir.path().join("earlier")) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
-        fs::rename(&slot.out, target)?;
-        File::open(parent)?.sync_all()?;
-    }
-    Ok(Stored { kind, files, bytes, sha256 })
+    sync_directory(&slot.out)?;
+    Ok(Unpacked { slot, stored: Stored { kind, files, bytes, sha256 } })
 }

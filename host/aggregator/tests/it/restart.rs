@@ -186,3 +186,98 @@ async fn a_run_that_is_dropped_does_not_listen_any_more() {
     };
     tokio::time::timeout(crate::harness::PATIENCE, closed).await.expect("it still listens");
 }
+
+/// Begins in what `bed` holds, and returns why that is not possible.
+async fn refused(bed: &Bed) -> RunError {
+    let (dispatcher, launched) = TestDispatcher::new(&["n1", "n2", "n3"]);
+    let Err(error) = bed.begin(vec![source("p", "DaemonSet", "")], dispatcher).await else { panic!("it went on") };
+    assert!(launched.is_empty());
+    error
+}
+
+#[tokio::test]
+async fn a_directory_that_is_not_whole_is_not_continued() {
+    for lost in ["run.json", "journal", "tree/plugins/p/results/n1"] {
+        let (bed, _first, _old) = one_of_three().await;
+        let crashed = bed.crashed();
+        let path = crashed.root().join(lost);
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).unwrap();
+        } else {
+            std::fs::remove_file(path).unwrap();
+        }
+        let error = refused(&crashed).await;
+        assert!(matches!(error, RunError::NotWhole { .. }), "without {lost}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_crash_after_the_archive_neither_repeats_the_run_nor_touches_the_archive() {
+    let mut bed = Bed::new();
+    let after = std::sync::Arc::new(Bed::new());
+    let (from, to) = (bed.root(), after.root());
+    // The machine loses power when the archive is on disk and the working directory still there.
+    bed.settings.on_archived = Some(std::sync::Arc::new(move |_| {
+        crate::harness::copy_all(&from, &to);
+        Ok(())
+    }));
+    let mut live = bed.live(vec![source("p", "Job", "")], &[]).await;
+    let access = live.launch().await.access;
+    send(&access, "p/global", &file("a.txt", "a")).await.unwrap();
+    let finished = live.finished().await;
+    assert!(!bed.root().exists());
+    match refused(&after).await {
+        RunError::Finished { archive, status } => {
+            assert_eq!(archive.file_name(), finished.archive.file_name());
+            assert_eq!(status.tar_info.sha256, finished.sha256);
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn a_directory_whose_end_could_not_be_recorded_stays() {
+    let mut bed = Bed::new();
+    bed.settings.on_archived = Some(std::sync::Arc::new(|_| Err(std::io::ErrorKind::StorageFull.into())));
+    let mut live = bed.live(vec![source("p", "Job", "")], &[]).await;
+    let access = live.launch().await.access;
+    send(&access, "p/global", &file("a.txt", "a")).await.unwrap();
+    let finished = live.finished().await;
+    assert!(finished.archive.is_file() && bed.root().join("run.json").is_file());
+    assert!(matches!(refused(&bed).await, RunError::Finished { .. }));
+}
+
+#[tokio::test]
+async fn what_was_stored_and_not_recorded_is_sent_again() {
+    let (bed, _first, old) = one_of_three().await;
+    let crashed = bed.crashed();
+    let stray = crashed.root().join("tree/plugins/p/results/n2");
+    std::fs::create_dir_all(&stray).unwrap();
+    std::fs::write(stray.join("stray.txt"), "never acknowledged").unwrap();
+    let mut second = crashed.live(Vec::new(), &[]).await;
+    let launch = second.launch().await;
+    let old = moved(&old, &launch.access);
+    for result in ["p/n2", "p/n3"] {
+        send(&old, result, &file("a.txt", "a")).await.unwrap();
+    }
+    let archive = Archive::of(&second.finished().await);
+    assert!(!archive.has("plugins/p/results/n2/stray.txt"));
+    assert_eq!(archive.text("plugins/p/results/n2/a.txt"), "a");
+}
+
+#[tokio::test]
+async fn certificates_outlive_the_longest_timeout_of_the_plugins() {
+    let expires = async |rest: &str, settings: fn(&mut plumbline_aggregator::Settings)| {
+        let mut bed = Bed::new();
+        settings(&mut bed.settings);
+        let (dispatcher, _launched) = TestDispatcher::new(&[]);
+        let (run, _) = bed.begin(vec![source("p", "Job", rest)], dispatcher).await.unwrap();
+        let pem = std::fs::read_to_string(bed.root().join("ca.pem")).unwrap();
+        let days = plumbline_phonehome::RunCa::from_pem(&pem).unwrap().not_after().duration_since(run.started());
+        days.as_hours()
+    };
+    assert!(expires("plumbline:\n  timeout: 72h", |_| ()).await >= 72);
+    let endless = expires("plumbline:\n  timeout: 0s", |_| ()).await;
+    assert_eq!(endless, expires("", |settings| settings.timeout = None).await, "no limit");
+    assert!(endless > 24 * 30);
+}

@@ -1,5 +1,6 @@
 //! The server, as workers of every kind see it.
 
+mod abandoned;
 mod archives;
 mod http;
 mod messages;

@@ -54,7 +54,7 @@ impl Ledger {
         match event {
             Event::Planned { plugin, keys } => self.planned(at, plugin, keys, effects),
             Event::Launched { plugin } => {
-                self.plugin_mut(&plugin)?.launched = Some(at);
+                self.plugin_mut(&plugin)?.launched.get_or_insert(at);
                 effects.push(Effect::StatusChanged);
                 Ok(Look::Nowhere)
             }
@@ -73,6 +73,7 @@ impl Ledger {
             }
             Event::Progress { key, update } => self.progressed(at, &key, update, effects),
             Event::UploadStarted { key, upload } => self.upload_started(at, &key, upload, effects),
+            Event::UploadClaimed { key, upload } => self.upload_claimed(at, &key, upload),
             Event::UploadStored { key, upload, stored } => self.upload_stored(at, key, upload, stored, effects),
             Event::UploadFailed { key, upload, reason } => self.upload_failed(at, &key, upload, reason, effects),
             Event::Failed { key, error } => self.failed(at, &key, error, effects),
@@ -187,7 +188,7 @@ impl Ledger {
         if self.is_due(plugin, at) {
             return Err(Refusal::AlreadyReceived(key.clone()));
         }
-        self.entry_mut(key)?.upload = Some(Upload { id, since: at });
+        self.entry_mut(key)?.upload = Some(Upload { id, since: at, claimed: false });
         effects.push(Effect::StatusChanged);
         Ok(Look::Nowhere)
     }
@@ -202,6 +203,15 @@ impl Ledger {
             Some(upload) if upload.id == id => Ok(()),
             _ => Err(Refusal::StaleUpload { key: key.clone(), upload: id }),
         }
+    }
+
+    fn upload_claimed(&mut self, at: Timestamp, key: &ResultKey, id: u64) -> Result<Look, Refusal> {
+        self.check_upload(at, key, id)?;
+        match &mut self.entry_mut(key)?.upload {
+            Some(upload) if !upload.claimed => upload.claimed = true,
+            _ => return Err(Refusal::StaleUpload { key: key.clone(), upload: id }),
+        }
+        Ok(Look::Nowhere)
     }
 
     fn upload_stored(
@@ -295,7 +305,11 @@ impl Ledger {
                 (None, Outcome::Broken { reason, .. }) => upload_error(reason),
                 (None, _) => ErrorRecord::new(INTERRUPTED_ERROR),
             };
-            fail(entry, at, error, effects);
+            if entry.is_claimed() {
+                entry.held = Some(Held { error, until: None });
+            } else {
+                fail(entry, at, error, effects);
+            }
         }
         effects.push(Effect::StatusChanged);
         Look::Everywhere

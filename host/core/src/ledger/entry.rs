@@ -69,6 +69,8 @@ pub(super) enum Outcome {
 pub(super) struct Upload {
     pub(super) id: u64,
     pub(super) since: Timestamp,
+    /// Its files are being moved into their place: a failure held back waits until that has ended.
+    pub(super) claimed: bool,
 }
 
 /// A failure that waits for the end of the upload under way.
@@ -113,7 +115,16 @@ impl Entry {
 
     /// The failure held back behind an upload no longer waits for it.
     pub(super) fn is_overdue(&self, now: Timestamp) -> bool {
-        self.held.as_ref().and_then(|held| held.until).is_some_and(|until| until <= now)
+        self.held_until().is_some_and(|until| until <= now)
+    }
+
+    /// When the failure held back stops waiting for the upload; `None` when there is none or when only the upload's end counts.
+    pub(super) fn held_until(&self) -> Option<Timestamp> {
+        self.held.as_ref().filter(|_| !self.is_claimed())?.until
+    }
+
+    pub(super) fn is_claimed(&self) -> bool {
+        self.upload.is_some_and(|upload| upload.claimed)
     }
 
     /// Something may still happen at any time: nothing arrived yet, or an upload is under way.

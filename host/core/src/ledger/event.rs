@@ -69,6 +69,13 @@ pub enum Event {
         /// The upload; the aggregator gives every upload a number of its own.
         upload: u64,
     },
+    /// An upload is complete and verified, and is about to be moved into its place. Until it ends, nothing else decides the result.
+    UploadClaimed {
+        /// The result.
+        key: ResultKey,
+        /// The upload.
+        upload: u64,
+    },
     /// An upload is complete, verified and in its place.
     UploadStored {
         /// The result.

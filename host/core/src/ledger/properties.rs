@@ -51,6 +51,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => key().prop_map(|key| Event::Heartbeat { key }),
         2 => (key(), update).prop_map(|(key, update)| Event::Progress { key, update }),
         12 => (key(), upload()).prop_map(|(key, upload)| Event::UploadStarted { key, upload }),
+        4 => (key(), upload()).prop_map(|(key, upload)| Event::UploadClaimed { key, upload }),
         8 => (key(), upload(), stored).prop_map(|(key, upload, stored)| Event::UploadStored { key, upload, stored }),
         10 => (key(), upload(), "[a-z]{1,4}").prop_map(|(key, upload, reason)| Event::UploadFailed { key, upload, reason }),
         3 => (key(), error).prop_map(|(key, error)| Event::Failed { key, error }),

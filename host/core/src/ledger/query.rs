@@ -62,7 +62,7 @@ impl Ledger {
         self.entry(key).ok()?.from.as_deref()
     }
 
-    /// When a plugin was launched last; `None` when it was not.
+    /// When a plugin was launched first; `None` when it was not. Launching what is missing of it again does not give it more time.
     #[must_use]
     pub fn launched(&self, plugin: &PluginName) -> Option<Timestamp> {
         self.plugin(plugin)?.launched
@@ -90,6 +90,12 @@ impl Ledger {
     #[must_use]
     pub fn result(&self, key: &ResultKey) -> Option<&Judged> {
         self.entry(key).ok()?.judged.as_ref()
+    }
+
+    /// Whether `upload` of `key` is being moved into its place.
+    #[must_use]
+    pub fn is_claimed(&self, key: &ResultKey, upload: u64) -> bool {
+        self.entry(key).is_ok_and(|entry| entry.upload.is_some_and(|now| now.claimed && now.id == upload))
     }
 
     /// Uploads under way.
@@ -135,7 +141,7 @@ impl Ledger {
     /// A timeout behind an upload ends at its own time; retries end together, and only once nothing else is awaited.
     fn plugin_deadline(&self, index: usize) -> Option<Timestamp> {
         let entries = self.entries_of(index);
-        let held = entries.iter().filter_map(|entry| entry.held.as_ref()?.until).min();
+        let held = entries.iter().filter_map(Entry::held_until).min();
         let open = entries.iter().any(|entry| entry.upload.is_some() || matches!(entry.outcome, Outcome::Waiting));
         let retries = if open { None } else { entries.iter().filter_map(Entry::retry_ends).max() };
         [held, retries].into_iter().flatten().min()

@@ -40,7 +40,9 @@ pub const MAX_PROGRESS_BYTES: usize = 64 << 20;
 ///   is stored, because the result exists and only the sender's host is in trouble (a pod that has ended is often seen before its
 ///   last bytes are). When the upload fails, the failure counts at once, without a retry: nobody is there to try.
 /// * A timeout is held back likewise, but for [`RETRY_WINDOW`] at most, or a slow sender could stretch the run for hours. An upload
-///   stored after that is [`Refusal::AlreadyReceived`], and the caller may keep it aside.
+///   stored after that is [`Refusal::AlreadyReceived`].
+/// * An upload that is complete is claimed before its files are moved into their place. A claim is refused as the end of the upload
+///   would be. From the claim to the end of the upload, no failure, timeout or interruption decides the result.
 /// * Progress, hello and heartbeat are accepted of every planned result at all times.
 /// * A plugin that was not launched can be withdrawn: its results are unexpected from then on, and the status is as if it had not been
 ///   planned, but for the reason.

@@ -6,7 +6,7 @@ mod dispatcher;
 mod raw;
 
 pub(crate) use archive::Archive;
-pub(crate) use bed::{Bed, Live, modules, source, with_bundle};
+pub(crate) use bed::{Bed, Live, copy_all, modules, source, with_bundle};
 pub(crate) use dispatcher::{Launched, TestDispatcher};
 pub(crate) use raw::{Answer, Raw, put_head};
 

@@ -12,14 +12,14 @@ use super::Ground;
 const GZIP: &str = "Content-Type: application/gzip";
 
 /// A member whose name is written as it stands, whatever it is.
-struct Member<'a> {
+pub(super) struct Member<'a> {
     name: &'a str,
     kind: EntryType,
     link: &'a str,
     content: &'a [u8],
 }
 
-fn file<'a>(name: &'a str, content: &'a [u8]) -> Member<'a> {
+pub(super) fn file<'a>(name: &'a str, content: &'a [u8]) -> Member<'a> {
     Member { name, kind: EntryType::Regular, link: "", content }
 }
 
@@ -27,7 +27,7 @@ fn other<'a>(name: &'a str, kind: EntryType, link: &'a str) -> Member<'a> {
     Member { name, kind, link, content: b"" }
 }
 
-fn packed(members: &[Member<'_>]) -> Vec<u8> {
+pub(super) fn packed(members: &[Member<'_>]) -> Vec<u8> {
     let mut tar = Vec::new();
     for member in members {
         let mut header = Header::new_ustar();

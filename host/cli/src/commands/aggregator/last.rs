@@ -1,7 +1,9 @@
 //! What stays when a run is over: a container that is started again after the end tells it once more instead of running anew.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use plumbline_archive::atomic::write_atomic;
 use plumbline_core::RunStatus;
 
 /// The file, below the aggregator's directory.
@@ -23,14 +25,14 @@ pub(super) fn load(dir: &Path) -> Option<RunStatus> {
     }
 }
 
-/// Remembers it.
-pub(super) fn keep(dir: &Path, status: &RunStatus) {
-    let kept = serde_json::to_vec(status).map_err(std::io::Error::from).and_then(|bytes| {
-        let file = tempfile::NamedTempFile::new_in(dir)?;
-        std::fs::write(file.path(), bytes)?;
-        file.persist(path(dir)).map(|_| ()).map_err(|error| error.error)
-    });
-    if let Err(error) = kept {
-        tracing::warn!("the end of the run cannot be remembered in `{}`: {error}", dir.display());
+/// Writes the last status to `dir`, so that it survives a power cut.
+pub(super) fn keep(dir: &Path, status: &RunStatus) -> io::Result<()> {
+    write_atomic(&path(dir), &serde_json::to_vec(status)?)
+}
+
+/// As [`keep`], where a failure costs only the newest status: an earlier one is there.
+pub(super) fn keep_last(dir: &Path, status: &RunStatus) {
+    if let Err(error) = keep(dir, status) {
+        tracing::warn!("failed to record the end of the run in `{}`: {error}", dir.display());
     }
 }

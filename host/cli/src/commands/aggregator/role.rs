@@ -1,12 +1,13 @@
 //! From a configuration to an archive.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use plumbline_aggregator::{Run, Settings, Source, WorkDir};
+use plumbline_aggregator::{OnArchived, Run, RunError, Settings, Source, WorkDir};
 use plumbline_core::config::{Config, Storage};
-use plumbline_core::{RunFailure, RunId};
+use plumbline_core::{RunFailure, RunId, RunStatus};
 use plumbline_kubernetes::status::{PublishOptions, publish, publish_preparing};
 use plumbline_kubernetes::{Cluster, ConnectOptions, KubernetesDispatcher, KubernetesOptions, SecretVault, inside};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,8 @@ use super::configured::{aliases, as_map, graces, listen, provenance, seconds, su
 use super::end::{self, Broken, ended_early, tell_end, tell_no_beginning};
 use super::ground::{self, Place};
 use super::send::sent;
-use super::{last, plugins};
+use super::last::{self, keep_last};
+use super::plugins;
 use crate::args::{AggregatorArgs, Global, Level};
 use crate::error::CliError;
 use crate::limits::Limits;
@@ -139,6 +141,7 @@ async fn run(
         limits: limits.modules.clone(),
         provenance: provenance(config),
         output: args.dir.clone(),
+        on_archived: Some(on_archived(args.dir.clone())),
     };
     let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
     let dispatcher = KubernetesDispatcher::new(KubernetesOptions {
@@ -151,7 +154,15 @@ async fn run(
     });
     let modules = stock::modules(&limits)?;
     let begun = Box::pin(Run::begin(work, sources, settings, &modules, Arc::new(dispatcher))).await;
-    let (run, begun) = begun.map_err(|error| CliError::system("the run cannot be begun").because(&error))?;
+    let (run, begun) = match begun {
+        Ok(begun) => begun,
+        Err(RunError::Finished { archive, status }) => {
+            tracing::info!(archive = %archive.display(), "the run was finished before this container was started again");
+            finish_again(args, config, publishing, *status).await;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(error) => return Err(CliError::system("failed to start the run").because(&error).into()),
+    };
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
     let early = look_around(run.url(), fail_fast.as_ref()).await;
 
@@ -168,7 +179,7 @@ async fn run(
         })?;
         finished.status.failure = early;
         // Before it is sent away, which may take minutes: a container that is killed meanwhile is not to run all of it again.
-        last::keep(&args.dir, &finished.status);
+        keep_last(&args.dir, &finished.status);
         let status = sent(config, &args.dir, finished.status.clone()).await;
         Ok::<_, Broken>((finished, status))
     };
@@ -181,6 +192,23 @@ async fn run(
     tell_end(publishing, &status).await;
     tracing::info!(archive = %finished.archive.display(), verdict = ?finished.verdict, "the run is complete");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Records the end of the run before its working directory goes, or a container that is started again would run all of it once more.
+fn on_archived(dir: PathBuf) -> OnArchived {
+    Arc::new(move |status| last::keep(&dir, status))
+}
+
+/// What is left of a run that was finished, but whose end this container does not know.
+async fn finish_again(
+    args: &AggregatorArgs,
+    config: &Config,
+    publishing: &PublishOptions,
+    status: RunStatus,
+) {
+    keep_last(&args.dir, &status);
+    let status = sent(config, &args.dir, status).await;
+    tell_end(publishing, &status).await;
 }
 
 /// Fetches bundles, if there are any to fetch. Somebody who looks at the run meanwhile sees that it lives.

@@ -20,7 +20,7 @@ pub(super) async fn sent(config: &Config, dir: &Path, mut status: RunStatus) -> 
     let archive =
         Archive { path: dir.join(&tar.name), name: tar.name.clone(), bytes: tar.size, sha256: tar.sha256.clone() };
     status.delivery = Some(deliver(url, &archive).await);
-    last::keep(dir, &status);
+    last::keep_last(dir, &status);
     status
 }
 

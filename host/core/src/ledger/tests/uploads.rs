@@ -160,3 +160,54 @@ fn the_ends_of_time_are_no_trouble() {
     assert!(late.apply(Timestamp::MAX, broken("a/global", 1)).unwrap().contains(&complete("a")));
     assert_eq!(late.next_deadline(Timestamp::MAX), None);
 }
+
+fn claimed(text: &str, upload: u64) -> Event {
+    Event::UploadClaimed { key: key(text), upload }
+}
+
+#[test]
+fn from_its_claim_on_nothing_but_its_end_decides_an_upload() {
+    for decided in [failed("b/n1", "gone"), timed_out("b"), Event::Interrupted] {
+        let mut ledger = ledger();
+        ledger.ok(1, started("b/n1", 1));
+        ledger.ok(2, claimed("b/n1", 1));
+        assert!(ledger.is_claimed(&key("b/n1"), 1));
+        ledger.ok(3, decided.clone());
+        // Far beyond the time that an upload may hold back a timeout.
+        assert_eq!(ledger.next_deadline(at(9_000)), None);
+        assert_eq!(ledger.tick(at(9_000)), [], "{decided:?}");
+        assert!(ledger.ok(9_001, stored("b/n1", 1)).contains(&received("b/n1")), "{decided:?}");
+    }
+}
+
+#[test]
+fn a_claim_comes_in_time_or_is_refused() {
+    let mut ledger = ledger();
+    assert!(matches!(ledger.refused(1, claimed("b/n1", 1)), Refusal::StaleUpload { .. }));
+    ledger.ok(1, started("b/n1", 1));
+    ledger.ok(2, timed_out("b"));
+    let over = 2 + WINDOW;
+    assert_eq!(ledger.refused(over, claimed("b/n1", 1)), Refusal::AlreadyReceived(key("b/n1")));
+    ledger.ok(over - 1, claimed("b/n1", 1));
+    assert!(matches!(ledger.refused(over, claimed("b/n1", 1)), Refusal::StaleUpload { .. }), "once");
+    ledger.ok(over + 1, broken("b/n1", 1));
+    assert_eq!(ledger.error_of("b/n1"), crate::ledger::TIMEOUT_ERROR);
+}
+
+#[test]
+fn a_claim_ends_with_the_process_that_made_it() {
+    let mut ledger = ledger();
+    ledger.ok(1, started("a/global", 1));
+    ledger.ok(2, claimed("a/global", 1));
+    ledger.ok(3, Event::Restarted);
+    assert_eq!(ledger.state(&key("a/global")), Some(KeyState::Waiting));
+}
+
+#[test]
+fn a_plugin_that_is_launched_again_has_no_more_time_than_before() {
+    let mut ledger = ledger();
+    ledger.ok(1, Event::Launched { plugin: plugin("a") });
+    ledger.ok(500, Event::Restarted);
+    ledger.ok(501, Event::Launched { plugin: plugin("a") });
+    assert_eq!(ledger.launched(&plugin("a")), Some(at(1)));
+}

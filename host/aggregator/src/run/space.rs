@@ -1,0 +1,92 @@
+//! Waiting for space: a disk that is full for a while delays a run and does not end it.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::error::RunError;
+use crate::journal::is_full;
+
+/// Pause between two tries.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long a run waits for space before it gives up: 10 min, as the journal does.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Does `work` on a thread that may block, and again as long as it fails for lack of space. `what` completes "no space to …". An
+/// interrupted run does not wait.
+///
+/// # Errors
+/// What `work` says: at once if more space would not help, else when patience is over.
+pub(super) async fn with_space<T: Send + 'static>(
+    what: &str,
+    cancel: &CancellationToken,
+    work: impl Fn() -> Result<T, RunError> + Send + Sync + 'static,
+) -> Result<T, RunError> {
+    let work = Arc::new(work);
+    let start = Instant::now();
+    let mut reported = false;
+    loop {
+        let attempt = Arc::clone(&work);
+        let done = tokio::task::spawn_blocking(move || attempt()).await;
+        let error = match done.map_err(|error| RunError::Io { what: what.to_owned(), source: error.into() })? {
+            Ok(value) => return Ok(value),
+            Err(error) => error,
+        };
+        if !lacks_space(&error) || start.elapsed() > PATIENCE || cancel.is_cancelled() {
+            return Err(error);
+        }
+        if !reported {
+            tracing::error!("no space to {what}, waiting for some: {error}");
+            reported = true;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(PAUSE) => {}
+            () = cancel.cancelled() => {}
+        }
+    }
+}
+
+/// Whether lack of space is among the causes of `error`.
+fn lacks_space(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref::<io::Error>().is_some_and(is_full) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    fn full() -> RunError {
+        RunError::Io { what: "write".to_owned(), source: io::ErrorKind::StorageFull.into() }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn space_that_comes_back_is_used() {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let seen = Arc::clone(&calls);
+        let work = move || if seen.fetch_add(1, Ordering::Relaxed) < 3 { Err(full()) } else { Ok(7) };
+        assert_eq!(with_space("write", &CancellationToken::new(), work).await.unwrap(), 7);
+        assert_eq!(calls.load(Ordering::Relaxed), 4);
+    }
+
+    #[tokio::test]
+    async fn an_interrupted_run_and_another_failure_do_not_wait() {
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        assert!(with_space("write", &cancel, || Err::<(), _>(full())).await.is_err());
+        let denied =
+            || Err::<(), _>(RunError::Io { what: "write".to_owned(), source: io::ErrorKind::PermissionDenied.into() });
+        assert!(with_space("write", &CancellationToken::new(), denied).await.is_err());
+    }
+}
