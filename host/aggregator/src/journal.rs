@@ -404,7 +404,7 @@ mod tests {
             journal.append(&entry(name), false).unwrap();
         }
         drop(journal);
-        std::fs::read(path).unwrap()
+        fs::read(path).unwrap()
     }
 
     #[test]
@@ -413,7 +413,7 @@ mod tests {
         let path = dir.path().join("journal");
         let bytes = filled(&path);
         for cut in 0..=bytes.len() {
-            std::fs::write(&path, &bytes[..cut]).unwrap();
+            fs::write(&path, &bytes[..cut]).unwrap();
             let (journal, entries) = Journal::open(&path).unwrap();
             let whole = bytes[..cut].iter().filter(|b| **b == b'\n').count();
             assert_eq!(entries.len(), whole, "cut at {cut}");
@@ -429,7 +429,7 @@ mod tests {
         let path = dir.path().join("journal");
         let mut bytes = filled(&path);
         bytes[20] ^= 1;
-        std::fs::write(&path, &bytes).unwrap();
+        fs::write(&path, &bytes).unwrap();
         assert!(matches!(Journal::open(&path), Err(JournalError::Damaged { line: 1, .. })));
     }
 
@@ -439,7 +439,7 @@ mod tests {
         let path = dir.path().join("journal");
         let (journal, _) = Journal::open(&path).unwrap();
         journal.append(&entry("a"), true).unwrap().unwrap().await.unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), 1);
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 1);
         drop(journal);
     }
 
@@ -450,7 +450,7 @@ mod tests {
         let mut bytes = filled(&path);
         let at = bytes.len() - 10;
         bytes[at] ^= 1;
-        std::fs::write(&path, &bytes).unwrap();
+        fs::write(&path, &bytes).unwrap();
         assert!(matches!(Journal::open(&path), Err(JournalError::Damaged { line: 3, .. })));
     }
 

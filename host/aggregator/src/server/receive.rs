@@ -188,6 +188,7 @@ impl Receiver {
         .await;
         // Nothing is awaited between this and the task below, which goes on by itself when the connection breaks.
         guard.armed = false;
+        drop(guard);
         match result {
             Ok(unpacked) => {
                 let commit = commit(self.state.clone(), self.store.clone(), key.clone(), upload, unpacked);

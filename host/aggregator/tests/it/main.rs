@@ -3,6 +3,7 @@
 
 mod compiling;
 mod crowd;
+mod full_disk;
 mod goldens;
 mod harness;
 mod judges;

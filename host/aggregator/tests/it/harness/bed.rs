@@ -47,7 +47,10 @@ pub(crate) struct Bed {
 
 impl Bed {
     pub(crate) fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::within(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn within(dir: TempDir) -> Self {
         let output = dir.path().join("output");
         std::fs::create_dir(&output).unwrap();
         Self { dir, settings: Settings { output, ..Settings::default() } }

@@ -1,0 +1,95 @@
+//! A disk that is full for a while: a file system of some MiB in memory, filled and emptied again.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use plumbline_core::Verdict;
+use plumbline_core::ledger::{ErrorRecord, Event};
+use plumbline_phonehome::ClientError;
+
+use crate::harness::{Archive, Bed, PATIENCE, file, key, send, source};
+
+/// A small file system, unmounted when dropped.
+struct Small(PathBuf);
+
+impl Small {
+    /// `None`, said aloud, where nothing can be mounted.
+    fn mount(at: &Path) -> Option<Self> {
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=24m", "tmpfs"]).arg(at).output();
+        match mounted {
+            Ok(output) if output.status.success() => Some(Self(at.to_owned())),
+            Ok(output) => {
+                eprintln!("skipped: no file system can be mounted: {}", String::from_utf8_lossy(&output.stderr).trim());
+                None
+            }
+            Err(error) => {
+                eprintln!("skipped: `mount` cannot be run: {error}");
+                None
+            }
+        }
+    }
+
+    /// Takes up all that is left.
+    fn fill(&self) -> PathBuf {
+        let path = self.0.join("filler");
+        let mut filler = File::create(&path).unwrap();
+        for size in [1 << 16, 1 << 12, 1] {
+            while filler.write_all(&vec![0; size]).is_ok() {}
+        }
+        path
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let unmounted = Command::new("umount").arg("-l").arg(&self.0).status();
+        assert!(unmounted.is_ok_and(|status| status.success()), "`{}` stays mounted", self.0.display());
+    }
+}
+
+async fn until(what: &str, mut wish: impl FnMut() -> bool) {
+    let wait = async {
+        while !wish() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("{what}"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_disk_that_is_full_for_a_while_delays_the_run_and_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(small) = Small::mount(dir.path()) else { return };
+    let bed = Bed::within(dir);
+    let mut live = bed.live(vec![source("p", "DaemonSet", "")], &["n1", "n2", "n3"]).await;
+    let access = live.launch().await.access;
+    send(&access, "p/n1", &file("a.txt", "before")).await.unwrap();
+
+    let filler = small.fill();
+    // More than the journal has in reserve.
+    let error = ErrorRecord::new("the node is gone").with("log", "x".repeat(2 << 20));
+    live.state.apply(Event::Failed { key: key("p/n3"), error }).unwrap();
+    until("no trouble is reported", || live.state.trouble().is_some()).await;
+    let status = live.state.status();
+    let failure = status.failure.expect("the status says why");
+    assert!(failure.reason.contains("journal"), "{failure:?}");
+    for result in ["p/n1", "p/n2"] {
+        // Not even what was received before: nobody knows what of the journal is on disk.
+        let refused = send(&access, result, &file("a.txt", "meanwhile")).await.unwrap_err();
+        assert!(matches!(refused, ClientError::Refused { status, .. } if status == 503), "{refused}");
+    }
+
+    fs::remove_file(filler).unwrap();
+    until("the journal does not recover", || live.state.trouble().is_none()).await;
+    send(&access, "p/n2", &file("a.txt", "after")).await.unwrap();
+    assert_eq!(live.state.status().failure, None);
+    let finished = live.finished().await;
+    assert_eq!(finished.verdict, Verdict::Incomplete);
+    let archive = Archive::of(&finished);
+    assert_eq!(archive.text("plugins/p/results/n1/a.txt"), "before");
+    assert_eq!(archive.text("plugins/p/results/n2/a.txt"), "after");
+    assert_eq!(archive.json("plugins/p/errors/n3/error.json")["error"], "the node is gone");
+    drop(small);
+}
