@@ -106,10 +106,8 @@ impl Journal {
         let health = Arc::new(Mutex::new(Health::default()));
         let (queue, appends) = channel();
         let writer = Writer::new(file, whole, path.with_extension("reserve"), Arc::clone(&health));
-        let thread = std::thread::Builder::new()
-            .name("journal".into())
-            .spawn(move || writer.run(&appends))
-            .map_err(failed)?;
+        let thread =
+            std::thread::Builder::new().name("journal".into()).spawn(move || writer.run(&appends)).map_err(failed)?;
         Ok((Self { queue: Some(queue), thread: Some(thread), health }, entries))
     }
 
@@ -141,11 +139,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError::Closed`] when the journal was given up; [`JournalError::Encode`].
-    pub(crate) fn append(
-        &self,
-        entry: &Record,
-        durable: bool,
-    ) -> Result<Option<oneshot::Receiver<()>>, JournalError> {
+    pub(crate) fn append(&self, entry: &Record, durable: bool) -> Result<Option<oneshot::Receiver<()>>, JournalError> {
         let line = encode(entry)?;
         self.health().waiting += line.len();
         let (done, receiver) = if durable {

@@ -248,11 +248,7 @@ impl State {
         self.send(effects);
     }
 
-    fn transition(
-        &self,
-        event: Event,
-        durable: bool,
-    ) -> Result<Option<oneshot::Receiver<()>>, ApplyError> {
+    fn transition(&self, event: Event, durable: bool) -> Result<Option<oneshot::Receiver<()>>, ApplyError> {
         self.transition_of(self.lock(), event, durable)
     }
 

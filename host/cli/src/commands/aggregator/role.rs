@@ -17,9 +17,9 @@ use super::bundles::{self, Places};
 use super::configured::{aliases, as_map, graces, listen, provenance, seconds, survey};
 use super::end::{self, Broken, ended_early, tell_end, tell_no_beginning};
 use super::ground::{self, Place};
-use super::send::sent;
 use super::last::{self, keep_last};
 use super::plugins;
+use super::send::sent;
 use crate::args::{AggregatorArgs, Global, Level};
 use crate::error::CliError;
 use crate::limits::Limits;
@@ -200,12 +200,7 @@ fn on_archived(dir: PathBuf) -> OnArchived {
 }
 
 /// What is left of a run that was finished, but whose end this container does not know.
-async fn finish_again(
-    args: &AggregatorArgs,
-    config: &Config,
-    publishing: &PublishOptions,
-    status: RunStatus,
-) {
+async fn finish_again(args: &AggregatorArgs, config: &Config, publishing: &PublishOptions, status: RunStatus) {
     keep_last(&args.dir, &status);
     let status = sent(config, &args.dir, status).await;
     tell_end(publishing, &status).await;
