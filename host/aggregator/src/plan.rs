@@ -234,9 +234,12 @@ impl PlannedPlugin {
         let module = lazy.wait().map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
         let info = self.info();
         let call = Expect { plugin: &info, pod_spec: definition.pod_spec.as_ref(), nodes, limits: &self.limits };
-        let mut log = RunLog { plugin: plugin.as_str(), module: name };
-        let (expected, stats): (Vec<NodeName>, _) = module.expect(call, &mut log).map_err(|source| {
-            PlanError::Expectations { plugin: plugin.clone(), module: name.to_owned(), source: Box::new(source) }
+        let mut log = RunLog::new(plugin.as_str(), name);
+        let asked = module.expect(call, &mut log).map_err(|failure| log.explain(failure));
+        let (expected, stats): (Vec<NodeName>, _) = asked.map_err(|source| PlanError::Expectations {
+            plugin: plugin.clone(),
+            module: name.to_owned(),
+            source: Box::new(source),
         })?;
         self.expectations = Some(lazy);
         self.expected = expected.into_iter().map(|node| ResultKey::new(plugin.clone(), node)).collect();

@@ -15,4 +15,4 @@ pub mod watch;
 pub use build::{Built, build};
 pub use check::{Checked, Host, check};
 pub use new::{NewProject, new_project};
-pub use project::{AuthorError, ErrorKind, Language, Project};
+pub use project::{AuthorError, ErrorKind, Language, Project, stale};

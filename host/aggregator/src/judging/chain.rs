@@ -119,8 +119,8 @@ fn one(
         PluginInfo { format: judge.entry.judge.clone(), options: Value::Object(options), ..judged.plugin.clone() };
     let tree = JudgeTree { items: KeptItems::open(judged.items)?, rulings: Arc::clone(rulings), index: 0 };
     let call = Judge { plugin: &plugin, tree: Box::new(tree), evidence, limits: &judge.limits };
-    let mut log = RunLog { plugin: &judged.plugin.name, module: &judge.entry.judge };
-    let ended = module.judge(call, said, &mut log);
+    let mut log = RunLog::new(&judged.plugin.name, &judge.entry.judge);
+    let ended = module.judge(call, said, &mut log).map_err(|failure| log.explain(failure));
     usage.count(&ended);
     match ended {
         Ok(_) => Ok(None),

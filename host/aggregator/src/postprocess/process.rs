@@ -261,9 +261,10 @@ fn run_module(work: &Work<'_>, set: &ResultSet, shift: u32, spool: &mut SpoolWri
             return spool.push(&unusable_item(error, shift));
         }
     };
-    let mut log = RunLog { plugin: &work.subject.plugin.name, module: &work.name };
+    let mut log = RunLog::new(&work.subject.plugin.name, &work.name);
     let call = PostProcess { plugin: &work.subject.plugin, files, limits: &work.subject.limits };
     let called = module.post_process(call, &mut SetSink { spool, shift }, &mut log);
+    let called = called.map_err(|failure| log.explain(failure));
     usage().count(&called);
     match called {
         Ok(_) => Ok(()),

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{GlobSet, GlobSetBuilder};
 
 /// Directories below a result set that are followed. Deeper ones are an error: nobody nests results like this by accident.
 const MAX_DEPTH: usize = 64;
@@ -103,7 +103,7 @@ impl Selection {
         }
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {
-            set.add(GlobBuilder::new(pattern).literal_separator(true).build()?);
+            set.add(plumbline_sandbox::file_pattern(pattern)?);
         }
         Ok(Self::Patterns(set.build()?))
     }

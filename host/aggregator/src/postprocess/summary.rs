@@ -47,8 +47,9 @@ pub(super) fn summarize(
     let plugin = subject.plugin.name.as_str();
     let results = Box::new(Replay::new(Arc::clone(&spools), subject.per_node));
     let call = Summarize { plugin: &subject.plugin, results, limits: &subject.limits };
-    let mut log = RunLog { plugin, module: &name };
+    let mut log = RunLog::new(plugin, &name);
     let called = module.summarize(call, &mut SummarySink(&mut summary), &mut log);
+    let called = called.map_err(|failure| log.explain(failure));
     usage().count(&called);
     match called {
         Ok(_) => {}

@@ -14,6 +14,8 @@ pub struct Usage {
     /// Why calls were ended: a trap, a limit, a broken rule, code that could not be had. The first [`MAX_FAILURES`]. What a module says itself
     /// of results that it cannot read is none.
     pub broken: Vec<String>,
+    /// The errors that modules returned in their own words. The first [`MAX_FAILURES`].
+    pub refused: Vec<String>,
 }
 
 impl Usage {
@@ -21,7 +23,11 @@ impl Usage {
         self.calls += 1;
         match call {
             Ok(stats) => self.memory = self.memory.max(stats.memory),
-            Err(ModuleFailure::Refused(_)) => {}
+            Err(ModuleFailure::Refused(sentence)) => {
+                if self.refused.len() < MAX_FAILURES {
+                    self.refused.push(sentence.clone());
+                }
+            }
             Err(failure) => self.broke(failure.to_string()),
         }
     }

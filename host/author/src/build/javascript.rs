@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::step::{Say, run};
-use super::tool::{ESBUILD, JCO, NPM, Tool};
+use super::tool::{ESBUILD, JCO, NPM, TSC, Tool};
 use super::{artifact, contract};
 use crate::project::{AuthorError, Project};
 
@@ -22,9 +22,12 @@ pub(super) fn build(project: &Project, entry: &str, say: Say<'_>) -> Result<Path
     if !has_tools(directory) {
         install(directory, say)?;
     }
+    if entry.ends_with(".ts") {
+        check_types(directory, say)?;
+    }
     let mut esbuild = Command::new(esbuild_of(directory)?);
+    // The bundler strips types without looking at them.
     esbuild.current_dir(directory).arg(entry);
-    // TypeScript's types are stripped here, not checked: that is the author's own `npm run check`.
     esbuild.args(["--bundle", "--format=esm", "--platform=neutral", "--target=es2023", "--conditions=plumbline"]);
     esbuild.args(["--external:plumbline:*", "--log-level=warning"]).arg(joined("--outfile=", &bundle));
     run(&mut esbuild, say, HINT)?;
@@ -35,6 +38,23 @@ pub(super) fn build(project: &Project, entry: &str, say: Say<'_>) -> Result<Path
     jco.args(["--backend-qjs-stub-wasi", "--out"]).arg(&component);
     run(&mut jco, say, HINT)?;
     Ok(component)
+}
+
+/// Runs the project's type checker with its `tsconfig.json`. Without one of the two, a line says that types are not
+/// checked.
+fn check_types(directory: &Path, say: Say<'_>) -> Result<(), AuthorError> {
+    let config = directory.join("tsconfig.json");
+    let Some(tsc) = TSC.named().or_else(|| TSC.in_project(directory)).filter(|_| config.is_file()) else {
+        say("warning: types are not checked: that takes a `tsconfig.json`, and `typescript` in `devDependencies`");
+        return Ok(());
+    };
+    let mut command = Command::new(&tsc);
+    command.current_dir(directory).args(["--noEmit", "--project", "."]);
+    if TSC.named().is_some() {
+        // A type checker from elsewhere has its types beside it.
+        command.arg("--typeRoots").arg(tsc.with_file_name("../@types"));
+    }
+    run(&mut command, say, "correct the types; `tsconfig.json` says how strict they are")
 }
 
 fn has_tools(directory: &Path) -> bool {

@@ -8,7 +8,7 @@ use plumbline_sandbox::Sandbox;
 use super::finish::{Built, finish};
 use super::step::Say;
 use super::{c, go, javascript, own, python, rust};
-use crate::project::{AuthorError, Language, Project};
+use crate::project::{AuthorError, Language, Project, Sources};
 
 /// Builds the module of `project`: runs the build of its language, makes a component, writes into it what `module.yaml` says, checks it as a
 /// host does, and puts it into the place of the old one. `sandbox` is the host that checks; where it has a cache, the compiled code is kept
@@ -21,6 +21,7 @@ use crate::project::{AuthorError, Language, Project};
 /// When a tool is missing or fails, or what it made is no module.
 pub fn build(project: &Project, sandbox: &Sandbox, say: Say<'_>) -> Result<Built, AuthorError> {
     let begin = Instant::now();
+    let sources = Sources::of(project)?;
     let directory = project.build_directory();
     fs::create_dir_all(&directory).map_err(AuthorError::io("create", &directory))?;
     let artifact = if project.manifest.command.is_empty() {
@@ -35,5 +36,7 @@ pub fn build(project: &Project, sandbox: &Sandbox, say: Say<'_>) -> Result<Built
     } else {
         own::build(project, say)
     }?;
-    finish(project, &artifact, sandbox, begin)
+    let built = finish(project, &artifact, sandbox, begin)?;
+    sources.record(project, &built.digest)?;
+    Ok(built)
 }

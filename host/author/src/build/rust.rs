@@ -9,12 +9,14 @@ use serde_json::Value;
 
 use super::step::{Say, describe, failed};
 use super::tool::CARGO;
-use crate::project::{AuthorError, Project};
+use crate::project::{AuthorError, Project, read_text};
 
 /// What modules are compiled for: nothing of WASI, so none is imported.
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Bytes of one of cargo's messages: a diagnostic quotes code, but no file.
 const MAX_MESSAGE: u64 = 16 << 20;
+/// Bytes of a configuration of cargo.
+const MAX_CONFIG: u64 = 1 << 20;
 /// How the target's standard library is to be had.
 const TARGET_HINT: &str = "`rustup target add wasm32-unknown-unknown`; where rustup cannot add it, `cargo xtask setup` in a checkout of plumbline makes it once below `~/.cache/plumbline/wasm-std`: build with `CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS=--sysroot=DIR`, where `DIR` is the directory in there";
 /// The variable with which cargo's caller says how this target is compiled.
@@ -22,6 +24,14 @@ const FLAGS: &str = "CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS";
 
 pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorError> {
     let mut cargo = Command::new(CARGO.find(&project.directory)?);
+    // Otherwise cargo compiles every build script and macro first, and then says that there is no `core`.
+    if !has_own_target(&project.directory)
+        && let Some(missing) = missing_target(&project.directory)
+    {
+        return Err(AuthorError::system(format!("the target {TARGET} is not installed"))
+            .because(missing)
+            .hint(TARGET_HINT));
+    }
     cargo.current_dir(&project.directory).args(["build", "--release", "--target", TARGET]);
     // Into the target directory that it has anyway: what `cargo test` compiled, and what other members of a workspace did, is there.
     cargo.arg("--message-format=json-render-diagnostics");
@@ -36,7 +46,7 @@ pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorEr
     let found = child.stdout.take().map(|stdout| artifact(BufReader::new(stdout), &manifest)).unwrap_or_default();
     let status = child.wait().map_err(|error| AuthorError::system("`cargo` cannot be waited for").because(error))?;
     if !status.success() {
-        return Err(match missing_target() {
+        return Err(match missing_target(&project.directory) {
             Some(missing) => failed(&cargo, &status.to_string(), TARGET_HINT).because(missing),
             None => failed(&cargo, &status.to_string(), "the compiler's messages stand above"),
         });
@@ -71,9 +81,14 @@ fn artifact(mut messages: impl BufRead, manifest: &Path) -> Option<PathBuf> {
 }
 
 /// Why nothing can be compiled for the target here, if that can be told: its standard library is missing.
-pub(super) fn missing_target() -> Option<String> {
+///
+/// The toolchain is that of `directory`, where a `rust-toolchain.toml` may choose one.
+pub(super) fn missing_target(directory: &Path) -> Option<String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(rustc);
+    if directory.is_dir() {
+        command.current_dir(directory);
+    }
     // Whoever gives other flags has a standard library in another place.
     let flags = env::var(FLAGS).or_else(|_| env::var("RUSTFLAGS")).unwrap_or_default();
     command.args(flags.split_whitespace().filter(|flag| flag.starts_with("--sysroot")));
@@ -82,6 +97,16 @@ pub(super) fn missing_target() -> Option<String> {
     let directory = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim_end());
     let there = directory.read_dir().is_ok_and(|mut entries| entries.next().is_some());
     (!there).then(|| format!("there is no standard library for {TARGET} in `{}`", directory.display()))
+}
+
+/// Whether a configuration of cargo says where the target's standard library comes from: then only cargo knows.
+fn has_own_target(directory: &Path) -> bool {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
+    let above = directory.ancestors().map(|directory| directory.join(".cargo"));
+    let files = above.chain(home).flat_map(|directory| [directory.join("config.toml"), directory.join("config")]);
+    let mentions = |text: &str| text.contains("sysroot") || text.contains("build-std");
+    files.filter_map(|file| read_text(&file, MAX_CONFIG).ok()).any(|text| mentions(&text))
 }
 
 #[cfg(test)]

@@ -55,6 +55,13 @@ pub(crate) const ESBUILD: Tool = Tool {
     local: &["node_modules/.bin/esbuild"],
     hint: "install Node.js 20 or later with npm, which fetches it into the project, or name it: `PLUMBLINE_ESBUILD=/path/to/esbuild`",
 };
+/// The type checker of TypeScript.
+pub(crate) const TSC: Tool = Tool {
+    name: "tsc",
+    variable: "PLUMBLINE_TSC",
+    local: &["node_modules/.bin/tsc"],
+    hint: "add `typescript` to `devDependencies` in `package.json`, then `npm install`, or name the type checker: `PLUMBLINE_TSC=/path/to/tsc`",
+};
 /// The package manager of JavaScript.
 pub(crate) const NPM: Tool = Tool {
     name: "npm",
@@ -126,7 +133,7 @@ pub fn missing_tool(language: Language, project: &Path) -> Option<String> {
     let missing =
         |tool: Tool| tool.look(project).is_none().then(|| format!("`{}` is not there: {}", tool.name, tool.hint));
     match language {
-        Language::Rust => missing(CARGO).or_else(super::rust::missing_target),
+        Language::Rust => missing(CARGO).or_else(|| super::rust::missing_target(project)),
         Language::Go => missing(GO),
         Language::JavaScript | Language::TypeScript => {
             missing(JCO).or_else(|| missing(super::javascript::esbuild_for(project)))

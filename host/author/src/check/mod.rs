@@ -8,7 +8,6 @@ mod modules;
 mod names;
 mod project;
 mod run;
-mod sources;
 
 pub use finding::{Checked, CheckedModule, Finding, Level};
 pub use run::{Host, check};

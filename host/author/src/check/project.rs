@@ -7,8 +7,7 @@ use plumbline_sandbox::Roles;
 
 use super::finding::Checked;
 use super::modules::Answer;
-use super::sources::newest;
-use crate::project::{AuthorError, Language, MANIFEST_FILE, Project};
+use crate::project::{AuthorError, Language, MANIFEST_FILE, Project, stale};
 use plumbline_core::closest;
 
 /// Checks the project in `directory`; the module that it will have, if it is not built yet.
@@ -42,12 +41,10 @@ pub(super) fn check(directory: &Path, built: &[Answer], checked: &mut Checked) -
         let what = format!("the module does not answer to `{format}`, which `formats` in `{MANIFEST_FILE}` names");
         checked.warning(&file, what, Some("build it again: `plumbline plugin build`"));
     }
-    let age = project.module().metadata().and_then(|metadata| metadata.modified()).ok();
-    if let (Some(age), Some((source, changed))) = (age, newest(&project.directory))
-        && changed > age
-    {
-        let what = format!("the module is older than `{}`", source.display());
-        checked.warning(&file, what, Some("build it again: `plumbline plugin build`"));
+    match stale(&project) {
+        Ok(Some(reason)) => checked.warning(&file, reason, Some("build it again: `plumbline plugin build`")),
+        Ok(None) => {}
+        Err(error) => checked.error(&file, error, None),
     }
     None
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use plumbline_aggregator::{
-    LimitPolicy, ModuleError, Modules, PlanError, PlannedPlugin, Source, TREE_FILE, post_process, prepare,
+    ModuleError, Modules, PlanError, PlannedPlugin, Source, TREE_FILE, Usage, post_process, prepare,
 };
 use plumbline_sandbox::ModuleFailure;
 use serde_json::{Map, Value};
@@ -14,6 +14,7 @@ use tempfile::TempDir;
 use super::case::{Case, CaseKind, DEFINITION, NODES, OPTIONS};
 use super::judgement;
 use super::project::{Project, definition, read};
+use super::run::Runner;
 
 /// What to do about a module that is not there.
 const BUILD_FIRST: &str = "build the module first: `plumbline plugin build`";
@@ -33,17 +34,22 @@ pub(super) struct Actual {
     pub(super) memory: u64,
     /// Why calls had to be ended, if any.
     pub(super) broken: Option<String>,
+    /// The first error that a module returned in its own words.
+    pub(super) refused: Option<String>,
+}
+
+impl Actual {
+    /// Of calls that used and did what `usage` says.
+    pub(super) fn new(text: String, wall: Duration, usage: Usage) -> Self {
+        let Usage { memory, broken, refused, .. } = usage;
+        Self { text, wall, memory, broken: broken.into_iter().next(), refused: refused.into_iter().next() }
+    }
 }
 
 /// The plugin as it is for `case`, with its modules compiled. The error is a sentence.
-pub(crate) fn planned(
-    project: &Project,
-    case: &Case,
-    modules: &Modules,
-    limits: &LimitPolicy,
-) -> Result<PlannedPlugin, String> {
+pub(crate) fn planned(project: &Project, case: &Case, runner: &Runner<'_>) -> Result<PlannedPlugin, String> {
     let source = source(project, case)?;
-    let planned = prepare(modules, limits, source).map_err(|error| match error {
+    let mut planned = prepare(runner.modules, runner.limits, source).map_err(|error| match error {
         PlanError::Module { source: ModuleError::Unknown { .. }, .. } => format!("{error}; {BUILD_FIRST}"),
         error => error.to_string(),
     })?;
@@ -54,6 +60,12 @@ pub(crate) fn planned(
         return Err(format!("{warning}; {BUILD_FIRST}"));
     }
     planned.ready().map_err(|error| error.to_string())?;
+    // Whole seconds are what the sandbox counts.
+    let timeout = runner.timeout.as_secs().max(1);
+    let limits = std::iter::once(&mut planned.limits).chain(planned.judges.iter_mut().map(|judge| &mut judge.limits));
+    for limits in limits {
+        limits.wall_seconds = limits.wall_seconds.min(timeout);
+    }
     Ok(planned)
 }
 
@@ -87,16 +99,11 @@ fn document(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// Runs `case`. The error is a sentence: the case could not be run.
-pub(super) fn actual(
-    project: &Project,
-    case: &Case,
-    modules: &Modules,
-    limits: &LimitPolicy,
-) -> Result<Actual, String> {
-    let planned = planned(project, case, modules, limits)?;
+pub(super) fn actual(project: &Project, case: &Case, runner: &Runner<'_>) -> Result<Actual, String> {
+    let planned = planned(project, case, runner)?;
     match case.kind {
         CaseKind::Results => tree(&planned, case),
-        CaseKind::Expectations => expected(planned, case, modules),
+        CaseKind::Expectations => expected(planned, case, runner.modules),
         CaseKind::Judgement => judgement::verdict(&planned, case),
     }
 }
@@ -114,7 +121,7 @@ fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     }
     let text = String::from_utf8(bytes).map_err(|error| format!("the tree is not UTF-8: {error}"))?;
     nothing_local(&text, "its tree", &[scratch.path(), &case.dir])?;
-    Ok(Actual { text, wall, memory: outcome.usage.memory, broken: outcome.usage.broken.into_iter().next() })
+    Ok(Actual::new(text, wall, outcome.usage))
 }
 
 pub(super) fn scratch() -> Result<TempDir, String> {
@@ -154,14 +161,18 @@ fn expected(mut planned: PlannedPlugin, case: &Case, modules: &Modules) -> Resul
         Ok(stats) => {
             let mut names: Vec<String> = planned.expected.iter().map(|key| key.node.to_string()).collect();
             names.sort_unstable();
-            Ok(Actual { text: ended(yaml(&names.into())?), wall, memory: stats.memory, broken: None })
+            let usage = Usage { memory: stats.memory, ..Usage::default() };
+            Ok(Actual::new(ended(yaml(&names.into())?), wall, usage))
         }
         Err(PlanError::Expectations { source, .. }) => match *source {
             ModuleFailure::Refused(sentence) => {
                 let text = ended(yaml(&serde_json::json!({"error": sentence}))?);
-                Ok(Actual { text, wall, memory: 0, broken: None })
+                Ok(Actual::new(text, wall, Usage { refused: vec![sentence], ..Usage::default() }))
             }
-            failure => Ok(Actual { text: String::new(), wall, memory: 0, broken: Some(failure.to_string()) }),
+            failure => {
+                let usage = Usage { broken: vec![failure.to_string()], ..Usage::default() };
+                Ok(Actual::new(String::new(), wall, usage))
+            }
         },
         Err(error) => Err(error.to_string()),
     }

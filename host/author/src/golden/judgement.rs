@@ -64,7 +64,7 @@ pub(super) fn verdict(planned: &PlannedPlugin, case: &Case) -> Result<Actual, St
     let wall = start.elapsed();
     let text = text(verdict)?;
     nothing_local(&text, "its verdict", &[scratch.path(), &case.dir])?;
-    Ok(Actual { text, wall, memory: usage.memory, broken: usage.broken.into_iter().next() })
+    Ok(Actual::new(text, wall, usage))
 }
 
 fn tree(path: &Path) -> Result<Item, String> {

@@ -20,7 +20,7 @@ pub use compare::{Diff, DiffLine};
 pub use error::GoldenError;
 pub use project::Project;
 pub use report::{CaseReport, CaseResult, Report};
-pub use run::{Runner, run};
+pub use run::{Bless, DEFAULT_TIMEOUT, Runner, run};
 
 pub(crate) use actual::planned;
 pub(crate) use case::{DEFINITION, FINDINGS_DIR, OPTIONS};

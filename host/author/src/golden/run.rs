@@ -1,43 +1,78 @@
 //! Running cases, several at a time.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
 
 use plumbline_aggregator::{LimitPolicy, Modules};
 
-use super::actual::{MAX_TREE, actual};
+use super::actual::{Actual, MAX_TREE, actual};
 use super::case::{Case, EXPECTED};
 use super::compare::compare;
 use super::project::{Project, read};
 use super::report::{CaseReport, CaseResult, Report};
 
-/// What runs cases.
+/// The time that a call of a module in a case may take, unless the author sets another.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// When a case that is still running is reported.
+const SLOW: Duration = Duration::from_secs(2);
+
+/// Which outcomes are written to `expected.yaml`. Crashes and exceeded limits never are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bless {
+    /// None.
+    Nothing,
+    /// Those without an error.
+    Results,
+    /// Also those in which a module returned an error, such as a caught exception.
+    Errors,
+}
+
+/// The settings of a test run.
 pub struct Runner<'a> {
-    /// The stock, and the sandbox. Modules of bundles are read once, so a project that was built anew needs new ones.
+    /// The built-in modules, and the sandbox. Modules of bundles are read once, so a project that was rebuilt needs new
+    /// ones.
     pub modules: &'a Modules,
     /// What modules may use.
     pub limits: &'a LimitPolicy,
-    /// What comes out is right: it is written to `expected.yaml`. Never what came of a module that was ended.
-    pub bless: bool,
+    /// The time that one call of a module may take, if its limits do not allow less.
+    pub timeout: Duration,
+    /// Which outcomes become expectations.
+    pub bless: Bless,
+    /// Called with the name of a case that has been running for two seconds.
+    pub slow: &'a (dyn Fn(&str) + Sync),
+}
+
+impl<'a> Runner<'a> {
+    /// A runner with the default timeout that blesses nothing.
+    #[must_use]
+    pub fn new(modules: &'a Modules, limits: &'a LimitPolicy) -> Self {
+        Self { modules, limits, timeout: DEFAULT_TIMEOUT, bless: Bless::Nothing, slow: &|_| {} }
+    }
 }
 
 /// Runs the cases, as many at a time as there are cores. Blocking.
 #[must_use]
 pub fn run(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Report {
+    let (begin, watched) = mpsc::channel::<(usize, Instant)>();
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(cases.len()).max(1);
     let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![None; cases.len()]));
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| {
+            let (begin, next, done) = (begin.clone(), &next, &done);
+            scope.spawn(move || {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(case) = cases.get(at) else { return };
+                    // Nobody listens when the other side has panicked.
+                    let _ = begin.send((at, Instant::now()));
                     let report = one(project, case, runner);
                     if let Some(slot) = done.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
                         *slot = Some(report);
@@ -45,26 +80,56 @@ pub fn run(project: &Project, cases: &[Case], runner: &Runner<'_>) -> Report {
                 }
             });
         }
+        drop(begin);
+        let is_done =
+            |at: usize| done.lock().unwrap_or_else(PoisonError::into_inner).get(at).is_none_or(Option::is_some);
+        report_slow(&watched, &is_done, &|at| {
+            if let Some(case) = cases.get(at) {
+                (runner.slow)(&case.name);
+            }
+        });
     });
     let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     Report { cases: done.into_iter().flatten().collect() }
 }
 
+/// Reports every case that is not done two seconds after its start. Returns when all threads have ended.
+fn report_slow(started: &mpsc::Receiver<(usize, Instant)>, is_done: &dyn Fn(usize) -> bool, report: &dyn Fn(usize)) {
+    let mut running: VecDeque<(usize, Instant)> = VecDeque::new();
+    loop {
+        let due = running.front().map_or(SLOW, |(_, start)| SLOW.saturating_sub(start.elapsed()));
+        match started.recv_timeout(due) {
+            Ok(case) => running.push_back(case),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                if let Some((at, _)) = running.pop_front()
+                    && !is_done(at)
+                {
+                    report(at);
+                }
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
 fn one(project: &Project, case: &Case, runner: &Runner<'_>) -> CaseReport {
     let report = |result, wall, memory| CaseReport { name: case.name.clone(), kind: case.kind, result, wall, memory };
-    match actual(project, case, runner.modules, runner.limits) {
+    match actual(project, case, runner) {
         Err(reason) => report(CaseResult::Broken(reason), Duration::ZERO, 0),
         Ok(actual) => {
             let result = match &actual.broken {
+                Some(reason) if reason.contains("`wall-seconds`") => {
+                    CaseResult::Broken(format!("{reason}; `--timeout` allows more"))
+                }
                 Some(reason) => CaseResult::Broken(reason.clone()),
-                None => judge(case, &actual.text, runner.bless),
+                None => judge(case, &actual, runner.bless),
             };
             report(result, actual.wall, actual.memory)
         }
     }
 }
 
-fn judge(case: &Case, actual: &str, bless: bool) -> CaseResult {
+fn judge(case: &Case, actual: &Actual, bless: Bless) -> CaseResult {
     let path = case.dir.join(EXPECTED);
     let there = match read(&path, MAX_TREE) {
         Ok(bytes) => Some(bytes),
@@ -73,14 +138,19 @@ fn judge(case: &Case, actual: &str, bless: bool) -> CaseResult {
     };
     // Not UTF-8: then it is not what came out either, and the difference shows where.
     let expected = there.as_deref().map(String::from_utf8_lossy);
-    let difference = expected.as_deref().map(|expected| compare(expected, actual));
+    let difference = expected.as_deref().map(|expected| compare(expected, &actual.text));
     match difference {
         Some(None) => CaseResult::Passed,
         // A damaged input has no right tree: it is enough that the module stood it.
         None if case.is_finding() => CaseResult::Passed,
-        _ if bless => match write(&path, actual) {
-            Ok(()) => CaseResult::Blessed { new: expected.is_none() },
-            Err(error) => CaseResult::Broken(format!("`{}` cannot be written: {error}", path.display())),
+        _ if bless != Bless::Nothing => match (&actual.refused, bless) {
+            (Some(error), Bless::Results) => CaseResult::Broken(format!(
+                "not blessed, because the module returned an error: {error}; `--bless-errors` expects it"
+            )),
+            _ => match write(&path, &actual.text) {
+                Ok(()) => CaseResult::Blessed { new: expected.is_none() },
+                Err(error) => CaseResult::Broken(format!("failed to write `{}`: {error}", path.display())),
+            },
         },
         Some(Some(diff)) => CaseResult::Failed(diff),
         None => CaseResult::Missing,

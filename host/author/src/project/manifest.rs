@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use plumbline_core::definition::{LimitsRequest, is_module_name};
+use plumbline_sandbox::file_pattern;
 use serde_json::{Map, Value};
 use serde_saphyr::options::DuplicateKeyPolicy;
 
@@ -106,13 +107,17 @@ fn parse(text: &str) -> Result<Manifest, String> {
             ));
         }
     }
+    let default_files = texts(&mut keys, "default-files")?;
+    for pattern in default_files.iter().flatten() {
+        file_pattern(pattern).map_err(|error| format!("`default-files`: {error}"))?;
+    }
     let limits = limits(keys.remove("limits"))?;
     let manifest = Manifest {
         name,
         language,
         world: text_of(&mut keys, "world")?,
         formats,
-        default_files: texts(&mut keys, "default-files")?,
+        default_files,
         limits,
         schema: text_of(&mut keys, "schema")?.map(PathBuf::from),
         sdk: text_of(&mut keys, "sdk")?.map(PathBuf::from),

@@ -5,9 +5,12 @@ mod language;
 mod manifest;
 mod open;
 mod read;
+mod sources;
 
 pub use error::{AuthorError, ErrorKind};
 pub use language::Language;
 pub use manifest::{MANIFEST_FILE, Manifest};
 pub use open::Project;
 pub(crate) use read::{read_bounded, read_text};
+pub(crate) use sources::Sources;
+pub use sources::stale;

@@ -4,7 +4,7 @@ mod error;
 mod ignore;
 mod round;
 mod rounds;
-mod snapshot;
+pub(crate) mod snapshot;
 
 pub use error::WatchError;
 pub use round::{Built, RoundReport, try_out};

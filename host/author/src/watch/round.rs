@@ -34,7 +34,7 @@ pub fn try_out(
     let cases = built.is_ok().then(|| {
         let project = Project::open(dir)?;
         let cases = golden::find(&project, &[])?;
-        Ok(golden::run(&project, &cases, &Runner { modules, limits, bless: false }))
+        Ok(golden::run(&project, &cases, &Runner::new(modules, limits)))
     });
     RoundReport { built, cases, wall: start.elapsed() }
 }

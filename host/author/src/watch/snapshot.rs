@@ -20,16 +20,21 @@ const MAX_DEPTH: usize = 32;
 
 /// The files of a project.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Snapshot {
+pub(crate) struct Snapshot {
     files: BTreeMap<PathBuf, [u8; 32]>,
     pub(super) directories: BTreeSet<PathBuf>,
 }
 
 impl Snapshot {
-    pub(super) fn of(dir: &Path) -> Result<Self, WatchError> {
+    pub(crate) fn of(dir: &Path) -> Result<Self, WatchError> {
         let mut snapshot = Self::default();
         snapshot.walk(dir, dir, 0)?;
         Ok(snapshot)
+    }
+
+    /// The files, relative to the project, with digests of their contents.
+    pub(crate) fn files(self) -> BTreeMap<PathBuf, [u8; 32]> {
+        self.files
     }
 
     /// What is new, gone, or another, relative to the project.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::{LimitPolicy, Modules};
-use plumbline_author::golden::{self, GoldenError, Project, Report, Runner};
+use plumbline_author::golden::{self, Bless, GoldenError, Project, Report, Runner};
 use plumbline_componentize::{Recipe, component};
 use tempfile::TempDir;
 
@@ -85,7 +85,18 @@ impl Bed {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let cases = golden::find(&project, &names)?;
         let (modules, limits) = (modules(), LimitPolicy::default());
-        Ok(golden::run(&project, &cases, &Runner { modules: &modules, limits: &limits, bless }))
+        let bless = if bless { Bless::Results } else { Bless::Nothing };
+        Ok(golden::run(&project, &cases, &Runner { bless, ..Runner::new(&modules, &limits) }))
+    }
+
+    /// All cases, with the settings that `change` makes of the default.
+    pub(crate) fn run_with(&self, change: impl Fn(&mut Runner<'_>)) -> Report {
+        let project = self.project();
+        let cases = golden::find(&project, &[]).unwrap();
+        let (modules, limits) = (modules(), LimitPolicy::default());
+        let mut runner = Runner::new(&modules, &limits);
+        change(&mut runner);
+        golden::run(&project, &cases, &runner)
     }
 
     /// How all cases came out, in words.

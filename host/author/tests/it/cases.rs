@@ -19,7 +19,7 @@ pub(crate) fn wrong(directory: &Path) -> Option<String> {
         Err(error) => return Some(error),
     };
     let (modules, limits) = (modules(), LimitPolicy::default());
-    let report = golden::run(&project, &cases, &Runner { modules: &modules, limits: &limits, bless: false });
+    let report = golden::run(&project, &cases, &Runner::new(&modules, &limits));
     let results: Vec<_> = report.cases.iter().map(|case| (&case.name, &case.result)).collect();
     (!report.is_good()).then(|| format!("{results:#?}"))
 }

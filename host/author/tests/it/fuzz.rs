@@ -10,12 +10,7 @@ fn run(bed: &Bed, inputs: u64, seed: u64) -> Result<FuzzReport, FuzzError> {
     let project = bed.project();
     let cases = golden::find(&project, &[]).unwrap();
     let (modules, limits) = (modules(), LimitPolicy::default());
-    fuzz::run(
-        &project,
-        &cases,
-        &Runner { modules: &modules, limits: &limits, bless: false },
-        FuzzOptions { inputs, seed },
-    )
+    fuzz::run(&project, &cases, &Runner::new(&modules, &limits), FuzzOptions { inputs, seed })
 }
 
 fn bed(body: &str) -> Bed {

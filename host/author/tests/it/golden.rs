@@ -1,8 +1,12 @@
 //! Golden cases, as an author has them.
 
-use plumbline_author::golden::{CaseResult, GoldenError, Project};
+use std::sync::Mutex;
+use std::time::Duration;
 
-use crate::bed::{Bed, REFUSE, handmade};
+use plumbline_aggregator::LimitPolicy;
+use plumbline_author::golden::{self, Bless, CaseResult, GoldenError, Project, Report, Runner};
+
+use crate::bed::{Bed, REFUSE, handmade, modules};
 
 const JUNIT: &str =
     "<testsuite name='s'><testcase name='a'/><testcase name='b'><failure message='no'/></testcase></testsuite>";
@@ -84,8 +88,40 @@ fn what_a_module_refuses_can_be_expected() {
     let bed = Bed::new("hand", "");
     bed.write("hand.wasm", handmade(REFUSE));
     bed.write("tests/one/results/global/a", "x");
-    assert_eq!(said(&bed.words(true)), ["one: blessed"]);
+    // It may be a caught exception, so it is expected only on request.
+    let report = bed.run(&[], true).unwrap();
+    let CaseResult::Broken(reason) = &report.cases[0].result else { panic!("{report:?}") };
+    assert!(reason.contains("returned an error: no") && reason.contains("--bless-errors"), "{reason}");
+    assert!(!bed.path("tests/one/expected.yaml").exists());
+    assert!(bed.run_with(|runner| runner.bless = Bless::Errors).is_good());
     assert!(bed.read("tests/one/expected.yaml").contains("error: \"no\""), "{}", bed.read("tests/one/expected.yaml"));
+    assert_eq!(said(&bed.words(true)), ["one: passed"]);
+}
+
+#[test]
+fn an_endless_loop_ends_at_the_timeout_and_is_reported_while_it_runs() {
+    let bed = Bed::new("hand", "");
+    bed.write("hand.wasm", handmade("(loop $l (br $l))"));
+    bed.write("tests/one/results/global/a", "x");
+    let slow = Mutex::new(Vec::new());
+    let report = slow_cases(&bed, &slow);
+    let CaseResult::Broken(reason) = &report.cases[0].result else { panic!("{report:?}") };
+    assert!(reason.contains("limit `wall-seconds`: 3 seconds") && reason.contains("--timeout"), "{reason}");
+    assert_eq!(*slow.lock().unwrap(), ["one"]);
+    bed.write("hand.wasm", handmade(""));
+    slow.lock().unwrap().clear();
+    assert_eq!(slow_cases(&bed, &slow).summary(), "1 missing");
+    assert!(slow.lock().unwrap().is_empty());
+}
+
+/// All cases with a timeout of three seconds; the names of slow ones go to `slow`.
+fn slow_cases(bed: &Bed, slow: &Mutex<Vec<String>>) -> Report {
+    let project = bed.project();
+    let cases = golden::find(&project, &[]).unwrap();
+    let (modules, limits) = (modules(), LimitPolicy::default());
+    let note = |case: &str| slow.lock().unwrap().push(case.to_owned());
+    let runner = Runner { timeout: Duration::from_secs(3), slow: &note, ..Runner::new(&modules, &limits) };
+    golden::run(&project, &cases, &runner)
 }
 
 #[test]
@@ -122,7 +158,8 @@ fn expectations_are_asked_with_the_nodes_of_the_case() {
 fn a_refusal_of_expectations_can_be_expected() {
     let bed = Bed::new("raw", "plumbline:\n  expectations: daemonset\npodSpec:\n  nodeSelector: 3\n");
     bed.write("tests/one/nodes.yaml", "- name: a\n");
-    assert_eq!(said(&bed.words(true)), ["one: blessed"]);
+    assert_eq!(said(&bed.words(true)), ["one: broken"]);
+    assert!(bed.run_with(|runner| runner.bless = Bless::Errors).is_good());
     assert!(bed.read("tests/one/expected.yaml").starts_with("error: "), "{}", bed.read("tests/one/expected.yaml"));
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use plumbline_author::{Language, Project};
+use plumbline_author::{Language, Project, stale};
 use plumbline_sandbox::inspect;
 
 use crate::support::{built, core, project, write};
@@ -109,4 +109,72 @@ fn a_directory_that_is_no_project_says_what_it_looks_like() {
     let error = Project::open(dir.path()).unwrap_err();
     assert!(error.what.contains("is no project"), "{error}");
     assert!(error.hint.unwrap().contains("it looks like go (`go.mod`)"));
+}
+
+#[test]
+fn a_module_is_stale_when_its_sources_are_not_those_it_was_built_from() {
+    let dir = project(&core(""));
+    let path = |name: &str| dir.path().join(name);
+    let reason = || stale(&Project::open(dir.path()).unwrap()).unwrap();
+    assert_eq!(reason(), None, "nothing is built");
+    built(dir.path()).unwrap();
+    assert_eq!(reason(), None);
+    // Neither a later time nor other files of the plugin.
+    let made = fs::read(path("src/made.wasm")).unwrap();
+    write(
+        dir.path(),
+        &[("src/made.wasm", &made), ("README.md", b"x"), ("tests/a/expected.yaml", b"x"), ("plugin.yaml", b"x")],
+    );
+    assert_eq!(reason(), None);
+    // A build that fails leaves the old module, which is not that of these sources.
+    write(dir.path(), &[("src/made.wasm", b"")]);
+    built(dir.path()).unwrap_err();
+    assert_eq!(reason().as_deref(), Some("`src/made.wasm` has changed since `tap.wasm` was built"));
+    write(dir.path(), &[("src/made.wasm", &made)]);
+    assert_eq!(reason(), None);
+    write(dir.path(), &[("src/more.h", b"")]);
+    assert_eq!(reason().as_deref(), Some("`src/more.h` has changed since `tap.wasm` was built"));
+    // Without the record of the build, times decide.
+    fs::remove_file(path("build/tap.sources.json")).unwrap();
+    let module = fs::File::options().append(true).open(path("tap.wasm")).unwrap();
+    module.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();
+    assert_eq!(reason(), None);
+    module.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    assert!(reason().is_some_and(|reason| reason.ends_with("is newer than `tap.wasm`")), "{:?}", reason());
+}
+
+#[test]
+fn a_pattern_that_is_not_a_glob_is_refused() {
+    let dir = project(&core(""));
+    let manifest = fs::read_to_string(dir.path().join("module.yaml")).unwrap().replace("**/*.tap", "[aaaa");
+    write(dir.path(), &[("module.yaml", manifest.as_bytes())]);
+    let error = built(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("`default-files`") && error.contains("[aaaa"), "{error}");
+}
+
+#[test]
+fn typescript_with_type_errors_is_not_built() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let tsc = b"#!/bin/sh\necho \"$@\" > tsc.called\nexit 2\n";
+    let other = b"#!/bin/sh\ntouch bundled\n";
+    let files: [(&str, &[u8]); 6] = [
+        ("module.yaml", b"name: wrong\nlanguage: typescript\n"),
+        (
+            "tsconfig.json",
+            b"{\"compilerOptions\": {\"strict\": true, \"noEmit\": true, \"types\": []}, \"include\": [\"src\"]}",
+        ),
+        ("src/index.ts", b"export const count: number = 'one';\n"),
+        ("node_modules/.bin/tsc", tsc),
+        ("node_modules/.bin/jco", other),
+        ("node_modules/.bin/esbuild", other),
+    ];
+    write(dir.path(), &files);
+    for tool in ["tsc", "jco", "esbuild"] {
+        let tool = dir.path().join("node_modules/.bin").join(tool);
+        fs::set_permissions(tool, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let error = built(dir.path()).unwrap_err();
+    assert!(error.what.contains("tsc --noEmit` failed"), "{error}");
+    assert!(!dir.path().join("bundled").exists(), "nothing is bundled of sources with errors");
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::Subcommand;
 
-use super::{DataFormat, LimitsArg, RegistryArgs};
+use super::{DataFormat, RegistryArgs};
 
 /// Put together and check what is submitted of a conformance run.
 #[derive(Debug, clap::Args)]
@@ -51,8 +51,6 @@ pub(crate) struct SubmissionAssembleArgs {
     pub(crate) anyway: bool,
     #[command(flatten)]
     pub(crate) required: RequiredArgs,
-    #[command(flatten)]
-    pub(crate) limits: LimitsArg,
 }
 
 /// Hold the folder of a submission against the rules.
@@ -66,8 +64,6 @@ pub(crate) struct SubmissionCheckArgs {
     pub(crate) format: DataFormat,
     #[command(flatten)]
     pub(crate) required: RequiredArgs,
-    #[command(flatten)]
-    pub(crate) limits: LimitsArg,
 }
 
 /// Which tests are required.

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::bed::Bed;
+use crate::bed::{Bed, Done};
 
 /// A core module that reads nothing and emits nothing, as a compiler for any language makes it.
 const CORE: &str = r#"(module
@@ -72,6 +72,45 @@ fn a_built_project_is_a_bundle_that_checks_and_reads() {
     let case = bed.path("my-format/tests/example").display().to_string();
     // It emits nothing: nobody knows anything.
     bed.plumbline(&["plugin", "process", &case, "--definition", "my-format"]).expect(5);
+}
+
+#[test]
+fn a_stale_module_is_not_tested() {
+    let bed = Bed::new();
+    project(&bed);
+    bed.plumbline(&["plugin", "build", "my-format"]).expect(0);
+    let bless = ["plugin", "test", "my-format", "--bless"];
+    bed.plumbline(&bless).expect(0);
+    bed.plumbline(&["plugin", "test", "my-format"]).expect(0);
+    // The build fails; the module of the old sources is still there.
+    bed.write("my-format/src/core.wasm", "no module");
+    bed.plumbline(&["plugin", "build", "my-format"]).expect(2);
+    let done = bed.plumbline(&["plugin", "test", "my-format"]).expect(2);
+    for part in ["the module is stale", "`src/core.wasm` has changed", "plumbline plugin build", "--allow-stale"] {
+        assert!(done.err.contains(part), "{part}: {}", done.err);
+    }
+    bed.plumbline(&["plugin", "test", "my-format", "--allow-stale"]).expect(0);
+}
+
+/// Cargo compiles for half a minute before it says so.
+#[test]
+fn a_missing_target_is_reported_before_anything_is_compiled() {
+    let bed = Bed::new();
+    bed.plumbline(&["plugin", "new", "my-format", "--lang", "rust"]).expect(0);
+    let script = |name: &str, text: &str| {
+        let path = bed.write(name, text);
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        path
+    };
+    let mut command = bed.command(&["plugin", "build", "my-format"]);
+    command.env("RUSTC", script("rustc", "#!/bin/sh\necho /nowhere/lib\n"));
+    command.env("CARGO", script("cargo", "#!/bin/sh\ntouch compiled\n"));
+    command.env("CARGO_HOME", bed.path("home")).env_remove("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS");
+    let done = Done::of(command).expect(4);
+    for part in ["wasm32-unknown-unknown", "/nowhere/lib", "rustup target add"] {
+        assert!(done.err.contains(part), "{part}: {}", done.err);
+    }
+    assert!(!bed.path("my-format/compiled").exists());
 }
 
 #[test]

@@ -1,57 +1,48 @@
-//! The test cases of a `junit_01.xml`, as a module has read them.
+//! The test cases of a `junit_01.xml`, as the verifier reads them.
+//!
+//! The verifier decodes the file with Go's `encoding/xml` into structures: `testsuites`, its `testsuite`
+//! elements, and their `testcase` elements. Everything else in the file is only checked for syntax.
 
 use std::collections::BTreeSet;
 
+use super::go::{Decoder, Start, Token};
 use super::names::{CONFORMANCE, cleaned};
 
-/// How a case ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CaseStatus {
-    /// It ran, and has neither an element `failure` nor `error`.
-    Passed,
-    /// It has one of them.
-    Failed,
-    /// It did not run.
-    Skipped,
-}
+/// The outermost element that the verifier reads.
+const ROOT: &str = "testsuites";
+const SUITE: &str = "testsuite";
+const CASE: &str = "testcase";
 
-/// What the verifier looks at in a file of results: conformance tests that ran, under the names that it compares.
+/// What the verifier finds in a file of results: conformance tests that ran, by the names that it
+/// compares.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cases {
+    without_failure: BTreeSet<String>,
     passed: BTreeSet<String>,
     failed: BTreeSet<String>,
     ran: u64,
     skipped: u64,
-    nested: u64,
-    /// The name of the file's outermost element, where it could be found ([`root_element`]).
-    pub root: Option<String>,
-    /// Why the verifier cannot read the file although it was read here: it takes UTF-8 only.
-    pub encoding: Option<String>,
-    /// Why the file could not be read to its end, if it could not.
+    unread: u64,
+    /// Why the verifier cannot read the file, if it cannot. It then sees no test.
     pub problem: Option<String>,
 }
 
 impl Cases {
-    /// Takes a case. A name may come several times, as in results that were merged.
-    pub fn add(&mut self, name: &str, status: CaseStatus) {
-        if status == CaseStatus::Skipped {
-            self.skipped = self.skipped.saturating_add(1);
-            return;
-        }
-        self.ran = self.ran.saturating_add(1);
-        if !name.contains(CONFORMANCE) {
-            return;
-        }
-        let set = if status == CaseStatus::Passed { &mut self.passed } else { &mut self.failed };
-        let name = cleaned(name);
-        if !set.contains(name.as_ref()) {
-            set.insert(name.into_owned());
+    /// Reads a file of results.
+    #[must_use]
+    pub fn read(document: &[u8]) -> Self {
+        let mut reader = Reader { decoder: Decoder::new(document), cases: Self::default() };
+        match reader.document() {
+            Ok(()) => reader.cases,
+            Err(problem) => Self { problem: Some(problem), ..Self::default() },
         }
     }
 
-    /// Counts a case of a suite within a suite: the verifier does not look there.
-    pub fn add_nested(&mut self) {
-        self.nested = self.nested.saturating_add(1);
+    /// Conformance tests that ran at least once without an element `failure`. An element `error` does not
+    /// matter for this list, as in the verifier.
+    #[must_use]
+    pub fn without_failure(&self) -> &BTreeSet<String> {
+        &self.without_failure
     }
 
     /// Conformance tests that passed at least once.
@@ -66,102 +57,238 @@ impl Cases {
         &self.failed
     }
 
-    /// Cases that ran, conformance tests or not.
+    /// The number of cases that ran, conformance tests or not.
     #[must_use]
     pub fn ran(&self) -> u64 {
         self.ran
     }
 
-    /// Cases that did not.
+    /// The number of skipped cases.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped
     }
 
-    /// Cases where the verifier does not look.
+    /// The number of cases in places where the verifier does not look: in nested suites, outside of
+    /// suites, behind the outermost element.
     #[must_use]
-    pub fn nested(&self) -> u64 {
-        self.nested
+    pub fn unread(&self) -> u64 {
+        self.unread
+    }
+
+    fn add(&mut self, case: &Case) {
+        if case.skipped {
+            self.skipped += 1;
+            return;
+        }
+        self.ran += 1;
+        if !case.name.contains(CONFORMANCE) {
+            return;
+        }
+        let name = cleaned(&case.name);
+        if !case.failure {
+            self.without_failure.insert(name.clone().into_owned());
+        }
+        let set = if case.failure || case.error { &mut self.failed } else { &mut self.passed };
+        set.insert(name.into_owned());
     }
 }
 
-/// The name of the outermost element of an XML document that begins with `head`; `None` if it does not show there.
-///
-/// This is all that is looked at in the file outside of a module: the verifier refuses a file whose outermost element is another, and a module
-/// that reads all dialects does not say which it was.
-#[must_use]
-pub fn root_element(head: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(head);
-    let mut rest = text.trim_start_matches('\u{feff}').trim_start();
-    loop {
-        let (opening, closing) = match rest {
-            _ if rest.starts_with("<?") => ("<?", "?>"),
-            _ if rest.starts_with("<!--") => ("<!--", "-->"),
-            _ if rest.starts_with("<!") => ("<!", ">"),
-            _ => break,
+/// A `testcase` while it is being read.
+#[derive(Default)]
+struct Case {
+    name: String,
+    skipped: bool,
+    failure: bool,
+    error: bool,
+}
+
+struct Reader<'a> {
+    decoder: Decoder<'a>,
+    cases: Cases,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads the outermost element, and counts cases behind it. The error is a sentence.
+    fn document(&mut self) -> Result<(), String> {
+        let root = loop {
+            match self.decoder.token().map_err(|error| error.to_string())? {
+                Some(Token::Start(root)) => break root,
+                Some(_) => {}
+                None => return Err("the file has no element".to_owned()),
+            }
         };
-        let inside = rest.strip_prefix(opening)?;
-        rest = inside.split_once(closing)?.1.trim_start();
+        if root.local_name() != ROOT {
+            return Err(format!("the outermost element is `{}`, not `{ROOT}`", root.local_name()));
+        }
+        self.suites()?;
+        // The verifier stops here, also where the rest is not well-formed.
+        while let Ok(Some(token)) = self.decoder.token() {
+            self.count_unread(&token);
+        }
+        Ok(())
     }
-    let name = rest.strip_prefix('<')?;
-    let end = name.find(|c: char| c.is_whitespace() || c == '>' || c == '/')?;
-    name.get(..end).filter(|name| !name.is_empty()).map(str::to_owned)
+
+    fn suites(&mut self) -> Result<(), String> {
+        while let Some(child) = self.child()? {
+            if child.local_name() == SUITE {
+                check_suite(&child)?;
+                self.suite()?;
+            } else {
+                self.skip(child)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn suite(&mut self) -> Result<(), String> {
+        while let Some(child) = self.child()? {
+            if child.local_name() == CASE {
+                // The last of several wins.
+                let name = child.values("name").next_back().unwrap_or_default().to_owned();
+                self.case(name)?;
+            } else {
+                self.skip(child)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn case(&mut self, name: String) -> Result<(), String> {
+        let mut case = Case { name, ..Case::default() };
+        while let Some(child) = self.child()? {
+            match child.local_name() {
+                "skipped" => case.skipped = true,
+                "failure" => case.failure = true,
+                "error" => case.error = true,
+                _ => {}
+            }
+            self.skip(child)?;
+        }
+        self.cases.add(&case);
+        Ok(())
+    }
+
+    /// The next child of the element that is being read; `None` at its end.
+    fn child(&mut self) -> Result<Option<Start<'a>>, String> {
+        loop {
+            match self.decoder.token().map_err(|error| error.to_string())? {
+                Some(Token::Start(start)) => return Ok(Some(start)),
+                Some(Token::Other) => {}
+                Some(Token::End) | None => return Ok(None),
+            }
+        }
+    }
+
+    /// Reads to the end of an element whose start has been read.
+    fn skip(&mut self, start: Start<'a>) -> Result<(), String> {
+        self.count_unread(&Token::Start(start));
+        let mut depth = 1_usize;
+        while depth > 0 {
+            let Some(token) = self.decoder.token().map_err(|error| error.to_string())? else { break };
+            match &token {
+                Token::Start(_) => depth += 1,
+                Token::End => depth -= 1,
+                Token::Other => {}
+            }
+            self.count_unread(&token);
+        }
+        Ok(())
+    }
+
+    /// Counts a case, also one whose name differs by the case of its letters.
+    fn count_unread(&mut self, token: &Token<'_>) {
+        if let Token::Start(start) = token
+            && start.local_name().eq_ignore_ascii_case(CASE)
+        {
+            self.cases.unread += 1;
+        }
+    }
 }
 
-/// The encoding that an XML document which begins with `head` says that it has, if it says one.
-#[must_use]
-pub fn declared_encoding(head: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(head);
-    let declaration = text.trim_start_matches('\u{feff}').strip_prefix("<?xml")?.split_once("?>")?.0;
-    let value = declaration.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start();
-    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
-    value.get(1..)?.split_once(quote).map(|(encoding, _)| encoding.to_owned())
+/// The attributes of a suite that must be numbers.
+fn check_suite(suite: &Start<'_>) -> Result<(), String> {
+    let is_integer = |text: &str| text.is_empty() || text.trim().parse::<i64>().is_ok();
+    for (name, fits) in [("tests", is_integer as fn(&str) -> bool), ("failures", is_integer), ("time", is_float)] {
+        if let Some(value) = suite.values(name).find(|value| !fits(value)) {
+            let value: String = value.chars().filter(|c| !c.is_control()).take(40).collect();
+            let kind = if name == "time" { "a number" } else { "a whole number" };
+            return Err(format!("attribute `{name}` of a suite is `{value}`, not {kind}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether Go reads `text` as a decimal number. It refuses numbers that overflow.
+fn is_float(text: &str) -> bool {
+    if text.is_empty() {
+        return true;
+    }
+    let text = text.trim();
+    // Go takes underscores between digits.
+    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+    let separates = |(at, _): (usize, &str)| {
+        let (before, after) = text.split_at(at);
+        digit(before.chars().next_back()) && digit(after.chars().nth(1))
+    };
+    if !text.match_indices('_').all(separates) {
+        return false;
+    }
+    let text = &text.replace('_', "");
+    let words = text.trim_start_matches(['+', '-']);
+    match text.parse::<f64>() {
+        Ok(number) if number.is_nan() => words == text,
+        Ok(number) => number.is_finite() || words.starts_with(['i', 'I']),
+        Err(_) => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(cases: &str) -> Cases {
+        Cases::read(format!("<testsuites><testsuite>{cases}</testsuite></testsuites>").as_bytes())
+    }
+
     #[test]
     fn only_conformance_tests_that_ran_are_kept_under_their_cleaned_names() {
-        let mut cases = Cases::default();
-        cases.add("[It] a [Conformance]", CaseStatus::Passed);
-        cases.add("b &#39;x&#39; [Conformance]", CaseStatus::Failed);
-        cases.add("[It] b 'x' [Conformance]", CaseStatus::Passed);
-        cases.add("c [Conformance]", CaseStatus::Skipped);
-        cases.add("d", CaseStatus::Failed);
+        let cases = read(
+            "<testcase name='[It] a [Conformance]'/><testcase name='b &amp;#39;x&amp;#39; [Conformance]'><failure/></testcase>\
+             <testcase name=\"[It] b 'x' [Conformance]\"/><testcase name='c [Conformance]'><skipped/></testcase>\
+             <testcase name='d'><failure/></testcase><testcase name='e [Conformance]'><error/></testcase>",
+        );
+        assert_eq!(cases.problem, None);
         assert_eq!(cases.passed().iter().collect::<Vec<_>>(), ["a [Conformance]", "b 'x' [Conformance]"]);
-        assert_eq!(cases.failed().iter().collect::<Vec<_>>(), ["b 'x' [Conformance]"]);
-        assert_eq!((cases.ran(), cases.skipped()), (4, 1));
+        assert_eq!(cases.failed().iter().collect::<Vec<_>>(), ["b 'x' [Conformance]", "e [Conformance]"]);
+        assert!(cases.without_failure().contains("e [Conformance]"));
+        assert_eq!((cases.ran(), cases.skipped(), cases.unread()), (5, 1, 0));
     }
 
     #[test]
-    fn encodings_are_found_where_they_are_declared() {
-        for (head, encoding) in [
-            ("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a/>", Some("ISO-8859-1")),
-            ("\u{feff}<?xml version='1.0' encoding = 'utf-8' standalone='yes'?>", Some("utf-8")),
-            ("<?xml version=\"1.0\"?><a encoding=\"x\"/>", None),
-            ("<a encoding='x'/>", None),
-            ("<?xml encoding=", None),
-            ("<?xml encoding=x?>", None),
+    fn cases_in_other_places_are_counted() {
+        let nested = read("<testsuite><testcase name='a [Conformance]'/></testsuite><testCase name='b'/>");
+        assert_eq!((nested.ran(), nested.unread()), (0, 2));
+        let behind = Cases::read(b"<testsuites/><testsuites><testsuite><testcase/></testsuite></testsuites> &");
+        assert_eq!((behind.problem, behind.unread), (None, 1));
+    }
+
+    #[test]
+    fn what_the_verifier_cannot_read_has_a_reason() {
+        for (document, part) in [
+            ("<testsuite/>", "the outermost element is `testsuite`"),
+            ("", "no element"),
+            ("<testsuites><testsuite tests='7.0'/></testsuites>", "`tests` of a suite is `7.0`, not a whole number"),
+            ("<testsuites><testsuite time='1,234.5'/></testsuites>", "`time` of a suite is `1,234.5`"),
+            ("<testsuites><testsuite time='1e999'/></testsuites>", "`time`"),
+            ("<testsuites><testsuite></testsuites>", "is closed by"),
         ] {
-            assert_eq!(declared_encoding(head.as_bytes()).as_deref(), encoding, "{head}");
+            let problem = Cases::read(document.as_bytes()).problem.unwrap();
+            assert!(problem.contains(part), "{document}: {problem}");
         }
-    }
-
-    #[test]
-    fn the_outermost_element_is_found_behind_what_may_stand_before_it() {
-        for (head, root) in [
-            ("<?xml version=\"1.0\"?>\n  <testsuites tests=\"1\">", Some("testsuites")),
-            ("\u{feff}<!-- <a> --><!DOCTYPE x><testsuite>", Some("testsuite")),
-            ("<testsuites/>", Some("testsuites")),
-            ("<testsui", None),
-            ("<!-- open", None),
-            ("text <a>", None),
-            ("<>", None),
-            ("", None),
-        ] {
-            assert_eq!(root_element(head.as_bytes()).as_deref(), root, "{head}");
+        for time in ["", " 1.5 ", "inf", "-Infinity", "nan", "1e3", ".5", "1_000.5"] {
+            let document = format!("<testsuites><testsuite time='{time}' tests='+3'/></testsuites>");
+            assert_eq!(Cases::read(document.as_bytes()).problem, None, "{time}");
         }
     }
 }

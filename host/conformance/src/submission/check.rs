@@ -1,15 +1,16 @@
 //! A submission against the rules.
 
 use super::cases::Cases;
-use super::contents::{Contents, FoundFile, release_of};
+use super::contents::{Contents, FoundFile, release_of, version_in};
 use super::finding::Finding;
-use super::place::{FILES, Place};
+use super::place::{FILES, JUNIT, Place};
 use super::product::{Product, TYPES};
 use super::release::Release;
 use super::{PRODUCT, Required, rules};
 
-/// The outermost element that the verifier reads.
-const ROOT: &str = "testsuites";
+const FOLDER_HINT: &str = "name the folder like `v1.36/my-engine`, and put the four files there";
+const UNREADABLE: &str = "the verifier cannot read the results";
+const UNREADABLE_HINT: &str = "rule `results-readable` says why";
 
 /// Why rules on the pull request are not checked.
 const NO_PULL_REQUEST: &str = "it is about the pull request";
@@ -31,57 +32,60 @@ pub fn check(contents: &Contents<'_>) -> Vec<Finding> {
         }
         None => {
             for rule in [rules::RESULTS_READABLE, rules::REQUIRED_TESTS, rules::NO_FAILED_TESTS] {
-                findings.push(Finding::failed(rule, "there are no results to look at"));
+                findings.push(Finding::failed(rule, format!("missing: {JUNIT}")));
             }
         }
     }
     findings.push(log_version(contents, release));
+    findings.push(human_review(contents));
     findings.extend(pull_request(contents));
     findings
 }
 
 fn required_files(contents: &Contents<'_>) -> Finding {
-    let found = |name: &str| contents.files.iter().find(|file| file.name() == name);
+    let found = |name: &str| FoundFile::find(contents.files, name);
     let missing: Vec<&str> = FILES.into_iter().filter(|name| found(name).is_none()).collect();
     let empty: Vec<&str> = FILES.into_iter().filter(|name| found(name).is_some_and(|file| file.bytes == 0)).collect();
     let hint = "`plumbline submission assemble` writes all four from the archive of a run";
     if !missing.is_empty() {
-        return Finding::failed(rules::REQUIRED_FILES, format!("there is no {}", missing.join(", "))).hint(hint);
+        return Finding::failed(rules::REQUIRED_FILES, format!("missing: {}", missing.join(", "))).hint(hint);
     }
     if !empty.is_empty() {
-        return Finding::failed(rules::REQUIRED_FILES, format!("there is nothing in {}", empty.join(", "))).hint(hint);
+        return Finding::failed(rules::REQUIRED_FILES, format!("empty: {}", empty.join(", "))).hint(hint);
     }
-    if let Some(Err(error)) = contents.product.map(Product::parse) {
-        return Finding::failed(rules::REQUIRED_FILES, format!("`{PRODUCT}` cannot be read: {error}"));
+    match contents.product.map(Product::parse) {
+        Some(Ok(_)) => Finding::passed(rules::REQUIRED_FILES, format!("{} are there", FILES.join(", "))),
+        Some(Err(error)) => Finding::failed(rules::REQUIRED_FILES, format!("failed to read `{PRODUCT}`: {error}"))
+            .hint("write it as YAML: a mapping of fields to text"),
+        None => Finding::failed(rules::REQUIRED_FILES, format!("missing: {PRODUCT}")).hint(hint),
     }
-    if contents.product.is_none() {
-        return Finding::failed(rules::REQUIRED_FILES, format!("`{PRODUCT}` is no text, or too large"));
-    }
-    Finding::passed(rules::REQUIRED_FILES, format!("{} are there", FILES.join(", ")))
 }
 
 fn no_other_files(files: &[FoundFile]) -> Finding {
     let others: Vec<&str> =
         files.iter().filter(|file| !FILES.contains(&file.name())).map(|file| file.path.as_str()).collect();
+    if files.is_empty() {
+        return Finding::failed(rules::NO_OTHER_FILES, "there are no files");
+    }
     if others.is_empty() {
         return Finding::passed(rules::NO_OTHER_FILES, "there are no other files");
     }
-    let what =
-        format!("{} other {}", others.len(), if others.len() == 1 { "file is there" } else { "files are there" });
-    Finding::failed(rules::NO_OTHER_FILES, what).hint("remove what is named here").names(others)
+    Finding::failed(rules::NO_OTHER_FILES, format!("found {}", plural(others.len(), "other file", "other files")))
+        .hint("remove the files listed here; the case of letters matters in names")
+        .names(others)
 }
 
 fn folder(contents: &Contents<'_>) -> Finding {
-    let wrong: Vec<&str> = contents.folders().into_iter().filter(|folder| release_of(folder).is_none()).collect();
+    let wrong: Vec<&str> = contents.folders().into_iter().filter(|folder| version_in(folder).is_none()).collect();
     if contents.files.is_empty() {
         return Finding::failed(rules::FOLDER, "there are no files");
     }
     if wrong.is_empty() {
         let folders: Vec<&str> = contents.folders().into_iter().collect();
-        return Finding::passed(rules::FOLDER, format!("the files stand in {}", folders.join(", ")));
+        return Finding::passed(rules::FOLDER, format!("the files are in {}", folders.join(", ")));
     }
-    Finding::failed(rules::FOLDER, "files stand in a folder that is not `vX.YY/product`")
-        .hint("name the folder like `v1.36/my-engine`, and put the four files there")
+    Finding::failed(rules::FOLDER, "files are in a folder that is not `vX.YY/product`")
+        .hint(FOLDER_HINT)
         .names(wrong.into_iter().map(|folder| if folder.is_empty() { "." } else { folder }))
 }
 
@@ -96,42 +100,69 @@ fn one_product(contents: &Contents<'_>) -> Finding {
     }
 }
 
-fn product(text: Option<&str>) -> [Finding; 3] {
-    let product = match text.map(Product::parse) {
+fn product(content: Option<&[u8]>) -> [Finding; 3] {
+    let product = match content.map(Product::parse) {
         Some(Ok(product)) => product,
         _ => {
             return [rules::PRODUCT_FIELDS, rules::PRODUCT_ADDRESSES, rules::PRODUCT_TYPE]
-                .map(|rule| Finding::failed(rule, format!("there is no `{PRODUCT}` that can be read")));
+                .map(|rule| Finding::failed(rule, format!("failed to read `{PRODUCT}`")));
         }
     };
     let missing = product.missing();
     let fields = match missing.is_empty() {
-        true => Finding::passed(rules::PRODUCT_FIELDS, "all required fields are filled in"),
-        false => Finding::failed(
-            rules::PRODUCT_FIELDS,
-            format!("{} missing or empty", plural(missing.len(), "field is", "fields are")),
-        )
-        .hint(format!("fill them in in `{PRODUCT}`"))
-        .names(missing),
+        true => Finding::passed(rules::PRODUCT_FIELDS, "all required fields have a value"),
+        false => {
+            let what = format!("{} no value", plural(missing.len(), "required field has", "required fields have"));
+            Finding::failed(rules::PRODUCT_FIELDS, what).hint(format!("set them in `{PRODUCT}`")).names(missing)
+        }
     };
     let malformed = product.malformed();
     let addresses = match malformed.is_empty() {
-        true => Finding::passed(rules::PRODUCT_ADDRESSES, "addresses have the form of addresses"),
+        true => Finding::passed(rules::PRODUCT_ADDRESSES, "URLs and the mail address are well-formed"),
         false => Finding::failed(
             rules::PRODUCT_ADDRESSES,
-            format!("{} no address", plural(malformed.len(), "field is", "fields are")),
+            format!("{} malformed", plural(malformed.len(), "field is", "fields are")),
         )
-        .hint("pages begin with `https://`, and mail goes to `who@where`")
+        .hint("URLs begin with `https://`; the mail address is `name@domain`; every value is text")
         .names(malformed),
     };
-    let known = product.has_known_type();
     let kind = product.get("type");
-    let kind = match known {
+    let kind = match product.has_known_type() {
         true => Finding::passed(rules::PRODUCT_TYPE, format!("the type is `{kind}`")),
-        false => Finding::failed(rules::PRODUCT_TYPE, format!("the type `{kind}` is none"))
+        false => Finding::failed(rules::PRODUCT_TYPE, format!("unknown type `{kind}`"))
             .hint(format!("`type` is one of: {}", TYPES.join(", "))),
     };
     [fields, addresses, kind]
+}
+
+/// What the verifier takes, and a person who reviews the submission would send back.
+fn human_review(contents: &Contents<'_>) -> Finding {
+    let rule = rules::HUMAN_REVIEW;
+    let product = contents.product.and_then(|content| Product::parse(content).ok());
+    let mut problems = product.map(|product| product.doubtful()).unwrap_or_default();
+    let folders = contents.folders().into_iter().filter(|folder| version_in(folder).is_some());
+    problems.extend(
+        folders
+            .filter(|folder| release_of(folder).is_none())
+            .map(|folder| format!("folder `{folder}` is not `vX.YY/product`")),
+    );
+    if let Some(cases) = contents.cases.filter(|cases| cases.unread() > 0) {
+        let unread = usize::try_from(cases.unread()).unwrap_or(usize::MAX);
+        problems.push(format!(
+            "`{JUNIT}` has {} where the verifier does not look: in nested suites, or behind the report",
+            plural(unread, "test case", "test cases")
+        ));
+    }
+    if problems.is_empty() {
+        return Finding::passed(rule, "nothing else is suspicious").ours();
+    }
+    Finding::failed(
+        rule,
+        format!("the verifier accepts {}, a reviewer would not", plural(problems.len(), "oddity", "oddities")),
+    )
+    .hint("correct what is listed here; take the results as the suite wrote them")
+    .names(problems)
+    .ours()
 }
 
 fn addresses_answer() -> Finding {
@@ -150,39 +181,28 @@ fn supported(release: Option<Release>) -> Finding {
 
 fn results_readable(cases: &Cases) -> Finding {
     let rule = rules::RESULTS_READABLE;
-    let again = "take the file as the suite wrote it; a file that was merged from several runs is not one";
     if let Some(problem) = &cases.problem {
-        return Finding::failed(rule, format!("the results cannot be read to their end: {problem}")).hint(again);
-    }
-    if let Some(encoding) = &cases.encoding {
-        return Finding::failed(rule, format!("{encoding}: the verifier reads UTF-8 only")).hint(again);
-    }
-    if let Some(root) = cases.root.as_deref().filter(|root| *root != ROOT) {
-        return Finding::failed(rule, format!("the outermost element is `{root}`: the verifier reads `{ROOT}` only"))
-            .hint(again);
-    }
-    if cases.nested() > 0 {
-        let what = format!(
-            "{} in suites within suites, where the verifier does not look",
-            plural(cases.nested() as usize, "case stands", "cases stand")
-        );
-        return Finding::failed(rule, what).hint(again);
+        return Finding::failed(rule, format!("the verifier cannot read `{JUNIT}`: {problem}"))
+            .hint("take the file as the suite wrote it, not merged from several runs, and not as a symbolic link");
     }
     Finding::passed(rule, format!("{} ran, {} skipped", plural(cases.ran() as usize, "case", "cases"), cases.skipped()))
 }
 
 fn required_tests(cases: &Cases, required: Option<&Required>, release: Option<Release>) -> Finding {
     let rule = rules::REQUIRED_TESTS;
+    if cases.problem.is_some() {
+        return Finding::failed(rule, UNREADABLE).hint(UNREADABLE_HINT);
+    }
     let Some(required) = required else {
         let version = release.map_or_else(|| "this version".to_owned(), |release| release.to_string());
-        return Finding::not_checked(rule, format!("it is not known which tests {version} requires"))
+        return Finding::not_checked(rule, format!("the required tests of {version} are not known"))
             .hint("`--required FILE` takes the `conformance.yaml` of that version of Kubernetes");
     };
-    let missing: Vec<&String> = required.names.difference(cases.passed()).collect();
+    let missing: Vec<&String> = required.names.difference(cases.without_failure()).collect();
     if missing.is_empty() {
         return Finding::passed(
             rule,
-            format!("all {} required tests passed ({})", required.names.len(), required.source),
+            format!("all {} required tests ran without failure ({})", required.names.len(), required.source),
         );
     }
     let what = format!(
@@ -192,12 +212,15 @@ fn required_tests(cases: &Cases, required: Option<&Required>, release: Option<Re
         required.source
     );
     Finding::failed(rule, what)
-        .hint("run the suite with `--mode certified-conformance`; a name that is nearly right is a suite of another version")
+        .hint("run the suite with `--mode certified-conformance`; a similar name belongs to a suite of another version")
         .names(missing)
 }
 
 fn no_failed_tests(cases: &Cases) -> Finding {
     let rule = rules::NO_FAILED_TESTS;
+    if cases.problem.is_some() {
+        return Finding::failed(rule, UNREADABLE).hint(UNREADABLE_HINT);
+    }
     let failed = cases.failed();
     if failed.is_empty() {
         return Finding::passed(rule, "no conformance test failed");

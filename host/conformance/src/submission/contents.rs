@@ -1,4 +1,4 @@
-//! What is known of a submission, read by whoever can read files.
+//! The parts of a submission that the rules look at.
 
 use std::collections::BTreeSet;
 
@@ -10,56 +10,99 @@ use super::required::Required;
 /// A file of a submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
-    /// Its path below the folder that the folders of versions stand in, with `/`: `v1.30/engine/README.md`.
+    /// Its path below the folder that holds the folders of versions, with `/`: `v1.30/engine/README.md`.
     pub path: String,
-    /// Its size.
+    /// Its size. That of a symbolic link is the length of its target: Git stores the target as the content.
     pub bytes: u64,
 }
 
 impl FoundFile {
-    /// The folder that it stands in.
+    /// The first of `files` with this name. The verifier ignores the case of letters.
+    #[must_use]
+    pub fn find<'a>(files: &'a [Self], name: &str) -> Option<&'a Self> {
+        files.iter().find(|file| file.name().eq_ignore_ascii_case(name))
+    }
+
+    /// The folder of the file; empty at the top.
     pub(super) fn folder(&self) -> &str {
         self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
     }
 
-    /// Its name in there.
-    pub(super) fn name(&self) -> &str {
+    /// The name of the file.
+    #[must_use]
+    pub fn name(&self) -> &str {
         self.path.rsplit_once('/').map_or(self.path.as_str(), |(_, name)| name)
     }
 }
 
-/// What is known of a submission.
+/// The parts of a submission that the rules look at.
 #[derive(Debug, Clone, Copy)]
 pub struct Contents<'a> {
-    /// All its files.
+    /// All its files, in the order of their paths.
     pub files: &'a [FoundFile],
-    /// The text of its `PRODUCT.yaml`; `None` where it has none that is text.
-    pub product: Option<&'a str>,
-    /// What its log says of versions.
+    /// The content of its `PRODUCT.yaml`; `None` if there is none.
+    pub product: Option<&'a [u8]>,
+    /// The versions in its log.
     pub log: &'a LogVersions,
-    /// What is in its results; `None` where it has none.
+    /// Its results; `None` if there are none.
     pub cases: Option<&'a Cases>,
-    /// What is required of the version that it is for; `None` where that is not known.
+    /// The tests that its version requires; `None` if they are not known.
     pub required: Option<&'a Required>,
 }
 
 impl<'a> Contents<'a> {
-    /// The folders that files stand in, in order.
+    /// The folders that hold files, in order.
     pub(super) fn folders(&self) -> BTreeSet<&'a str> {
         self.files.iter().map(FoundFile::folder).collect()
     }
 
-    /// The version that the first folder in order of names is for, if it is the folder of one.
+    /// The version of the first file in a folder of a version.
     #[must_use]
     pub fn release(&self) -> Option<Release> {
-        self.folders().into_iter().find_map(release_of)
+        let first = self.files.iter().find_map(|file| version_in(file.folder()))?;
+        first.parse().ok()
     }
 }
 
-/// The version of a folder `vX.YY/product`: two digits, as in the verifier.
+/// The version that the verifier finds in a folder: it looks for `v1.[0-9]{2}/` anywhere, where `.` is any
+/// character.
+pub(super) fn version_in(folder: &str) -> Option<&str> {
+    folder.match_indices("v1").find_map(|(at, _)| {
+        let rest = folder.get(at..)?;
+        let any = rest.chars().nth(2)?;
+        let end = 4 + any.len_utf8();
+        let digits = rest.get(2 + any.len_utf8()..end)?;
+        let product = rest.get(end..)?.strip_prefix('/')?;
+        (digits.bytes().all(|digit| digit.is_ascii_digit()) && !product.is_empty()).then(|| rest.get(..end))?
+    })
+}
+
+/// The version of a folder that is exactly `vX.YY/product`.
 pub(super) fn release_of(folder: &str) -> Option<Release> {
     let (version, product) = folder.split_once('/')?;
     let digits = version.strip_prefix("v1.")?;
     let is_version = digits.len() == 2 && digits.bytes().all(|b| b.is_ascii_digit());
     (is_version && !product.is_empty() && !product.contains('/')).then(|| version.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_found_as_the_verifier_finds_them() {
+        for (folder, version) in [
+            ("v1.30/engine", Some("v1.30")),
+            ("a/v1.30/engine/b", Some("v1.30")),
+            ("v1v1.30/engine", Some("v1.30")),
+            ("v1x30/engine", Some("v1x30")),
+            ("v1é30/engine", Some("v1é30")),
+            ("v1.3/engine", None),
+            ("v1.300/engine", None),
+            ("v1.30", None),
+            ("", None),
+        ] {
+            assert_eq!(version_in(folder), version, "{folder}");
+        }
+    }
 }

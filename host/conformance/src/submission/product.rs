@@ -5,67 +5,77 @@ use std::fmt;
 
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::syntax::{is_email, is_url};
+use super::go::{is_mail_address, is_request_uri, yaml_1_1_problem};
 
-/// The fields that must be there.
+/// The required fields.
 pub const FIELDS: [&str; 8] =
     ["vendor", "name", "version", "type", "description", "website_url", "documentation_url", "contact_email_address"];
 
-/// What a product may be.
+/// The types of products.
 pub const TYPES: [&str; 3] = ["distribution", "hosted platform", "installer"];
 
-/// Fields with an address.
+/// Fields with a URL.
 const URLS: [&str; 4] = ["website_url", "repo_url", "documentation_url", "product_logo_url"];
 
-/// The field with the address that mail goes to.
+/// The field with the mail address.
 const EMAIL: &str = "contact_email_address";
 
 /// Bytes of the file: 1 MiB. Real ones have one KiB.
 const MAX_BYTES: usize = 1 << 20;
 
-/// What is submitted about the product. Read leniently: whatever is a map has a product, and what is wrong with it is told piece by piece.
+/// The description of a product. Any mapping can be read; its methods report what is wrong with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {
     fields: BTreeMap<String, String>,
-    /// Fields whose value is a list or a map.
+    /// Fields whose value is a list or a mapping.
     odd: Vec<String>,
 }
 
-/// Why a text is no `PRODUCT.yaml`.
+/// Why a file is not a `PRODUCT.yaml`.
 #[derive(Debug, Error)]
 pub enum ProductError {
     /// Larger than 1 MiB.
-    #[error("it has {0} bytes: at most {MAX_BYTES} are read")]
+    #[error("{0} bytes are more than the limit of {MAX_BYTES}")]
     TooLarge(usize),
-    /// No YAML.
-    #[error("it is no YAML: {0}")]
+    /// Not YAML.
+    #[error("invalid YAML: {0}")]
     Yaml(String),
-    /// YAML, but no map.
-    #[error("it is no map of fields")]
+    /// YAML, but not a mapping.
+    #[error("expected a mapping of fields")]
     Form,
 }
 
 impl Product {
-    /// Reads the file.
+    /// Reads the file. Of fields that come twice, the last wins. An empty document has no fields.
     ///
     /// # Errors
     /// [`ProductError`]
-    pub fn parse(text: &str) -> Result<Self, ProductError> {
-        if text.len() > MAX_BYTES {
-            return Err(ProductError::TooLarge(text.len()));
+    pub fn parse(content: &[u8]) -> Result<Self, ProductError> {
+        if content.len() > MAX_BYTES {
+            return Err(ProductError::TooLarge(content.len()));
         }
-        let document: Value = serde_saphyr::from_str(text).map_err(|error| ProductError::Yaml(error.to_string()))?;
-        let Value::Object(map) = document else { return Err(ProductError::Form) };
+        if let Some(problem) = yaml_1_1_problem(content) {
+            return Err(ProductError::Yaml(problem));
+        }
+        let mut reader = content;
+        // The first document counts, as in the verifier.
+        let document = serde_saphyr::read_with_options::<_, Value>(&mut reader, options()).next();
+        let document = document.transpose().map_err(|error| ProductError::Yaml(error.to_string()))?;
+        let map = match document {
+            Some(Value::Object(map)) => map,
+            None | Some(Value::Null) => Map::new(),
+            Some(_) => return Err(ProductError::Form),
+        };
         let (mut fields, mut odd) = (BTreeMap::new(), Vec::new());
         for (key, value) in map {
             let text = match value {
                 Value::Null => continue,
                 Value::String(text) => text,
                 // As it is written: a version 1.30 stays what it is.
-                Value::Number(_) | Value::Bool(_) => written(text, &key).unwrap_or_else(|| value.to_string()),
+                Value::Number(_) | Value::Bool(_) => written(content, &key).unwrap_or_else(|| value.to_string()),
                 Value::Array(_) | Value::Object(_) => {
                     odd.push(key);
                     continue;
@@ -76,52 +86,84 @@ impl Product {
         Ok(Self { fields, odd })
     }
 
-    /// The value of a field; empty where it is not there.
+    /// The value of a field; empty if it is absent.
     #[must_use]
     pub fn get(&self, field: &str) -> &str {
         self.fields.get(field).map(String::as_str).unwrap_or_default()
     }
 
-    /// The required fields that are not there, or empty.
+    /// The required fields without a value. To the verifier, empty text is a value.
     #[must_use]
     pub fn missing(&self) -> Vec<&'static str> {
-        FIELDS.into_iter().filter(|field| self.get(field).trim().is_empty()).collect()
+        let present = |field: &str| self.fields.contains_key(field) || self.odd.iter().any(|odd| odd == field);
+        FIELDS.into_iter().filter(|field| !present(field)).collect()
     }
 
-    /// What is wrong with the form of fields, each as a sentence: addresses, and values that are no text.
+    /// What the verifier refuses in the form of values: malformed URLs and mail addresses, and values that
+    /// are not text. Each is a sentence.
     #[must_use]
     pub fn malformed(&self) -> Vec<String> {
-        let odd = self.odd.iter().map(|field| format!("`{field}` is no text"));
-        let urls = URLS.into_iter().filter(|field| !self.get(field).is_empty() && !is_url(self.get(field)));
-        let urls =
-            urls.map(|field| format!("`{field}` is no address that begins with `https://`: `{}`", self.get(field)));
-        let email = Some(self.get(EMAIL)).filter(|text| !text.is_empty() && !is_email(text));
-        let email = email.map(|text| format!("`{EMAIL}` is no address for mail: `{text}`"));
+        let odd = self.odd.iter().map(|field| format!("`{field}` is not text"));
+        let urls = URLS.into_iter().map(|field| (field, self.get(field)));
+        let urls = urls.filter(|(_, url)| !url.is_empty() && !is_request_uri(url));
+        let urls = urls.map(|(field, url)| format!("`{field}` is not a URL: `{url}`"));
+        let email = Some(self.get(EMAIL)).filter(|text| !text.is_empty() && !is_mail_address(text));
+        let email = email.map(|text| format!("`{EMAIL}` is not a mail address: `{text}`"));
         odd.chain(urls).chain(email).collect()
     }
 
-    /// Whether its type is one of [`TYPES`].
+    /// What the verifier accepts and a reviewer would not: required fields that are empty, URLs that are not
+    /// those of web pages. Each is a sentence.
+    #[must_use]
+    pub fn doubtful(&self) -> Vec<String> {
+        let blank =
+            FIELDS.into_iter().filter(|field| self.fields.get(*field).is_some_and(|text| text.trim().is_empty()));
+        let blank = blank.map(|field| format!("`{field}` is empty"));
+        let urls = URLS.into_iter().map(|field| (field, self.get(field)));
+        let urls = urls.filter(|(_, url)| is_request_uri(url) && !is_web_page(url));
+        blank
+            .chain(urls.map(|(field, url)| format!("`{field}` does not begin with `https://` and a host: `{url}`")))
+            .collect()
+    }
+
+    /// Whether its type is one of [`TYPES`]. The verifier reads no type if any value is not text.
     #[must_use]
     pub fn has_known_type(&self) -> bool {
-        TYPES.contains(&self.get("type"))
+        self.odd.is_empty() && TYPES.contains(&self.get("type"))
     }
 
     /// Everything that is wrong with it, each as a sentence.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let missing = self.missing();
-        let mut problems: Vec<String> = missing.iter().map(|field| format!("`{field}` is missing or empty")).collect();
+        let mut problems: Vec<String> = missing.iter().map(|field| format!("`{field}` is missing")).collect();
         problems.extend(self.malformed());
-        if !missing.contains(&"type") && !self.has_known_type() {
-            problems.push(format!("`type` is `{}`: it must be one of {}", self.get("type"), TYPES.join(", ")));
+        problems.extend(self.doubtful());
+        let kind = self.get("type");
+        if !kind.trim().is_empty() && !TYPES.contains(&kind) {
+            problems.push(format!("`type` is `{kind}`: it must be one of {}", TYPES.join(", ")));
         }
         problems
     }
 }
 
-/// The value of a field as the characters that stand there.
-fn written(text: &str, field: &str) -> Option<String> {
-    serde_saphyr::with_deserializer_from_str(text, |document| Written(field).deserialize(document)).ok().flatten()
+/// Whether a URL has the form of a web page's: `http` or `https`, and a host.
+fn is_web_page(url: &str) -> bool {
+    url.split_once("://").is_some_and(|(scheme, rest)| {
+        let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+        is_web && !rest.is_empty() && !rest.starts_with(['/', '?', ':'])
+    })
+}
+
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! { duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins }
+}
+
+/// The value of a field with the characters in the file.
+fn written(content: &[u8], field: &str) -> Option<String> {
+    let text = std::str::from_utf8(content).ok()?;
+    let read = |document: serde_saphyr::Deserializer<'_, '_>| Written(field).deserialize(document);
+    serde_saphyr::with_deserializer_from_str_with_options(text, options(), read).ok().flatten()
 }
 
 /// Looks for one field of a map, and passes over all others, whatever they are.
@@ -164,12 +206,12 @@ mod tests {
 
     #[test]
     fn a_good_one_has_no_problems_and_keeps_its_version_as_written() {
-        let product = Product::parse(GOOD).unwrap();
+        let product = Product::parse(GOOD.as_bytes()).unwrap();
         assert_eq!(product.problems(), Vec::<String>::new());
         assert_eq!(product.get("version"), "1.30");
-        // Whatever else is in there.
-        for more in ["repo_url:\n", "tags: [a]\n", "more: {a: 1}\n"] {
-            let product = Product::parse(&format!("{more}{GOOD}")).unwrap();
+        for more in ["repo_url:\n", "name: Other\n", "version: 7\n", "website_url: HTTPS://EX.COM\n"] {
+            let product = Product::parse(format!("{more}{GOOD}").as_bytes()).unwrap();
+            assert_eq!(product.problems(), Vec::<String>::new(), "{more}");
             assert_eq!(product.get("version"), "1.30", "{more}");
         }
     }
@@ -177,30 +219,32 @@ mod tests {
     #[test]
     fn every_problem_is_named() {
         let product = Product::parse(
-            "vendor: ''\nname: Engine\nversion: [1]\ntype: Distribution\nwebsite_url: example.org\nproduct_logo_url: 'https://x.org/a b'\n\
+            b"vendor: ''\nname: Engine\nversion: [1]\ntype: Distribution\nwebsite_url: example.org\nproduct_logo_url: 'https://x.org:a'\n\
              documentation_url: ftp://example.org\ncontact_email_address: nobody\nrepo_url:\n",
         )
         .unwrap();
-        assert_eq!(product.missing(), ["vendor", "version", "description"]);
+        assert_eq!(product.missing(), ["description"]);
         let problems = product.problems();
-        assert_eq!(problems.len(), 9, "{problems:#?}");
+        assert_eq!(problems.len(), 8, "{problems:#?}");
         for part in [
-            "`vendor` is missing",
-            "`version` is no text",
+            "`vendor` is empty",
+            "`version` is not text",
             "`type` is `Distribution`",
-            "`website_url`",
-            "`product_logo_url`",
-            "mail: `nobody`",
+            "`website_url` is not a URL",
+            "`product_logo_url` is not a URL",
+            "`documentation_url` does not begin with `https://`",
+            "mail address: `nobody`",
         ] {
             assert!(problems.iter().any(|problem| problem.contains(part)), "{part}: {problems:#?}");
         }
     }
 
     #[test]
-    fn what_is_no_map_is_refused() {
-        for text in ["", "- a", "a: [", "just words"] {
-            assert!(Product::parse(text).is_err(), "{text}");
+    fn other_documents_are_refused() {
+        for text in ["- a", "a: [", "just words"] {
+            assert!(Product::parse(text.as_bytes()).is_err(), "{text}");
         }
-        assert!(matches!(Product::parse(&" ".repeat(MAX_BYTES + 1)), Err(ProductError::TooLarge(_))));
+        assert_eq!(Product::parse(b"# nothing\n").unwrap().missing(), FIELDS);
+        assert!(matches!(Product::parse(&[b' '; MAX_BYTES + 1]), Err(ProductError::TooLarge(_))));
     }
 }

@@ -31,6 +31,9 @@ pub fn readme(facts: &Facts<'_>) -> String {
     let release = facts.place.release();
     let mut text = String::new();
     let name = if get("name").is_empty() { facts.place.product().to_owned() } else { get("name") };
+    // Nothing is known of results that cannot be read.
+    let known = facts.ran > 0 || facts.skipped > 0;
+    let tests = if known { format!("{} ran, {} skipped", facts.ran, facts.skipped) } else { String::new() };
     let _ = writeln!(text, "# Conformance results of {name} for Kubernetes {release}\n");
     let _ = writeln!(text, "| | |\n|---|---|");
     for (title, value) in [
@@ -40,7 +43,7 @@ pub fn readme(facts: &Facts<'_>) -> String {
         ("Kubernetes", line(facts.kubernetes)),
         ("results by", line(facts.tool)),
         ("run", facts.run.map(line).unwrap_or_default()),
-        ("tests", format!("{} ran, {} skipped", facts.ran, facts.skipped)),
+        ("tests", tests),
     ] {
         if !value.is_empty() {
             let _ = writeln!(text, "| {title} | {value} |");

@@ -34,3 +34,5 @@ pub(super) const REQUIRED_TESTS: &str = "required-tests";
 pub(super) const NO_FAILED_TESTS: &str = "no-failed-tests";
 /// The log is of the version of the folder. Ours.
 pub(super) const LOG_VERSION: &str = "log-version";
+/// Nothing else that a reviewer would send back. Ours.
+pub(super) const HUMAN_REVIEW: &str = "human-review";

@@ -6,3 +6,4 @@ mod go_regex;
 mod go_regex_differential;
 mod lists;
 mod submission;
+mod verifier;

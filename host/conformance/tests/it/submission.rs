@@ -5,15 +5,24 @@ use std::path::PathBuf;
 use std::{env, fs};
 
 use plumbline_conformance::submission::{
-    CaseStatus, Cases, Contents, FILES, Finding, FoundFile, LogVersions, Outcome, Place, Release, Required, Summary,
-    assemble, check,
+    Cases, Contents, FILES, Finding, FoundFile, LogVersions, Outcome, Place, Release, Required, Summary, assemble,
+    check,
 };
 use proptest::prelude::*;
 
 const PRODUCT: &str = "vendor: Example\nname: Engine\nversion: '2'\ntype: distribution\ndescription: an engine\nwebsite_url: https://example.org\n\
     documentation_url: https://example.org/docs\ncontact_email_address: k8s@example.org\n";
 
+/// Test cases of a run that passed.
+const GOOD: &str = "<testcase name='[It] a [Conformance]'/><testcase name='[It] b &amp;#34;x&amp;#34; [Conformance]'/>\
+    <testcase name='[It] c'><skipped/></testcase>";
+
 const FOLDER: &str = "v1.30/engine";
+
+/// Results with these test cases.
+fn cases(cases: &str) -> Cases {
+    Cases::read(format!("<testsuites><testsuite>{cases}</testsuite></testsuites>").as_bytes())
+}
 
 struct Submission {
     files: Vec<FoundFile>,
@@ -27,11 +36,7 @@ impl Submission {
     /// One without a fault, for two required tests.
     fn good() -> Self {
         let names = ["a [Conformance]", "b \"x\" [Conformance]"];
-        let mut cases = Cases::default();
-        cases.root = Some("testsuites".to_owned());
-        cases.add("[It] a [Conformance]", CaseStatus::Passed);
-        cases.add("[It] b &#34;x&#34; [Conformance]", CaseStatus::Passed);
-        cases.add("[It] c", CaseStatus::Skipped);
+        let cases = cases(GOOD);
         Self {
             files: FILES.iter().map(|name| FoundFile { path: format!("{FOLDER}/{name}"), bytes: 9 }).collect(),
             product: PRODUCT.to_owned(),
@@ -44,7 +49,7 @@ impl Submission {
     fn check(&self) -> Vec<Finding> {
         check(&Contents {
             files: &self.files,
-            product: Some(&self.product),
+            product: Some(self.product.as_bytes()),
             log: &self.log,
             cases: Some(&self.cases),
             required: self.required.as_ref(),
@@ -102,19 +107,29 @@ fn files_and_folders() {
     for folder in ["engine", "1.30/engine", "v1.3/engine", "v1.30", "v1.30/a/b"] {
         let mut wrong = Submission::good();
         wrong.files = FILES.iter().map(|name| FoundFile { path: format!("{folder}/{name}"), bytes: 9 }).collect();
-        assert!(wrong.broken().contains(&"folder-structure"), "{folder}");
+        let rule = if folder == "v1.30/a/b" { "human-review" } else { "folder-structure" };
+        assert!(wrong.broken().contains(&rule), "{folder}");
     }
     let nothing = Submission { files: Vec::new(), ..Submission::good() };
-    assert_eq!(nothing.broken(), ["required-files", "folder-structure", "one-product", "supported-release"]);
+    assert_eq!(
+        nothing.broken(),
+        ["required-files", "no-other-files", "folder-structure", "one-product", "supported-release"]
+    );
 }
 
 #[test]
 fn the_product() {
     for (from, to, rules) in [
-        ("vendor: Example", "vendor: ''", &["product-fields"][..]),
+        ("vendor: Example", "vendor:", &["product-fields"][..]),
+        ("vendor: Example", "vendor: ''", &["human-review"]),
         ("type: distribution", "type: Distribution", &["product-type"]),
         ("k8s@example.org", "nobody", &["product-addresses"]),
         ("website_url: https://", "website_url: ", &["product-addresses"]),
+        ("website_url: https://", "website_url: /", &["human-review"]),
+        ("website_url: https://example.org", "website_url: https://ex.com:abc", &["product-addresses"]),
+        ("website_url: https://example.org", "website_url: HTTPS://EX.COM", &[]),
+        ("k8s@example.org", "a@b_c.com", &[]),
+        ("vendor: Example", "vendor: Example\nvendor: Other", &[]),
         ("vendor: Example", "vendor: [", &["required-files", "product-fields", "product-addresses", "product-type"]),
     ] {
         let submission = Submission { product: PRODUCT.replace(from, to), ..Submission::good() };
@@ -131,17 +146,15 @@ fn tests() {
     let finding = findings.iter().find(|finding| finding.rule == "required-tests").unwrap();
     assert_eq!(finding.names, ["y [Conformance]", "z [Conformance]"]);
 
-    let mut failed = Submission::good();
-    failed.cases.add("[It] d [Conformance]", CaseStatus::Failed);
+    let with = |more: &str| Submission { cases: cases(&format!("{GOOD}{more}")), ..Submission::good() };
+    let failed = with("<testcase name='[It] d [Conformance]'><failure/></testcase>");
     assert_eq!(failed.broken(), ["no-failed-tests"], "also one that is not required");
-    let mut flaky = Submission::good();
-    flaky.cases.add("a [Conformance]", CaseStatus::Failed);
+    let flaky = with("<testcase name='a [Conformance]'><error/></testcase>");
     assert_eq!(flaky.broken(), ["no-failed-tests"]);
     let findings = flaky.check();
     let finding = findings.iter().find(|finding| finding.rule == "no-failed-tests").unwrap();
     assert!(finding.hint.as_ref().unwrap().contains("1 of them passed at another try"));
-    let mut elsewhere = Submission::good();
-    elsewhere.cases.add("not of the suite", CaseStatus::Failed);
+    let elsewhere = with("<testcase name='not of the suite'><failure/></testcase>");
     assert_eq!(elsewhere.broken(), [""; 0], "only conformance tests count");
 
     let mut unknown = Submission::good();
@@ -152,15 +165,21 @@ fn tests() {
 
 #[test]
 fn results_that_the_verifier_cannot_read() {
-    let mut other = Submission::good();
-    other.cases.root = Some("testsuite".to_owned());
-    assert_eq!(other.broken(), ["results-readable"]);
-    let mut broken = Submission::good();
-    broken.cases.problem = Some("the file breaks off".to_owned());
-    assert_eq!(broken.broken(), ["results-readable"]);
-    let mut nested = Submission::good();
-    nested.cases.add_nested();
-    assert_eq!(nested.broken(), ["results-readable"]);
+    let with = |document: &str| Submission { cases: Cases::read(document.as_bytes()), ..Submission::good() };
+    let good = format!("<testsuites><testsuite>{GOOD}</testsuite></testsuites>");
+    assert_eq!(with(&good).broken(), [""; 0]);
+    for document in [
+        format!("<testsuite>{GOOD}</testsuite>"),
+        good.replace("</testsuites>", ""),
+        good.replace("<testsuite>", "<testsuite tests='7.0'>"),
+        good.replace("<testcase", "& <testcase"),
+        String::new(),
+    ] {
+        assert_eq!(with(&document).broken(), ["results-readable", "required-tests", "no-failed-tests"], "{document}");
+    }
+    let nested =
+        good.replace("<testcase name='[It] c'>", "<testsuite><testcase name='d'/></testsuite><testcase name='[It] c'>");
+    assert_eq!(with(&nested).broken(), ["human-review"]);
     let mut log = Submission::good();
     log.log = LogVersions::read("kube-apiserver version: v1.29.9");
     assert_eq!(log.broken(), ["log-version"]);
@@ -198,13 +217,15 @@ proptest! {
             FoundFile { path: format!("{place}/{}", entry.file_name().to_str().unwrap()), bytes: entry.metadata().unwrap().len() }
         }).collect();
         let product = fs::read_to_string(done.folder.join("PRODUCT.yaml")).unwrap();
-        let mut cases = Cases::default();
         // Names as the suite's list has them are clean.
         let names: BTreeSet<String> = names.iter().map(|name| plumbline_conformance::submission::cleaned(&format!("{name} [Conformance]")).into_owned()).collect();
+        let mut document = String::new();
         for name in &names {
-            let name = name.replace('\'', "&#39;").replace('"', "&#34;");
-            cases.add(&if prefixed { format!("[It] {name}") } else { name }, CaseStatus::Passed);
+            // Escaped once more than XML asks for, as reporters do.
+            let name = name.replace('&', "&amp;").replace('<', "&lt;").replace('\'', "&amp;#39;").replace('"', "&amp;#34;");
+            document.push_str(&format!("<testcase name='{}{name}'/>", if prefixed { "[It] " } else { "" }));
         }
+        let cases = cases(&document);
         let names = if prefixed { names } else { names.iter().map(|name| name.strip_prefix("[It] ").unwrap_or(name).to_owned()).collect() };
         let submission = Submission { files, product, cases, required: Some(Required { release: release(), names, source: String::new() }), ..Submission::good() };
         prop_assert_eq!(submission.broken(), Vec::<&str>::new());

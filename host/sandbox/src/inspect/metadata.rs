@@ -1,5 +1,6 @@
 //! The custom section in which a module says what it is.
 
+use globset::{Glob, GlobBuilder};
 use plumbline_core::definition::LimitsRequest;
 use serde::Deserialize;
 use serde_json::Value;
@@ -60,6 +61,7 @@ impl Metadata {
         }
         for pattern in &raw.default_files {
             check_text("default-files", pattern)?;
+            file_pattern(pattern).map_err(|error| malformed(format!("`default-files`: {error}")))?;
         }
         if raw.schema.as_ref().is_some_and(|schema| !schema.is_object() && !schema.is_boolean()) {
             return Err(malformed("`schema` is not a JSON Schema: expected an object".into()));
@@ -67,6 +69,14 @@ impl Metadata {
         let Raw { name, formats, default_files, limits, schema } = raw;
         Ok(Self { name, formats, default_files, limits, schema })
     }
+}
+
+/// The glob of a pattern in `default-files`. `*` matches within one directory, `**` any directories.
+///
+/// # Errors
+/// The pattern is not a valid glob.
+pub fn file_pattern(pattern: &str) -> Result<Glob, globset::Error> {
+    GlobBuilder::new(pattern).literal_separator(true).build()
 }
 
 fn check_text(key: &str, text: &str) -> Result<(), InspectError> {
@@ -118,6 +128,8 @@ mod tests {
         assert!(reason(r#"{"name":"a\u0000b"}"#).contains("without control characters"));
         assert!(reason(r#"{"name":"a","schema":3}"#).contains("`schema` is not a JSON Schema"));
         assert!(reason(r#"{"name":"a","limits":{"memory":0}}"#).contains("memory"));
+        let glob = reason(r#"{"name":"a","default-files":["[aaaa"]}"#);
+        assert!(glob.contains("`default-files`: error parsing glob '[aaaa'"), "{glob}");
         assert!(reason(r#"{"name":"a"}{"name":"b"}"#).contains("trailing characters"));
         assert!(reason(&format!(r#"{{"name":"a","x":"{}"}}"#, "y".repeat(MAX_SECTION))).contains("(limit: 65536)"));
         let many = vec![r#""f""#; 65].join(",");

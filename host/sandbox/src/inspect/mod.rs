@@ -7,7 +7,7 @@ mod shape;
 mod walk;
 
 pub use info::{ModuleInfo, Roles, inspect};
-pub use metadata::METADATA_SECTION;
+pub use metadata::{METADATA_SECTION, file_pattern};
 
 pub(crate) use info::{Inspected, inspect_all};
 pub(crate) use shape::Shape;

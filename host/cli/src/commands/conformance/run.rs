@@ -72,13 +72,9 @@ fn submit(
         readme: None,
         anyway: false,
         required: required.clone(),
-        limits: run.limits.clone(),
     })?;
     let folder: PathBuf = assembled.folder;
-    submission::check(
-        &SubmissionCheckArgs { dir: folder, format: DataFormat::Text, required, limits: run.limits.clone() },
-        global,
-    )
+    submission::check(&SubmissionCheckArgs { dir: folder, format: DataFormat::Text, required }, global)
 }
 
 /// The settings that make it the whole way.

@@ -1,13 +1,16 @@
 //! `plumbline plugin test`
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use plumbline_author::fuzz::{self, FuzzError, FuzzOptions, FuzzReport};
-use plumbline_author::golden::{self, CaseReport, CaseResult, DiffLine, GoldenError, Project, Report, Runner};
+use plumbline_author::golden::{self, Bless, CaseReport, CaseResult, DiffLine, GoldenError, Project, Report, Runner};
+use plumbline_author::project::{MANIFEST_FILE, Project as Sources};
 use plumbline_core::size::Bytes;
 use serde_json::json;
 
+use super::author;
 use crate::args::{DataFormat, Global, TestArgs};
 use crate::error::CliError;
 use crate::limits::Limits;
@@ -23,9 +26,19 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, CliErro
         say(&format!("warning: {warning}"));
     }
     let cases = golden::find(&project, &args.cases).map_err(|error| refused(&error))?;
+    if !args.allow_stale {
+        fresh(&project.dir)?;
+    }
     let limits = Limits::load(&args.limits)?;
     let modules = stock::modules(&limits)?;
-    let runner = Runner { modules: &modules, limits: &limits.modules, bless: args.bless };
+    let bless = match args {
+        TestArgs { bless_errors: true, .. } => Bless::Errors,
+        TestArgs { bless: true, .. } => Bless::Results,
+        _ => Bless::Nothing,
+    };
+    let slow =
+        |case: &str| say(&format!("case {case} is still running (a call may take {} s)", args.timeout.as_secs()));
+    let runner = Runner { timeout: args.timeout, bless, slow: &slow, ..Runner::new(&modules, &limits.modules) };
     let report = golden::run(&project, &cases, &runner);
     let printing = |error: io::Error| CliError::printing("the report cannot be printed", &error);
     let text = args.format == DataFormat::Text;
@@ -49,6 +62,21 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, CliErro
     }
     let good = report.is_good() && fuzzed.is_none_or(|fuzzed| fuzzed.findings.is_empty());
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Refuses a module that was not built from its sources as they are: after a failed build, the old module would be
+/// tested in place of the new one.
+fn fresh(dir: &Path) -> Result<(), CliError> {
+    if !dir.join(MANIFEST_FILE).exists() {
+        return Ok(());
+    }
+    let sources = Sources::open(dir).map_err(author::error)?;
+    match plumbline_author::stale(&sources).map_err(author::error)? {
+        None => Ok(()),
+        Some(reason) => Err(CliError::usage("the module is stale")
+            .because(&io::Error::other(reason))
+            .hint("build it with `plumbline plugin build`, or test it as it is with `--allow-stale`")),
+    }
 }
 
 /// Why there was nothing to run.

@@ -31,7 +31,7 @@ pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<Assembled, CliEr
     let facts = RunFacts::read(&args.archive, &args.plugin, scratch.path())?;
     let (release, kubernetes) = version(args, &facts)?;
     mode_in_order(args, &facts)?;
-    let cases = read_cases(&facts.junit, &args.limits)?;
+    let cases = read_cases(&facts.junit)?;
     results_in_order(args, &cases, release, facts.suite.as_deref())?;
     let place = place(args, &product, release)?;
     let readme = match &args.readme {
@@ -79,7 +79,7 @@ pub(crate) fn product(path: &Path) -> Result<(), CliError> {
 
 fn read_product(path: &Path) -> Result<(String, Product), CliError> {
     let text = read_text(path)?;
-    let product = Product::parse(&text)
+    let product = Product::parse(text.as_bytes())
         .map_err(|error| CliError::usage(format!("`{}` cannot be used", path.display())).because(&error))?;
     Ok((text, product))
 }
@@ -124,12 +124,9 @@ fn results_in_order(
     suite: Option<&str>,
 ) -> Result<(), CliError> {
     if let Some(problem) = &cases.problem {
-        let error = CliError::usage("the results of the suite cannot be read to their end");
-        refuse(args, &error.because(&io::Error::other(problem.clone())))?;
-    }
-    if let Some(encoding) = &cases.encoding {
-        let error = CliError::usage("the results of the suite are none that the verifier can read");
-        refuse(args, &error.because(&io::Error::other(format!("{encoding}: it reads UTF-8 only"))))?;
+        // Nothing is known of its tests, so there is nothing else to say.
+        let error = CliError::usage("the verifier cannot read the results of the suite");
+        return refuse(args, &error.because(&io::Error::other(problem.clone())));
     }
     if cases.ran() == 0 {
         return Err(CliError::usage("no test of the suite ran: there is nothing to submit"));
@@ -215,7 +212,9 @@ fn print(done: &Assembled, place: &Place, kubernetes: &str, cases: &Cases) -> io
     let mut out = anstream::stdout().lock();
     writeln!(out, "submission: {}", done.folder.display())?;
     writeln!(out, "Kubernetes: {kubernetes}")?;
-    writeln!(out, "tests:      {} ran, {} skipped", cases.ran(), cases.skipped())?;
+    if cases.problem.is_none() {
+        writeln!(out, "tests:      {} ran, {} skipped", cases.ran(), cases.skipped())?;
+    }
     for (name, bytes) in &done.files {
         writeln!(out, "  {name:14} {}", size(*bytes))?;
     }

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use plumbline_conformance::submission::{self, Contents, Summary};
 
-use super::cases::read_cases;
 use super::folder::Folder;
 use super::print;
 use super::required::required;
@@ -12,15 +11,15 @@ use crate::args::{DataFormat, ExitCodes, Global, SubmissionCheckArgs};
 use crate::error::{CliError, FAILED, INCOMPLETE};
 use crate::output::print_json;
 
-/// Holds the folder against the rules, and prints what came of it: 0 if none is broken, 1 if one is, 3 if it is not known which tests are required.
+/// Checks the folder and prints the findings. Exits with 0 if no rule is broken, 1 if one is, and 3 if the
+/// required tests are not known.
 pub(crate) fn check(args: &SubmissionCheckArgs, global: &Global) -> Result<ExitCode, CliError> {
     let folder = Folder::read(&args.dir)?;
-    let cases = folder.junit.as_ref().map(|path| read_cases(path, &args.limits)).transpose()?;
     let mut contents = Contents {
         files: &folder.files,
         product: folder.product.as_deref(),
         log: &folder.log,
-        cases: cases.as_ref(),
+        cases: folder.cases.as_ref(),
         required: None,
     };
     let release = contents.release();

@@ -4,62 +4,76 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use plumbline_conformance::submission::{FILES, FoundFile, JUNIT, LOG, LogVersions, PRODUCT};
+use plumbline_conformance::submission::{Cases, FILES, FoundFile, JUNIT, LOG, LogVersions, PRODUCT};
 
+use super::cases::MAX_RESULTS;
 use crate::error::CliError;
 
-/// Files that are looked at. A submission has four; a folder with more than this is something else.
+/// Files of a folder. A submission has four; a folder with more than this is something else.
 const MAX_FILES: usize = 10_000;
 
-/// Folders within folders that are looked into.
+/// Levels of folders.
 const MAX_DEPTH: usize = 8;
 
-/// Bytes of a `PRODUCT.yaml` that are read.
+/// Bytes of a `PRODUCT.yaml`. One more is read, so that the parser refuses a larger file.
 const MAX_PRODUCT: u64 = 1 << 20;
 
-/// Bytes at the beginning of a log in which its versions are looked for.
+/// Bytes at the beginning of a log that are searched for versions.
 const MAX_HEAD: u64 = 1 << 20;
 
 /// A submission on disk.
 pub(super) struct Folder {
-    /// All its files, below the folder that the versions stand in.
+    /// All its files, below the folder that holds the folders of versions.
     pub(super) files: Vec<FoundFile>,
-    /// The text of its `PRODUCT.yaml`.
-    pub(super) product: Option<String>,
-    /// What its log says of versions.
+    /// The content of its `PRODUCT.yaml`.
+    pub(super) product: Option<Vec<u8>>,
+    /// The versions in its log.
     pub(super) log: LogVersions,
-    /// Where its results are.
-    pub(super) junit: Option<PathBuf>,
+    /// Its results.
+    pub(super) cases: Option<Cases>,
 }
 
 impl Folder {
-    /// Looks at `dir`: the folder of the product, the one of the version above it, or the one above that.
+    /// Reads `dir`: the folder of the product, the one of the version above it, or the one above that.
     pub(super) fn read(dir: &Path) -> Result<Self, CliError> {
         let wrong = |error: &io::Error| {
-            CliError::usage(format!("the submission in `{}` cannot be read", dir.display())).because(error)
+            CliError::usage(format!("failed to read the submission in `{}`", dir.display())).because(error)
         };
         // Names come from the real path: `.` has none.
         let real = dir.canonicalize().map_err(|error| wrong(&error))?;
         let mut found = Vec::new();
         walk(&real, &prefix(&real), 0, &mut found).map_err(|error| wrong(&error))?;
         found.sort_by(|(a, _), (b, _)| a.path.cmp(&b.path));
-        let place = |name: &str| {
-            found
-                .iter()
-                .find(|(file, _)| file.path.ends_with(&format!("/{name}")) || file.path == name)
-                .map(|(_, path)| path.clone())
-                // A pipe would be waited for.
-                .filter(|path| path.is_file())
+        let (files, paths): (Vec<FoundFile>, Vec<PathBuf>) = found.into_iter().unzip();
+        let read = |name: &str, limit: u64| {
+            let file = FoundFile::find(&files, name);
+            let path =
+                file.and_then(|file| files.iter().zip(&paths).find(|(other, _)| *other == file)).map(|(_, path)| path);
+            path.map(|path| content(path, limit)).transpose().map_err(|error| wrong(&error))
         };
-        let product = place(PRODUCT).and_then(|path| text(&path));
-        let log = place(LOG).map(|path| head(&path)).transpose().map_err(|error| wrong(&error))?;
-        let junit = place(JUNIT);
-        let files = found.into_iter().map(|(file, _)| file).collect();
-        Ok(Self { files, product, log: log.map(|text| LogVersions::read(&text)).unwrap_or_default(), junit })
+        let product = read(PRODUCT, MAX_PRODUCT + 1)?;
+        let log = read(LOG, MAX_HEAD)?.unwrap_or_default();
+        let results = read(JUNIT, MAX_RESULTS + 1)?;
+        if results.as_ref().is_some_and(|results| results.len() as u64 > MAX_RESULTS) {
+            let error = io::Error::other(format!("`{JUNIT}` has more than {MAX_RESULTS} bytes"));
+            return Err(wrong(&error));
+        }
+        let cases = results.map(|results| Cases::read(&results));
+        Ok(Self { files, product, log: LogVersions::read(&String::from_utf8_lossy(&log)), cases })
     }
 }
 
-/// What stands before the paths of files, so that they begin with the version's folder.
+/// The first `limit` bytes of what Git would store for the file: for a symbolic link, its target.
+fn content(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    if path.symlink_metadata()?.is_symlink() {
+        return Ok(path.read_link()?.into_os_string().into_encoded_bytes());
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The prefix of paths that makes them begin with the version's folder.
 fn prefix(dir: &Path) -> String {
     let name = |dir: &Path| dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let is_version = |name: &str| name.starts_with("v1.");
@@ -86,8 +100,11 @@ fn walk(dir: &Path, prefix: &str, depth: usize, found: &mut Vec<(FoundFile, Path
             walk(&entry.path(), &format!("{path}/"), depth + 1, found)?;
             continue;
         }
-        // A link is not submitted with what it leads to: it counts as empty.
-        let bytes = if kind.is_file() { entry.metadata()?.len() } else { 0 };
+        // Git stores neither pipes nor sockets, and of a link its target's path.
+        if !kind.is_file() && !kind.is_symlink() {
+            continue;
+        }
+        let bytes = entry.metadata()?.len();
         if found.len() >= MAX_FILES {
             return Err(io::Error::other(format!("there are more than {MAX_FILES} files")));
         }
@@ -96,16 +113,7 @@ fn walk(dir: &Path, prefix: &str, depth: usize, found: &mut Vec<(FoundFile, Path
     Ok(())
 }
 
-/// The file's text; `None` if it is none, or too large.
-fn text(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    let read = File::open(path).ok()?.take(MAX_PRODUCT + 1).read_to_string(&mut text).ok()?;
-    (read as u64 <= MAX_PRODUCT).then_some(text)
-}
-
-/// The beginning of a log. It is somebody's output: what is no text in it does not matter.
+/// The beginning of a log as text. Bytes that are not UTF-8 do not matter in it.
 pub(super) fn head(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_HEAD).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(String::from_utf8_lossy(&content(path, MAX_HEAD)?).into_owned())
 }

@@ -1,0 +1,114 @@
+//! Which sources a module was built from, so that a stale module is recognised whatever the clocks say.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{AuthorError, Project, read_bounded};
+use crate::watch::snapshot::Snapshot;
+use plumbline_core::limits::MAX_COMPONENT_BYTES;
+
+/// Bytes of a record: 20,000 files with long paths fit.
+const MAX_RECORD: u64 = 16 << 20;
+/// Directories at the top of a project whose files do not become part of the module.
+const TESTS: [&str; 2] = ["tests", "test"];
+/// Files that tools rewrite while they build.
+const LOCK_FILES: [&str; 3] = ["Cargo.lock", "package-lock.json", "go.sum"];
+
+/// The sources of a project, by content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sources(BTreeMap<PathBuf, String>);
+
+/// What a build leaves in `build/`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Record {
+    /// The digest of the module.
+    module: String,
+    sources: Sources,
+}
+
+impl Sources {
+    /// Reads every file of the project that may become part of the module: not its tests, its definition, its
+    /// documentation, nor what tools generate.
+    pub(crate) fn of(project: &Project) -> Result<Self, AuthorError> {
+        let snapshot = Snapshot::of(&project.directory).map_err(|error| {
+            AuthorError::system(format!("failed to read the sources in `{}`", project.directory.display()))
+                .because(error)
+        })?;
+        let artifact = project.manifest.artifact.as_deref();
+        let files =
+            snapshot.files().into_iter().filter(|(path, _)| is_source(path) && Some(path.as_path()) != artifact);
+        Ok(Self(files.map(|(path, digest)| (path, hex(&digest))).collect()))
+    }
+
+    /// Records that the module with this digest was built from these sources. A file that the build itself has written
+    /// counts as it is now.
+    pub(crate) fn record(mut self, project: &Project, module: &str) -> Result<(), AuthorError> {
+        let now = Self::of(project)?.0;
+        let own_build = !project.manifest.command.is_empty();
+        for (path, digest) in now {
+            let is_lock = path.file_name().is_some_and(|name| LOCK_FILES.iter().any(|lock| name == *lock));
+            if own_build || is_lock || !self.0.contains_key(&path) {
+                self.0.insert(path, digest);
+            }
+        }
+        let path = record_file(project);
+        let record = Record { module: module.to_owned(), sources: self };
+        let text = serde_json::to_vec(&record)
+            .map_err(|error| AuthorError::system("failed to record the sources").because(error))?;
+        fs::write(&path, text).map_err(AuthorError::io("write", &path))
+    }
+
+    /// A file that differs, or is in one of the two only.
+    fn changed(&self, now: &Self) -> Option<PathBuf> {
+        let differs = |(path, digest): &(&PathBuf, &String)| self.0.get(*path) != Some(*digest);
+        let gone = || self.0.keys().find(|path| !now.0.contains_key(*path));
+        now.0.iter().find(differs).map(|(path, _)| path).or_else(gone).cloned()
+    }
+}
+
+fn is_source(path: &Path) -> bool {
+    let mut parts = path.components().map(|part| part.as_os_str());
+    let first = parts.next().unwrap_or_default();
+    if parts.next().is_some() {
+        return TESTS.iter().all(|tests| first != *tests);
+    }
+    let documentation = path.extension().is_some_and(|extension| extension == "md");
+    !documentation && first != "plugin.yaml" && first != "plugin.yml"
+}
+
+/// Why the module of `project` was not built from the sources in their present state, as a sentence; `None` if it was,
+/// or if there is no module. Without a record of a build, the times of files decide.
+///
+/// # Errors
+/// When the project cannot be read.
+pub fn stale(project: &Project) -> Result<Option<String>, AuthorError> {
+    let module = project.module();
+    if !module.exists() {
+        return Ok(None);
+    }
+    let digest = format!("sha256:{}", hex(&Sha256::digest(read_bounded(&module, MAX_COMPONENT_BYTES)?)));
+    let name = project.name();
+    let record = read_bounded(&record_file(project), MAX_RECORD).ok();
+    let record = record.and_then(|text| serde_json::from_slice::<Record>(&text).ok());
+    if let Some(record) = record.filter(|record| record.module == digest) {
+        let changed = record.sources.changed(&Sources::of(project)?);
+        return Ok(changed.map(|path| format!("`{}` has changed since `{name}.wasm` was built", path.display())));
+    }
+    let time = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    let built = time(&module);
+    let sources = Sources::of(project)?;
+    let newer = sources.0.into_keys().find(|path| time(&project.directory.join(path)) > built);
+    Ok(newer.map(|path| format!("`{}` is newer than `{name}.wasm`", path.display())))
+}
+
+fn record_file(project: &Project) -> PathBuf {
+    project.build_directory().join(format!("{}.sources.json", project.name()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
