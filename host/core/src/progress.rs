@@ -1,5 +1,7 @@
 //! What a plugin says about how far it is, and how one update follows another (docs/protocol.md, «Progress»).
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -156,6 +158,24 @@ impl ProgressUpdate {
     pub fn remaining(&self) -> Option<u64> {
         let failed = i64::try_from(self.failed()).unwrap_or(i64::MAX);
         u64::try_from(self.total.saturating_sub(self.completed).saturating_sub(failed)).ok()
+    }
+
+    /// The progress of a plugin whose result has arrived, with so many leaves of each status: nothing remains. A plugin that reported all
+    /// its tests keeps its own counts.
+    #[must_use]
+    pub fn settled(mut self, counts: &BTreeMap<String, u64>) -> Self {
+        if self.remaining() == Some(0) {
+            return self;
+        }
+        let count = |status: &str| counts.get(status).copied().unwrap_or_default();
+        let (passed, failed) = (count("passed"), count("failed").saturating_add(count("timeout")));
+        if passed > 0 || failed > 0 {
+            self.completed = i64::try_from(passed).unwrap_or(i64::MAX);
+            self.failures.truncate(usize::try_from(failed).unwrap_or(usize::MAX));
+            self.omitted = failed - self.failures.len() as u64;
+        }
+        self.total = self.completed.saturating_add(i64::try_from(self.failed()).unwrap_or(i64::MAX));
+        self
     }
 
     /// Bytes of all names, the measure of [`MAX_NAME_BYTES`].

@@ -253,3 +253,22 @@ proptest! {
         let _ = ProgressUpdate::from_body(&body);
     }
 }
+
+#[test]
+fn progress_does_not_contradict_a_result() {
+    let counts = |passed, failed| {
+        [("passed".to_owned(), passed), ("failed".to_owned(), failed), ("skipped".to_owned(), 7_000)].into()
+    };
+    let numbers = |progress: &ProgressUpdate| (progress.completed, progress.failed(), progress.remaining());
+    // A suite that posted only its start.
+    let start = ProgressUpdate { total: 1, ..ProgressUpdate::default() };
+    assert_eq!(numbers(&start.clone().settled(&counts(1, 0))), (1, 0, Some(0)));
+    let failing = ProgressUpdate { total: 9, failures: vec!["a".to_owned()], ..ProgressUpdate::default() };
+    let settled = failing.settled(&counts(5, 2));
+    assert_eq!((numbers(&settled), settled.failures.len()), ((5, 2, Some(0)), 1));
+    // Its own counts, where it reported all tests.
+    let whole = ProgressUpdate { total: 3, completed: 2, omitted: 1, ..ProgressUpdate::default() };
+    assert_eq!(whole.clone().settled(&counts(7, 7)), whole);
+    // A format with statuses of its own.
+    assert_eq!(numbers(&start.settled(&[("warning".to_owned(), 3)].into())), (0, 0, Some(0)));
+}

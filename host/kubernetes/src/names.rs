@@ -42,6 +42,8 @@ pub const AGGREGATOR_POD: &str = "sonobuoy";
 pub const AGGREGATOR_CONTAINER: &str = "kube-sonobuoy";
 /// The worker's container in plugin pods.
 pub const WORKER_CONTAINER: &str = "sonobuoy-worker";
+/// The variable for `--sleep` of a worker. Sonobuoy's workers ignore it.
+pub const WORKER_SLEEP_VARIABLE: &str = "PLUMBLINE_WORKER_SLEEP";
 /// The Service in front of the aggregator.
 pub const AGGREGATOR_SERVICE: &str = "sonobuoy-aggregator";
 /// The service account if nothing else is said.

@@ -42,7 +42,7 @@ pub use error::{WorkerError, chain};
 pub use gather::GatherError;
 pub use heartbeat::Rhythm;
 pub use pack::{PACKED_NAME, PackError};
-pub use progress::{PatternError, Silence, check_log_progress};
+pub use progress::{PatternError, check_log_progress};
 pub use relay::{BindError, MAX_CONNECTIONS, MAX_PROGRESS_BYTES, Relay};
 pub use run::{Ended, Settings, Worker, run_worker, run_worker_process};
 pub use shutdown::Shutdown;

@@ -3,7 +3,8 @@
 //!
 //! Updates go to the aggregator one at a time, in the order in which their bodies were complete, each unchanged, and each gets the
 //! aggregator's own answer: an update that is to be added to earlier ones must be neither lost, nor doubled, nor overtaken. While the
-//! aggregator is slow, posts wait; at most [`MAX_CONNECTIONS`] are taken from the system, so they are bounded.
+//! aggregator is slow, posts wait; at most [`MAX_CONNECTIONS`] are taken from the system, so they are bounded. Where tests are counted in
+//! the plugin's log, updates are not passed on, but become part of what the worker reports.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -19,12 +20,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use plumbline_core::ResultKey;
 use plumbline_phonehome::Client;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::chain;
-use crate::progress::LastPosted;
+use crate::progress::{Posted, Posts};
 
 /// The largest body of a progress update, in bytes: 1 MiB, what aggregators take.
 pub const MAX_PROGRESS_BYTES: usize = 1 << 20;
@@ -62,7 +63,7 @@ pub struct BindError {
 pub struct Relay {
     listeners: Vec<TcpListener>,
     port: u16,
-    posted: LastPosted,
+    posts: Posts,
 }
 
 impl Relay {
@@ -72,7 +73,7 @@ impl Relay {
     /// # Errors
     /// [`BindError`] if not one address is to be had.
     pub async fn bind(addresses: &[IpAddr], port: u16) -> Result<Self, BindError> {
-        let mut relay = Self { listeners: Vec::new(), port, posted: LastPosted::default() };
+        let mut relay = Self { listeners: Vec::new(), port, posts: Posts::default() };
         let mut last = None;
         for &address in addresses {
             let address = SocketAddr::new(address, relay.port);
@@ -99,15 +100,15 @@ impl Relay {
         self.port
     }
 
-    /// When an update was passed on last, to be asked while the relay serves.
-    pub(crate) fn posted(&self) -> LastPosted {
-        self.posted.clone()
+    /// The updates of the plugin, for a log watch.
+    pub(crate) fn posts(&self) -> Posts {
+        self.posts.clone()
     }
 
     /// Passes updates of `key` on until `stop`. What is on its way then is dropped.
     pub async fn serve(self, client: Client, key: ResultKey, stop: CancellationToken) {
         let seats = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-        let forward = Arc::new(Forward { client, key, turn: Mutex::new(()), seats, posted: self.posted });
+        let forward = Arc::new(Forward { client, key, seats, posts: self.posts });
         let mut accepting = JoinSet::new();
         for listener in self.listeners {
             accepting.spawn(accept(listener, Arc::clone(&forward)));
@@ -156,6 +157,8 @@ async fn serve_connection(stream: TcpStream, forward: Arc<Forward>) {
         .max_buf_size(CONNECTION_BUFFER)
         // One update per connection: an idle one would hold a seat.
         .keep_alive(false)
+        // `printf … | nc` has nothing more to say after the request, and still waits for the answer.
+        .half_close(true)
         .serve_connection(TokioIo::new(stream), service)
         .await;
     if let Err(error) = served {
@@ -166,10 +169,8 @@ async fn serve_connection(stream: TcpStream, forward: Arc<Forward>) {
 struct Forward {
     client: Client,
     key: ResultKey,
-    /// Held while an update is on its way. Tasks get it in the order in which they asked.
-    turn: Mutex<()>,
     seats: Arc<Semaphore>,
-    posted: LastPosted,
+    posts: Posts,
 }
 
 impl Forward {
@@ -192,10 +193,12 @@ impl Forward {
             Err(_) => return text(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time".to_owned()),
         };
 
-        // Also when the aggregator does not take it: the plugin does say how far it is.
-        self.posted.touch();
-        let _turn = self.turn.lock().await;
-        self.posted.says(&body);
+        let _turn = self.posts.turn().await;
+        match self.posts.take(&body) {
+            Posted::PassOn => {}
+            Posted::Kept => return plain(StatusCode::OK, Bytes::new()),
+            Posted::Invalid(error) => return text(StatusCode::BAD_REQUEST, error.to_string()),
+        }
         match tokio::time::timeout(FORWARD_TIMEOUT, self.client.post_progress(&self.key, body)).await {
             Ok(Ok(answer)) => {
                 tracing::debug!(status = answer.status.as_u16(), "progress update passed on");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use plumbline_core::{ReceiveLimits, ResultKey};
 use plumbline_phonehome::{Client, ClientConfig, Hello, Outcome, Phase, RetryPolicy, Timestamp, Upload};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +14,7 @@ use crate::done::{Timing, wait_for_done};
 use crate::error::{WorkerError, chain};
 use crate::gather::{GatherError, Gathered, gather};
 use crate::heartbeat::{Doing, Peer, Rhythm, SignsOfLife};
-use crate::progress::{LogWatch, Silence};
+use crate::progress::{LogWatch, Posts};
 use crate::relay::Relay;
 use crate::shutdown::Shutdown;
 
@@ -39,8 +39,8 @@ pub struct Settings {
     pub drain: Duration,
     /// When hellos and heartbeats are sent.
     pub rhythm: Rhythm,
-    /// When the log of a plugin that says nothing is looked into.
-    pub silence: Silence,
+    /// Between two looks into the log in which tests are counted, and so between two updates at most. Default 5 s.
+    pub log_interval: Duration,
     /// How the upload is retried. Default: for 10 min with growing pauses, which is longer than other workers try (3 attempts within
     /// seconds), because an aggregator that is moved to another node is back after minutes.
     pub retry: RetryPolicy,
@@ -57,7 +57,7 @@ impl Default for Settings {
             empty_looks: timing.empty_looks,
             drain: Duration::from_secs(60),
             rhythm: Rhythm::default(),
-            silence: Silence::default(),
+            log_interval: Duration::from_secs(5),
             retry: RetryPolicy::default(),
             archive_bytes: ReceiveLimits::default().body_bytes,
         }
@@ -128,24 +128,19 @@ impl Worker {
         let quiet = stop.clone();
         let mut helpers = JoinSet::new();
         let relay = self.listen().await;
-        let posted = relay.as_ref().map(Relay::posted).unwrap_or_default();
+        let posts = relay.as_ref().map(Relay::posts).unwrap_or_default();
         if let Some(relay) = relay {
             helpers.spawn(relay.serve(self.client.clone(), key.clone(), stop.clone()));
         }
         let (doing, doing_seen) = watch::channel(Doing::from_now(Phase::Waiting));
-        if let Some(progress) = self.config.log_progress.take() {
-            posted.keep();
-            let watch = LogWatch {
-                client: self.client.clone(),
-                key: key.clone(),
-                progress,
-                results_dir: self.config.results_dir.clone(),
-                silence: self.settings.silence,
-                posted,
-                doing: doing_seen.clone(),
-            };
-            let quiet = stop.clone();
-            helpers.spawn(async move { quiet.run_until_cancelled(watch.watch()).await.unwrap_or_default() });
+        let (finished, counted) = oneshot::channel();
+        if let Some(watch) = self.log_watch(&key, posts) {
+            let (quiet, doing) = (stop.clone(), doing_seen.clone());
+            helpers.spawn(
+                async move { quiet.run_until_cancelled(watch.watch(doing, finished)).await.unwrap_or_default() },
+            );
+        } else {
+            drop(finished);
         }
         let (peer, peer_seen) = watch::channel(Peer::Unknown);
         let (partial, partial_wanted) = watch::channel(false);
@@ -167,7 +162,7 @@ impl Worker {
         });
 
         let companions = self.companions.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let result = self.work(&key, &doing, &peer_seen, partial_wanted, companions, &shutdown).await;
+        let result = self.work(&key, &doing, counted, &peer_seen, partial_wanted, companions, &shutdown).await;
         if let Ok(Ended::Sent(_)) = result {
             doing.send_replace(Doing::from_now(Phase::Done));
             self.stay(&shutdown).await;
@@ -175,6 +170,19 @@ impl Worker {
         stop.cancel();
         while helpers.join_next().await.is_some() {}
         result
+    }
+
+    /// What follows the plugin's log, if it has one to be counted in.
+    fn log_watch(&self, key: &ResultKey, posts: Posts) -> Option<LogWatch> {
+        let progress = self.config.log_progress.as_ref()?;
+        let (client, interval) = (self.client.clone(), self.settings.log_interval);
+        match LogWatch::new(client, key.clone(), progress, &self.config.results_dir, interval, posts) {
+            Ok(watch) => Some(watch),
+            Err(error) => {
+                tracing::warn!(%key, error = chain(&error), "cannot count progress in the log");
+                None
+            }
+        }
     }
 
     async fn listen(&mut self) -> Option<Relay> {
@@ -204,6 +212,7 @@ impl Worker {
         &self,
         key: &ResultKey,
         doing: &watch::Sender<Doing>,
+        counted: oneshot::Receiver<()>,
         peer: &watch::Receiver<Peer>,
         partial_wanted: watch::Receiver<bool>,
         companions: Option<Companions>,
@@ -230,8 +239,13 @@ impl Worker {
             }
         };
         doing.send_replace(Doing::from_now(Phase::Uploading));
+        let deliver = async {
+            // The last update arrives before the result. An error: its sender was dropped, which is how it ends.
+            let _ = counted.await;
+            self.deliver(key, named.map_err(GatherError::Done), peer).await
+        };
         tokio::select! {
-            result = self.deliver(key, named.map_err(GatherError::Done), peer) => result,
+            result = deliver => result,
             () = self.drained(shutdown) => Err(WorkerError::CutOff { key: key.clone() }),
         }
     }

@@ -24,12 +24,9 @@ impl Scripts {
         Ok(Self { dir: dir.to_path_buf(), state, _lock: lock })
     }
 
-    /// Makes the programs of the cluster. Nothing to do, most of the time: they are kept.
+    /// Builds what the cluster needs and is not there yet. The script knows what that is, for its version of Kubernetes.
     pub(crate) fn build(&self, interrupt: &Interrupt) -> Result<(), Error> {
-        if self.state.join("bin/kubelet").is_file() && self.state.join("img").is_dir() {
-            return Ok(());
-        }
-        say("building a Kubernetes for tests: takes about ten minutes, once");
+        say("preparing a Kubernetes for tests (about 12 minutes the first time)");
         interrupt.run(&mut self.script("build"))
     }
 

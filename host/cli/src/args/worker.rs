@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use plumbline_core::size::parse_size;
+use plumbline_kubernetes::names::WORKER_SLEEP_VARIABLE;
 
 use super::Global;
 
@@ -66,7 +67,7 @@ pub(crate) struct SleepArgs {
     #[command(flatten)]
     pub(crate) role: RoleArgs,
     /// Seconds to stay after the results are sent, so that a pod is not restarted; negative: until ended
-    #[arg(long, default_value_t = 0, allow_negative_numbers = true)]
+    #[arg(long, env = WORKER_SLEEP_VARIABLE, hide_env = true, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) sleep: i64,
 }
 

@@ -54,10 +54,7 @@ impl TestList {
         if self.version.is_empty() || self.version == name {
             return None;
         }
-        Some(format!(
-            "there is no list of tests of {name} in {}: that of {} stands in for it",
-            self.source, self.version
-        ))
+        Some(format!("no list of the tests of {name} in {}: using that of {}", self.source, self.version))
     }
 }
 

@@ -50,7 +50,7 @@ fn the_closest_list_stands_in_and_says_so() {
     assert_eq!(list.version, "v1.30.2");
     assert_eq!(
         list.stands_in_for("v1.30.9+rke2r1").unwrap(),
-        "there is no list of tests of v1.30.9 in this program: that of v1.30.2 stands in for it"
+        "no list of the tests of v1.30.9 in this program: using that of v1.30.2"
     );
     assert_eq!(embedded_for(None).unwrap().version, "v1.30.2");
     assert_eq!(

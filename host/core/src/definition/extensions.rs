@@ -38,7 +38,7 @@ pub struct Extensions {
     pub files: Vec<String>,
     /// The plugin runs again what failed in another one.
     pub reruns: Option<Reruns>,
-    /// Where its worker looks how far it is when it does not say so itself.
+    /// The log in which its worker counts how far it is.
     pub progress: Option<LogProgress>,
     /// The judges that say what of the finished tree counts, in their order.
     pub verdict: Vec<VerdictEntry>,

@@ -27,7 +27,7 @@ pub use extensions::Extensions;
 pub use limits::{LimitError, LimitsRequest, effective_limits};
 pub use model::{Definition, Parsed, RAW_FORMAT};
 pub use module_name::{MAX_MODULE_NAME, is_module_name};
-pub use progress::{LogProgress, MAX_PROGRESS_PATTERN, PROGRESS_VARIABLE};
+pub use progress::{LogFormat, LogPatterns, LogProgress, MAX_PROGRESS_PATTERN, PROGRESS_VARIABLE};
 pub use reruns::Reruns;
 pub use schema::{
     DEFINITION_SCHEMA_ID, MODULE_SCHEMA_ID, definition_schema, definition_schema_text, module_schema,

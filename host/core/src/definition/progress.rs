@@ -1,4 +1,4 @@
-//! Where a worker reads how far a plugin is that does not say so itself.
+//! The log in which a worker counts how far its plugin is.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use crate::definition::schema::PROGRESS;
 use crate::definition::section::Section;
 use crate::definition::warning::Warnings;
 
-/// The variable in which a worker finds it, as JSON.
+/// The variable in which a worker finds a [`LogProgress`], as JSON.
 pub const PROGRESS_VARIABLE: &str = "PLUMBLINE_PROGRESS";
 
 /// Characters of a regular expression. Each is compiled by every worker that needs it.
@@ -17,21 +17,95 @@ pub const MAX_PROGRESS_PATTERN: usize = 1_000;
 /// Characters of the file's name.
 const MAX_FILE: usize = 240;
 
-/// A log that tells how far a plugin is, for a worker to which the plugin itself says nothing. The patterns are regular expressions of
-/// the crate `regex`, and are matched on one line at a time.
+/// The log that Ginkgo writes, as `format` names it.
+const GINKGO: &str = "ginkgo";
+
+/// The values of `format`.
+pub(in crate::definition) const LOG_FORMATS: &[&str] = &[GINKGO];
+
+/// A log that shows how far a plugin is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(try_from = "Keys", into = "Keys")]
 pub struct LogProgress {
     /// The file, relative to the results directory: without `..`.
     pub file: String,
-    /// Tells how many tests there are: the first group is the number. `None`: nobody knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// How tests are counted in it.
+    pub format: LogFormat,
+}
+
+/// How tests are counted in a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogFormat {
+    /// The log is what Ginkgo prints, in any of its modes.
+    Ginkgo,
+    /// By regular expressions.
+    Patterns(LogPatterns),
+}
+
+/// Regular expressions of the crate `regex`, which match in one line at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogPatterns {
+    /// Its first group is how many tests there are. `None`: unknown.
     pub total: Option<String>,
-    /// Each match is a test that ended, well or not.
+    /// Each match is a test that ended, whether it passed or failed.
     pub completed: String,
-    /// Each match is a test that ended and failed. `None`: nobody knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Each match is a test that ended and failed. `None`: unknown.
     pub failed: Option<String>,
+}
+
+/// The keys as they are written.
+#[derive(Clone, Serialize, Deserialize)]
+struct Keys {
+    file: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    format: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    total: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    completed: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    failed: Option<String>,
+}
+
+/// Why keys are not those of a [`LogProgress`].
+#[derive(Debug, thiserror::Error)]
+enum KeysError {
+    #[error("`format` and patterns exclude each other")]
+    Both,
+    #[error("unknown format `{0}`; the only known format is `ginkgo`")]
+    Format(String),
+    #[error("`completed` or `format` is missing")]
+    Neither,
+}
+
+impl TryFrom<Keys> for LogProgress {
+    type Error = KeysError;
+
+    fn try_from(keys: Keys) -> Result<Self, KeysError> {
+        let Keys { file, format, total, completed, failed } = keys;
+        let format = match (format.as_deref(), completed) {
+            (Some(GINKGO), None) if total.is_none() && failed.is_none() => LogFormat::Ginkgo,
+            (Some(GINKGO), _) => return Err(KeysError::Both),
+            (Some(other), _) => return Err(KeysError::Format(other.to_owned())),
+            (None, Some(completed)) => LogFormat::Patterns(LogPatterns { total, completed, failed }),
+            (None, None) => return Err(KeysError::Neither),
+        };
+        Ok(Self { file, format })
+    }
+}
+
+impl From<LogProgress> for Keys {
+    fn from(progress: LogProgress) -> Self {
+        let file = progress.file;
+        match progress.format {
+            LogFormat::Ginkgo => {
+                Self { file, format: Some(GINKGO.to_owned()), total: None, completed: None, failed: None }
+            }
+            LogFormat::Patterns(LogPatterns { total, completed, failed }) => {
+                Self { file, format: None, total, completed: Some(completed), failed }
+            }
+        }
+    }
 }
 
 impl LogProgress {
@@ -46,7 +120,8 @@ impl LogProgress {
             }
             text => Ok(text),
         };
-        let (file, total, completed, failed) = (text("file")?, text("total")?, text("completed")?, text("failed")?);
+        let (file, format) = (text("file")?, text("format")?);
+        let (total, completed, failed) = (text("total")?, text("completed")?, text("failed")?);
         let file = file.ok_or_else(|| DefinitionError::Missing(section.at("file")))?;
         if file.chars().count() > MAX_FILE || !is_inside(&file) {
             return Err(DefinitionError::Invalid {
@@ -54,22 +129,17 @@ impl LogProgress {
                 why: "name a file below the results directory, without `..`, with `/` between names".to_owned(),
             });
         }
-        let completed = completed.ok_or_else(|| DefinitionError::Missing(section.at("completed")))?;
-        Ok(Self { file, total, completed, failed })
+        Self::try_from(Keys { file, format, total, completed, failed }).map_err(|error| match error {
+            KeysError::Neither => DefinitionError::Missing(section.at("completed")),
+            error => DefinitionError::Invalid { path: section.at("format"), why: error.to_string() },
+        })
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let fields = [
-            ("file", Some(&self.file)),
-            ("total", self.total.as_ref()),
-            ("completed", Some(&self.completed)),
-            ("failed", self.failed.as_ref()),
-        ];
-        let given = fields.into_iter().filter_map(|(key, text)| Some((key.to_owned(), Value::from(text?.as_str()))));
-        Value::Object(given.collect::<Map<_, _>>())
+        serde_json::to_value(self).unwrap_or_else(|_| Value::Object(Map::new()))
     }
 
-    /// Whether the file is one below the results directory, as far as its name tells. Links are for the reader to look out for.
+    /// Whether the file is one below the results directory, as far as its name shows. The reader checks links.
     #[must_use]
     pub fn is_inside(&self) -> bool {
         is_inside(&self.file)
@@ -97,6 +167,7 @@ mod tests {
         for progress in [
             json!({"file": "e2e.log", "total": "Will run (\\d+) of", "completed": "^•", "failed": "^• \\[FAILED\\]"}),
             json!({"file": "logs/a.txt", "completed": "ok"}),
+            json!({"file": "e2e.log", "format": "ginkgo"}),
         ] {
             let definition = read(progress.clone()).unwrap();
             assert_eq!(definition.to_json()["plumbline"]["progress"], progress);
@@ -116,6 +187,9 @@ mod tests {
             json!({"file": "../a", "completed": "x"}),
             json!({"file": "/a", "completed": "x"}),
             json!({"file": "a", "completed": "x".repeat(1001)}),
+            json!({"file": "a", "format": "gingko"}),
+            json!({"file": "a", "format": "ginkgo", "failed": "x"}),
+            json!({"file": "a", "failed": "x"}),
         ]
         .into_iter()
         .map(|progress| read(progress).unwrap_err().to_string())

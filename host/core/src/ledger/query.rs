@@ -221,7 +221,10 @@ fn entry_status(entry: &Entry, settled: bool, judged: Option<&Judged>) -> Plugin
         status,
         result_status: judged.map(|judged| judged.status.clone()),
         result_counts: judged.map(|judged| judged.counts.clone()),
-        progress: entry.progress.clone(),
+        progress: match (&entry.progress, judged) {
+            (Some(progress), Some(judged)) => Some(progress.clone().settled(&judged.counts)),
+            (progress, _) => progress.clone(),
+        },
         last_heartbeat: entry.heard,
         folded: None,
     }

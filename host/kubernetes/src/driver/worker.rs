@@ -40,9 +40,7 @@ pub(super) fn container(
         put("command", words.collect());
     } else {
         put("command", json!([names::BINARY]));
-        // A sidecar that ends is started again, and would send again.
-        let stay = stage.native_sidecar.then_some("--sleep=-1");
-        put("args", ["worker", "global"].into_iter().chain(LOGGING).chain(stay).collect());
+        put("args", ["worker", "global"].into_iter().chain(LOGGING).collect());
     }
     put("env", env(stage, definition, access, secret, plugin)?);
     put("volumeMounts", json!([{"name": names::RESULTS_VOLUME, "mountPath": stage.results_dir}]));
@@ -84,12 +82,16 @@ fn env(
         field("SONOBUOY_PLUGIN_POD", "metadata.name"),
         text("SONOBUOY_WORKER_CONTAINER", names::WORKER_CONTAINER),
     ];
-    // Workers of other makes do not know it.
+    // A sidecar that ends is started again, and would send again. A variable, because Sonobuoy's worker rejects the option.
+    let stay =
+        (stage.native_sidecar && !definition.driver.is_per_node()).then(|| text(names::WORKER_SLEEP_VARIABLE, "-1"));
+    // Sonobuoy's worker ignores it.
     let progress = definition.plumbline.progress.as_ref().map(|told| text(PROGRESS_VARIABLE, &json!(told).to_string()));
     // Of two variables of one name the last counts.
     let merged: BTreeMap<String, Value> = of_plugin
         .chain(own)
         .chain(progress)
+        .chain(stay)
         .filter_map(|variable| Some((variable.get("name")?.as_str()?.to_owned(), variable)))
         .collect();
     let mut sorted: Vec<_> = merged.into_iter().collect();

@@ -52,7 +52,7 @@ impl LogFile {
         if self.open.as_ref().is_some_and(|open| open.place == place) || left == 0 {
             return Ok(left > 0);
         }
-        counter.forget_line();
+        counter.end_line();
         self.open.insert(Open { file, place, read: 0 }).rest(counter, &mut left).await?;
         Ok(left > 0)
     }
@@ -90,7 +90,7 @@ impl Open {
             // It was cut, and is written from its beginning.
             self.file.seek(SeekFrom::Start(0))?;
             self.read = 0;
-            counter.forget_line();
+            counter.end_line();
         }
         let mut piece = vec![0; PIECE];
         while *left > 0 {
@@ -100,7 +100,7 @@ impl Open {
                 Err(error) => return Err(error),
             };
             let Some(read) = piece.get(..n).filter(|read| !read.is_empty()) else { break };
-            counter.take(read);
+            counter.read(read);
             self.read += n as u64;
             *left = left.saturating_sub(n as u64);
             tokio::task::yield_now().await;
@@ -115,13 +115,13 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::symlink;
 
-    use plumbline_core::definition::LogProgress;
+    use plumbline_core::definition::{LogFormat, LogPatterns, LogProgress};
 
     use super::*;
 
     fn counter() -> Counter {
-        let completed = "ok".to_owned();
-        Counter::new(&LogProgress { file: String::new(), total: None, completed, failed: None }).unwrap()
+        let patterns = LogPatterns { total: None, completed: "ok".to_owned(), failed: None };
+        Counter::new(&LogProgress { file: String::new(), format: LogFormat::Patterns(patterns) }).unwrap()
     }
 
     fn append(path: &Path, text: &str) {

@@ -1,11 +1,14 @@
-//! How far a plugin is, read from its log, where it does not say so itself (docs/protocol.md, «Progress from a log»).
+//! How far a plugin is, counted in its log (docs/protocol.md, «Progress from a log»).
 
 mod count;
+mod escape;
+mod ginkgo;
 mod log;
-mod posted;
+mod patterns;
+mod posts;
 mod watch;
 
-pub use count::{PatternError, check_log_progress};
-pub(crate) use posted::LastPosted;
+pub use count::check_log_progress;
+pub use patterns::PatternError;
+pub(crate) use posts::{Posted, Posts};
 pub(crate) use watch::LogWatch;
-pub use watch::Silence;

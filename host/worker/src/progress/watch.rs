@@ -1,6 +1,6 @@
-//! Says how far the plugin is when the plugin says nothing.
+//! Reports how far a plugin is by its log.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use http::StatusCode;
@@ -8,159 +8,188 @@ use plumbline_core::definition::LogProgress;
 use plumbline_core::{ProgressUpdate, ResultKey};
 use plumbline_phonehome::{Client, Phase};
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::sync::{oneshot, watch};
 
 use super::count::{Counter, Counts};
 use super::log::LogFile;
-use super::posted::LastPosted;
+use super::patterns::PatternError;
+use super::posts::Posts;
 use crate::error::chain;
 use crate::heartbeat::Doing;
 
-/// How long an update may take to the aggregator and back: 30 s, as one of the plugin's own may.
-const POST_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long an update may take to the aggregator and back. The last one may delay the result that long.
+const POST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// When a worker looks into the log of a plugin that says nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Silence {
-    /// How long a plugin must have said nothing. Default 60 s: suites that report their progress do so after each test, and begin within
-    /// seconds.
-    pub after: Duration,
-    /// Between two looks, and so between two updates at least. Default 10 s.
-    pub look: Duration,
-}
+/// Between an update of the plugin and the next look into its log: Ginkgo reports a test before it prints it.
+const SETTLE: Duration = Duration::from_millis(500);
 
-impl Default for Silence {
-    fn default() -> Self {
-        Self { after: Duration::from_secs(60), look: Duration::from_secs(10) }
-    }
-}
+/// How often a look into a log that grows all the time is repeated. One look reads 16 MiB.
+const MAX_LOOKS: usize = 64;
 
-/// Follows the log of a silent plugin. Until it has to, it holds nothing but the names of things.
+/// Follows the log of a plugin. As soon as tests are counted in it, the relay keeps the plugin's own updates, and this reports instead.
 pub(crate) struct LogWatch {
-    pub(crate) client: Client,
-    pub(crate) key: ResultKey,
-    pub(crate) progress: LogProgress,
-    pub(crate) results_dir: PathBuf,
-    pub(crate) silence: Silence,
-    pub(crate) posted: LastPosted,
-    pub(crate) doing: watch::Receiver<Doing>,
+    client: Client,
+    key: ResultKey,
+    file: String,
+    log: LogFile,
+    counter: Counter,
+    interval: Duration,
+    posts: Posts,
+    /// The last update that the aggregator took.
+    reported: Option<Value>,
+    /// Whether the log could not be read.
+    complained: bool,
 }
 
 impl LogWatch {
-    /// Goes on until the plugin is done.
-    pub(crate) async fn watch(self) {
-        let mut doing = self.doing.clone();
-        tokio::select! {
-            () = self.follow() => {}
-            // Also when nobody tells any more: then the worker has ended.
-            _ = doing.wait_for(|doing| doing.phase != Phase::Waiting) => {}
-        }
+    /// Prepares to follow the log of `progress` in `results_dir`, which is looked into every `interval`.
+    ///
+    /// # Errors
+    /// [`PatternError`] for a pattern that cannot be used.
+    pub(crate) fn new(
+        client: Client,
+        key: ResultKey,
+        progress: &LogProgress,
+        results_dir: &Path,
+        interval: Duration,
+        posts: Posts,
+    ) -> Result<Self, PatternError> {
+        posts.watch();
+        Ok(Self {
+            client,
+            key,
+            file: progress.file.clone(),
+            log: LogFile::new(results_dir, &progress.file),
+            counter: Counter::new(progress)?,
+            interval,
+            posts,
+            reported: None,
+            complained: false,
+        })
     }
 
-    async fn follow(&self) {
-        let begun = Instant::now();
-        let mut reading: Option<(LogFile, Counter)> = None;
-        let (mut told, mut complained) = (Counts::default(), false);
-        // What the plugin said last, and whether the log was read as far as it was written by then.
-        let (mut heard, mut behind) = (None, false);
-        loop {
-            self.silent(begun).await;
-            let (log, counter) = match &mut reading {
-                Some(reading) => reading,
-                None => match Counter::new(&self.progress) {
-                    Ok(counter) => {
-                        tracing::info!(key = %self.key, file = self.progress.file, "the plugin does not say how far it is: counting in its log");
-                        reading.insert((LogFile::new(&self.results_dir, &self.progress.file), counter))
+    /// Reports until the plugin is done, and then once more what its whole log says. `finished` is dropped after that, or when the
+    /// aggregator does not know progress.
+    pub(crate) async fn watch(mut self, mut doing: watch::Receiver<Doing>, finished: oneshot::Sender<()>) {
+        while self.look().await {
+            tokio::select! {
+                () = tokio::time::sleep(self.interval) => {}
+                () = self.posts.changed() => tokio::time::sleep(SETTLE.min(self.interval)).await,
+                done = async { doing.wait_for(|doing| doing.phase != Phase::Waiting).await.is_ok() } => {
+                    // Otherwise the worker has ended, without a result.
+                    if done {
+                        self.look().await;
                     }
-                    Err(error) => {
-                        tracing::warn!(key = %self.key, error = chain(&error), "progress cannot be read from the log");
-                        return;
-                    }
-                },
-            };
-            let looked = log.look(counter).await;
-            if let Err(error) = &looked
-                && !complained
-            {
-                // May heal: a plugin may still change owner or mode of it.
-                tracing::warn!(key = %self.key, file = self.progress.file, %error, "progress cannot be read from the log");
-                complained = true;
-            }
-            let counts = counter.counts();
-            let posted = self.posted.at();
-            if posted != heard {
-                (heard, behind) = (posted, true);
-            }
-            if behind {
-                // One that speaks, and has a test that takes long, has said more than its log: only what comes after is news.
-                (told, behind) = (counts, !looked.unwrap_or(true));
-            } else if counts != told {
-                match self.tell(counts).await {
-                    Told::Yes => told = counts,
-                    Told::Again => {}
-                    Told::Never => return,
+                    break;
                 }
             }
-            tokio::time::sleep(self.silence.look).await;
         }
+        drop(finished);
     }
 
-    /// Over when the plugin has said nothing for long enough.
-    async fn silent(&self, begun: Instant) {
-        loop {
-            let last = self.posted.at().unwrap_or(begun);
-            let until = last + self.silence.after;
-            if until <= Instant::now() {
-                return;
+    /// Reads what is new in the log and reports what changed. Whether the aggregator knows progress.
+    async fn look(&mut self) -> bool {
+        for _ in 0..MAX_LOOKS {
+            match self.log.look(&mut self.counter).await {
+                Ok(true) => break,
+                Ok(false) => {}
+                Err(error) => {
+                    if !std::mem::replace(&mut self.complained, true) {
+                        // It may heal: a plugin may still change owner or mode of the file.
+                        tracing::warn!(key = %self.key, file = self.file, %error, "failed to read progress from the log");
+                    }
+                    break;
+                }
             }
-            tokio::time::sleep_until(until).await;
         }
-    }
-
-    async fn tell(&self, counts: Counts) -> Told {
-        let update = update(&self.progress.file, counts, self.posted.said().as_ref());
+        let counts = self.counter.counts();
+        if counts == Counts::default() {
+            return true;
+        }
+        self.posts.set_counting(true);
+        let turn = self.posts.turn().await;
+        let update = update(&self.file, counts, self.posts.said().as_ref());
+        if self.reported.as_ref() == Some(&update) {
+            return true;
+        }
         let post = self.client.post_progress(&self.key, update.to_string().into());
         match tokio::time::timeout(POST_TIMEOUT, post).await {
-            Ok(Ok(answer)) if answer.status.is_success() => Told::Yes,
-            Ok(Ok(answer)) if answer.status == StatusCode::NOT_FOUND => Told::Never,
-            Ok(Ok(answer)) => {
-                tracing::debug!(status = answer.status.as_u16(), "progress was not taken");
-                Told::Again
+            Ok(Ok(answer)) if answer.status.is_success() => self.reported = Some(update),
+            Ok(Ok(answer)) if answer.status == StatusCode::NOT_FOUND => {
+                self.posts.set_counting(false);
+                return false;
             }
-            Ok(Err(error)) => {
-                tracing::debug!(error = chain(&error), "progress could not be sent");
-                Told::Again
-            }
-            Err(_) => Told::Again,
+            // The next look tries again.
+            Ok(Ok(answer)) => tracing::debug!(status = answer.status.as_u16(), "the aggregator rejected progress"),
+            Ok(Err(error)) => tracing::debug!(error = chain(&error), "failed to send progress"),
+            Err(_) => tracing::debug!("failed to send progress: no answer within {POST_TIMEOUT:?}"),
         }
+        drop(turn);
+        true
     }
 }
 
-/// What is told of `counts`. Which tests failed, a log does not tell: the names that the plugin `said` itself stay, and others are left out.
+/// The update for `counts`, with the names of failed tests from what the plugin `said`. The plugin may be a test ahead of its log.
 fn update(file: &str, counts: Counts, said: Option<&ProgressUpdate>) -> Value {
-    let failures = said.map(|said| said.failures.as_slice()).unwrap_or_default();
-    let errors = said.map(|said| said.errors.as_slice()).unwrap_or_default();
-    let failed = counts.failed.max(failures.len() as u64);
-    let total = match counts.total {
-        0 => said.map_or(0, |said| said.total),
-        total => i64::try_from(total).unwrap_or(i64::MAX),
-    };
+    let mut counts = counts;
+    let mut failures = said.map(|said| said.failures.as_slice()).unwrap_or_default();
+    if let Some(said) = said.filter(|_| !counts.finished) {
+        let unsigned = |number: i64| u64::try_from(number).unwrap_or_default();
+        counts.total = counts.total.max(unsigned(said.total));
+        counts.failed = counts.failed.max(failures.len() as u64);
+        counts.ended = counts.ended.max(unsigned(said.completed).saturating_add(counts.failed));
+    }
+    let names = usize::try_from(counts.failed).unwrap_or(usize::MAX).min(failures.len());
+    failures = failures.get(..names).unwrap_or_default();
+    let message = said.map(|said| said.msg.clone()).filter(|message| !message.is_empty());
     json!({
-        "msg": format!("counted in {file}"),
-        "total": total,
-        "completed": counts.ended.saturating_sub(failed),
+        "msg": message.unwrap_or_else(|| format!("counted in {file}")),
+        "total": i64::try_from(counts.total).unwrap_or(i64::MAX),
+        "completed": i64::try_from(counts.ended.saturating_sub(counts.failed)).unwrap_or(i64::MAX),
         "failures": failures,
-        "errors": errors,
-        "omitted": failed - failures.len() as u64,
+        "errors": said.map(|said| said.errors.as_slice()).unwrap_or_default(),
+        "omitted": counts.failed - names as u64,
     })
 }
 
-/// What became of an update.
-enum Told {
-    Yes,
-    /// The next look tries again.
-    Again,
-    /// The aggregator does not know progress of this kind.
-    Never,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(body: &str) -> ProgressUpdate {
+        ProgressUpdate::from_body(body.as_bytes()).unwrap()
+    }
+
+    fn numbers(update: &Value) -> (i64, i64, u64, usize) {
+        let names = update["failures"].as_array().unwrap().len();
+        (
+            update["total"].as_i64().unwrap(),
+            update["completed"].as_i64().unwrap(),
+            update["omitted"].as_u64().unwrap(),
+            names,
+        )
+    }
+
+    #[test]
+    fn a_process_of_a_parallel_suite_knows_less_than_the_log() {
+        let counts = Counts { total: 9, ended: 6, failed: 2, finished: false };
+        let update =
+            update("e2e.log", counts, Some(&said(r#"{"msg": "FAILED a", "completed": 1, "failures": ["a"]}"#)));
+        assert_eq!(numbers(&update), (9, 4, 1, 1));
+        assert_eq!(update["msg"], "FAILED a");
+    }
+
+    #[test]
+    fn the_suite_posts_a_test_before_it_prints_it() {
+        let counts = Counts { total: 9, ended: 6, failed: 1, finished: false };
+        let update = update("e2e.log", counts, Some(&said(r#"{"total": 9, "completed": 5, "failures": ["a", "b"]}"#)));
+        assert_eq!(numbers(&update), (9, 5, 0, 2));
+    }
+
+    #[test]
+    fn final_counts_have_the_last_word() {
+        let counts = Counts { total: 8, ended: 8, failed: 1, finished: true };
+        let update = update("e2e.log", counts, Some(&said(r#"{"total": 9, "completed": 8, "failures": ["a", "b"]}"#)));
+        assert_eq!(numbers(&update), (8, 7, 0, 1));
+    }
 }

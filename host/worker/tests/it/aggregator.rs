@@ -199,10 +199,15 @@ impl Aggregator {
 
     /// The next request of this kind; others before it are forgotten.
     pub(crate) async fn next(&mut self, kind: &str) -> Heard {
-        soon(kind, async {
+        self.next_of(&[kind]).await
+    }
+
+    /// The next request of one of these kinds; others before it are forgotten.
+    pub(crate) async fn next_of(&mut self, kinds: &[&str]) -> Heard {
+        soon(&kinds.join(" or "), async {
             loop {
                 let heard = self.heard.recv().await.unwrap();
-                if heard.kind() == kind {
+                if kinds.contains(&heard.kind()) {
                     return heard;
                 }
             }

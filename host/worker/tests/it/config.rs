@@ -5,6 +5,7 @@ use std::env::VarError;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use plumbline_core::definition::{LogFormat, LogPatterns};
 use plumbline_worker::{ConfigError, Key, Mode, Problem, WorkerConfig};
 
 const CERT: &str = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n";
@@ -51,8 +52,17 @@ fn with(mut env: Env, name: &'static str, value: &str) -> Env {
 fn a_log_to_count_in_is_taken_and_never_fatal() {
     let of = |text: &str| load(NODE, None, &with(complete(), "PLUMBLINE_PROGRESS", text)).unwrap().log_progress;
     let progress = of(r#"{"file": "e2e.log", "completed": "^ok"}"#).unwrap();
-    assert_eq!((progress.file.as_str(), progress.total), ("e2e.log", None));
-    for useless in ["", "{", "[]", r#"{"file": "e2e.log"}"#, r#"{"file": "../secret", "completed": "x"}"#] {
+    let patterns = LogPatterns { total: None, completed: "^ok".to_owned(), failed: None };
+    assert_eq!((progress.file.as_str(), progress.format), ("e2e.log", LogFormat::Patterns(patterns)));
+    assert_eq!(of(r#"{"file": "e2e.log", "format": "ginkgo"}"#).unwrap().format, LogFormat::Ginkgo);
+    for useless in [
+        "",
+        "{",
+        "[]",
+        r#"{"file": "e2e.log"}"#,
+        r#"{"file": "e2e.log", "format": "other"}"#,
+        r#"{"file": "../secret", "completed": "x"}"#,
+    ] {
         assert_eq!(of(useless), None, "{useless}");
     }
 }

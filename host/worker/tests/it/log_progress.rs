@@ -1,34 +1,25 @@
-//! What is told of plugins that do not say how far they are.
+//! Progress that the worker counts in a plugin's log.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_core::definition::LogProgress;
+use plumbline_core::definition::{LogFormat, LogProgress};
 use plumbline_phonehome::Outcome;
-use plumbline_worker::{Ended, Mode, Settings, Shutdown, Silence, Worker};
+use plumbline_worker::{Ended, Mode, Settings, Shutdown, Worker};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::aggregator::{Aggregator, Run, quick, soon};
+use crate::aggregator::{Aggregator, Heard, Run, quick, soon};
 use crate::delivery::say_done;
 
-fn progress() -> LogProgress {
-    LogProgress {
-        file: "e2e.log".to_owned(),
-        total: Some(r"^Will run (\d+) of".to_owned()),
-        completed: "^•".to_owned(),
-        failed: Some(r"^• \[FAILED\]".to_owned()),
-    }
-}
-
-fn worker(run: &Run, aggregator: &Aggregator, dir: &Path, silence: Silence) -> (Worker, u16) {
+fn worker(run: &Run, aggregator: &Aggregator, dir: &Path, log_interval: Duration) -> (Worker, u16) {
     // A free port, for a test that posts: the relay takes it a moment later.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut config = run.config(aggregator.address, dir);
-    config.log_progress = Some(progress());
+    config.log_progress = Some(LogProgress { file: "e2e.log".to_owned(), format: LogFormat::Ginkgo });
     config.progress_port = port;
-    (Worker::new(config, Mode::Global { sleep: 0 }, Settings { silence, ..quick() }).unwrap(), port)
+    (Worker::new(config, Mode::Global { sleep: 0 }, Settings { log_interval, ..quick() }).unwrap(), port)
 }
 
 fn append(dir: &Path, text: &str) {
@@ -43,73 +34,98 @@ async fn post(port: u16, body: &str) {
     let _ = stream.read_to_end(&mut Vec::new()).await;
 }
 
-const QUICK: Silence = Silence { after: Duration::from_millis(20), look: Duration::from_millis(5) };
+const OFTEN: Duration = Duration::from_millis(5);
+const NEVER: Duration = Duration::from_secs(3600);
+
+/// Total, completed, and failed tests of an update.
+fn numbers(heard: &Heard) -> (u64, u64, u64) {
+    let number = |key| heard.json(key).as_u64().unwrap_or_default();
+    let names = heard.json("failures").as_array().map_or(0, Vec::len) as u64;
+    (number("total"), number("completed"), number("omitted") + names)
+}
 
 #[tokio::test]
 async fn a_silent_plugin_is_counted_in_its_log() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();
-    let (worker, _) = worker(&run, &aggregator, dir.path(), QUICK);
+    let (worker, _) = worker(&run, &aggregator, dir.path(), OFTEN);
     let worker = tokio::spawn(worker.run(Shutdown::new()));
     append(dir.path(), "Will run 3 of 7197 specs\n");
     let heard = aggregator.next("progress").await;
     assert_eq!(heard.path, "/api/v1/progress/global/node-check");
-    assert_eq!((heard.json("total"), heard.json("completed")), (3.into(), 0.into()));
-    append(dir.path(), "SSSS\n• [1 seconds]\n• [FAILED] [2 seconds]\n• [3");
-    let mut heard = aggregator.next("progress").await;
-    while heard.json("omitted") != 1 {
-        heard = aggregator.next("progress").await;
-    }
-    assert_eq!((heard.json("total"), heard.json("completed")), (3.into(), 1.into()));
-    assert_eq!(heard.json("msg"), "counted in e2e.log");
-    append(dir.path(), " seconds]\n");
-    assert_eq!(aggregator.next("progress").await.json("completed"), 2);
+    assert_eq!(numbers(&heard), (3, 0, 0));
+    append(dir.path(), "SSSS•S");
+    assert_eq!(numbers(&aggregator.next("progress").await), (3, 1, 0), "the line has not ended");
+    append(dir.path(), "\n• [FAILED] [2 seconds]\n");
+    let heard = aggregator.next("progress").await;
+    assert_eq!((numbers(&heard), heard.json("msg")), ((3, 1, 1), "counted in e2e.log".into()));
+    append(dir.path(), "SSSS•");
+    assert_eq!(numbers(&aggregator.next("progress").await), (3, 2, 1));
 
     say_done(dir.path(), "e2e.log");
     assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
-    append(dir.path(), "• [1 seconds]\n");
-    assert!(aggregator.rest("progress").is_empty(), "nothing is told of a plugin that is done, and nothing twice");
+    append(dir.path(), "•");
+    assert!(aggregator.rest("progress").is_empty(), "nothing is reported twice, or after the plugin is done");
 }
 
 #[tokio::test]
-async fn a_plugin_that_speaks_is_left_to_speak() {
+async fn the_last_update_is_exact_and_arrives_before_the_result() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();
-    append(dir.path(), "Will run 3 of 7197 specs\n• [1 seconds]\n");
-    let silence = Silence { after: Duration::from_secs(3600), look: Duration::from_millis(1) };
-    let (worker, port) = worker(&run, &aggregator, dir.path(), silence);
+    append(dir.path(), "Will run 3 of 7197 specs\n");
+    let (worker, _) = worker(&run, &aggregator, dir.path(), NEVER);
     let worker = tokio::spawn(worker.run(Shutdown::new()));
-    aggregator.next("hello").await;
-    post(port, r#"{"total": 9, "completed": 5}"#).await;
-    assert_eq!(aggregator.next("progress").await.json("completed"), 5);
+    assert_eq!(numbers(&aggregator.next("progress").await), (3, 0, 0));
+    append(dir.path(), "S•S•SS\n• [FAILED] [2 seconds]\nRan 3 of 7197 Specs in 1.0 seconds\n");
+    append(dir.path(), "FAIL! -- 2 Passed | 1 Failed | 0 Pending | 7194 Skipped\n");
     say_done(dir.path(), "e2e.log");
-    assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
-    assert!(aggregator.rest("progress").is_empty(), "its log is not looked into");
-}
-
-#[tokio::test]
-async fn what_a_plugin_said_is_not_lost_in_a_test_that_takes_long() {
-    let run = Run::new();
-    let mut aggregator = Aggregator::start(&run).await;
-    let dir = tempfile::tempdir().unwrap();
-    append(dir.path(), "Will run 99999 of 99999 specs\n• [1 seconds]\n• [FAILED] [1 seconds]\n");
-    let (worker, port) = worker(&run, &aggregator, dir.path(), QUICK);
-    let worker = tokio::spawn(worker.run(Shutdown::new()));
-    aggregator.next("hello").await;
-    post(port, r#"{"msg": "mine", "total": 99999, "completed": 1, "failures": ["[sig-a] bad"]}"#).await;
-    while aggregator.next("progress").await.json("msg") != "mine" {}
-    // It has said what its log says, and then it says nothing of the tests that end.
-    let heard = loop {
-        append(dir.path(), "• [1 seconds]\n");
-        if let Ok(heard) = tokio::time::timeout(QUICK.look, aggregator.next("progress")).await {
+    let mut last = None;
+    let result = loop {
+        let heard = aggregator.next_of(&["progress", "results"]).await;
+        if heard.kind() == "results" {
             break heard;
         }
+        last = Some(numbers(&heard));
     };
-    assert_eq!((&heard.json("failures")[0], heard.json("omitted")), (&"[sig-a] bad".into(), 0.into()));
-    assert!(heard.json("completed").as_u64().unwrap() > 1, "what was said already is not said again");
-    assert_eq!(heard.json("total"), 99999);
+    assert_eq!((last, result.kind()), (Some((3, 2, 1)), "results"));
+    assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
+}
+
+#[tokio::test]
+async fn updates_are_passed_on_until_the_log_counts() {
+    let run = Run::new();
+    let mut aggregator = Aggregator::start(&run).await;
+    let dir = tempfile::tempdir().unwrap();
+    let (worker, port) = worker(&run, &aggregator, dir.path(), OFTEN);
+    let worker = tokio::spawn(worker.run(Shutdown::new()));
+    aggregator.next("hello").await;
+    post(port, r#"{"total": 9, "completed": 5, "append": "kept as it is"}"#).await;
+    let heard = aggregator.next("progress").await;
+    assert_eq!(heard.json("append"), "kept as it is");
+    append(dir.path(), "Will run 9 of 99 specs\n•••••••");
+    assert_eq!(numbers(&aggregator.next("progress").await), (9, 7, 0));
+    say_done(dir.path(), "e2e.log");
+    assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
+}
+
+/// Each process of a parallel suite posts only what it ran itself.
+#[tokio::test]
+async fn processes_of_a_parallel_suite_add_names_to_what_the_log_counts() {
+    let run = Run::new();
+    let mut aggregator = Aggregator::start(&run).await;
+    let dir = tempfile::tempdir().unwrap();
+    append(dir.path(), "Will run 9 of 99 specs\n•••\n• [FAILED] [1 seconds]\n• [FAILED] [1 seconds]\n");
+    let (worker, port) = worker(&run, &aggregator, dir.path(), OFTEN);
+    let worker = tokio::spawn(worker.run(Shutdown::new()));
+    assert_eq!(numbers(&aggregator.next("progress").await), (9, 3, 2));
+    post(port, r#"{"msg": "FAILED b", "total": 0, "completed": 1, "failed": 1, "failures": ["b"]}"#).await;
+    let heard = aggregator.next("progress").await;
+    assert_eq!((numbers(&heard), heard.json("msg")), ((9, 3, 2), "FAILED b".into()));
+    post(port, r#"{"msg": "FAILED a", "total": 9, "completed": 0, "failed": 1, "failures": ["a"]}"#).await;
+    let heard = aggregator.next("progress").await;
+    assert_eq!((numbers(&heard), heard.json("failures")), ((9, 3, 2), serde_json::json!(["b", "a"])));
     say_done(dir.path(), "e2e.log");
     assert_eq!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(Outcome::Stored));
 }

@@ -59,6 +59,24 @@ async fn an_update_arrives_unchanged_and_the_answer_comes_back() {
     assert_eq!(heard.body, update);
 }
 
+/// `printf 'POST /progress HTTP/1.1…' | nc localhost 8099`: the end of the input closes one direction of the connection.
+#[tokio::test]
+async fn a_client_that_closes_its_half_of_the_connection_is_answered() {
+    let run = Run::new();
+    let mut aggregator = Aggregator::start(&run).await;
+    let (address, ..) = relay(&run, aggregator.address).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream
+        .write_all(b"POST /progress HTTP/1.1\r\nHost: x\r\nContent-Length: 16\r\n\r\n{\"completed\": 3}")
+        .await
+        .unwrap();
+    stream.shutdown().await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer:?}");
+    assert_eq!(aggregator.next("progress").await.json("completed"), 3);
+}
+
 #[tokio::test]
 async fn refusals_of_the_aggregator_reach_the_plugin() {
     let run = Run::new();

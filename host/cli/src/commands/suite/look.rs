@@ -103,11 +103,15 @@ fn is_of_the_project(image: &str) -> bool {
     name.split([':', '@']).next() == Some("conformance")
 }
 
-/// Who chose nothing is told nothing of a list of another version: what is chosen then is in all of them.
+/// Prints how many tests run. Without a choice of tests, a list of another version says nothing: what runs then is in every version.
 fn told(checked: &Checked, chosen: bool, known: bool) {
     let Checked { selected, total, version, warnings } = checked;
-    if chosen || (known && warnings.is_empty()) {
+    if warnings.is_empty() && (chosen || known) {
         say(&format!("{selected} of the {total} tests of {version} are chosen"));
+    } else if chosen {
+        say(&format!(
+            "{selected} of the {total} tests of {version} match; the cluster has another version, whose suite prints how many it runs"
+        ));
     }
     if chosen && !known {
         say("warning: the version of the cluster is not known: it may have other tests");

@@ -83,6 +83,12 @@ fn mapping(fields: &[Field], open: bool) -> Map<String, Value> {
     if has("wall") && has("wall-seconds") {
         schema.insert("not".to_owned(), json!({ "required": ["wall", "wall-seconds"] }));
     }
+    // A log has a known format, or patterns.
+    if has("format") && has("completed") {
+        schema.insert("oneOf".to_owned(), json!([{ "required": ["format"] }, { "required": ["completed"] }]));
+        let patterns = json!({ "total": ["completed"], "failed": ["completed"] });
+        schema.insert("dependentRequired".to_owned(), patterns);
+    }
     schema
 }
 

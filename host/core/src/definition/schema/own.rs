@@ -91,7 +91,7 @@ pub(in crate::definition) const PLUMBLINE: &[Field] = &[
     )
     .examples(&[r#"["data/**"]"#]),
     Field::new("reruns", "Runs failures again", Shape::Section { fields: RERUNS, open: false }, "This plugin runs again what failed in another plugin of the same run. With nothing failed it is withdrawn: neither launched nor expected."),
-    Field::new("progress", "Progress from a log", Shape::Section { fields: PROGRESS, open: false }, "Where the worker looks how far the plugin is when the plugin itself says nothing."),
+    Field::new("progress", "Progress from a log", Shape::Section { fields: PROGRESS, open: false }, "The log in which the worker counts how far the plugin is."),
     Field::new(
         "verdict",
         "Judges",

@@ -1,6 +1,7 @@
 //! The keys of `plumbline.reruns` and `plumbline.progress`.
 
 use super::field::{Field, Shape};
+use crate::definition::progress::LOG_FORMATS;
 
 /// What may name a variable.
 const VARIABLE: Shape = Shape::Form { pattern: "^[^=\\x00]+$", longest: 32_767, not: &[] };
@@ -56,11 +57,12 @@ pub(in crate::definition) const PROGRESS: &[Field] = &[
     )
     .required()
     .examples(&["e2e.log"]),
-    Field::new("total", "How many there are", PATTERN, "A regular expression whose first group is how many tests there are. A later match begins the count anew.")
-        .examples(&[r"Will run (\d+) of"]),
-    Field::new("completed", "What has ended", PATTERN, "A regular expression: each match in a line is a test that ended, well or not.")
-        .required()
-        .examples(&["^•"]),
-    Field::new("failed", "What has failed", PATTERN, "A regular expression: each match in a line is a test that ended and failed.")
-        .examples(&[r"^• \[FAILED\]"]),
+    Field::new("format", "Format", Shape::Choice(LOG_FORMATS), "What writes the log. Without it, patterns say what counts.")
+        .examples(&["ginkgo"]),
+    Field::new("total", "How many tests there are", PATTERN, "A regular expression whose first group is how many tests there are. A later match starts the count again.")
+        .examples(&[r"(\d+) tests found"]),
+    Field::new("completed", "Tests that ended", PATTERN, "A regular expression. Each match in a line is a test that ended, whether it passed or failed.")
+        .examples(&["^(ok|not ok) "]),
+    Field::new("failed", "Tests that failed", PATTERN, "A regular expression. Each match in a line is a test that ended and failed.")
+        .examples(&["^not ok "]),
 ];

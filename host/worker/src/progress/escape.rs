@@ -1,0 +1,27 @@
+//! Terminal escape sequences, recognised byte by byte.
+
+/// The byte that starts an escape sequence.
+const ESCAPE: u8 = 0x1b;
+
+/// Where the next byte stands with respect to escape sequences (`ESC [ parameters letter`, which set colours).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Escapes {
+    #[default]
+    Text,
+    Escape,
+    Sequence,
+}
+
+impl Escapes {
+    /// Whether `byte` is text, rather than part of an escape sequence.
+    pub(super) fn is_text(&mut self, byte: u8) -> bool {
+        let (next, text) = match (*self, byte) {
+            (_, ESCAPE) => (Self::Escape, false),
+            (Self::Escape, b'[') | (Self::Sequence, 0x20..=0x3f) => (Self::Sequence, false),
+            (Self::Sequence, 0x40..=0x7e) => (Self::Text, false),
+            _ => (Self::Text, true),
+        };
+        *self = next;
+        text
+    }
+}

@@ -1,0 +1,154 @@
+//! Counts tests with regular expressions, which match in one line at a time.
+
+use plumbline_core::definition::LogPatterns;
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::count::Counts;
+use super::escape::Escapes;
+
+/// Bytes of a line that patterns are matched on: 64 KiB. The rest of a longer line is ignored.
+const MAX_LINE: usize = 64 << 10;
+
+/// Bytes that a compiled pattern may take: 1 MiB, a tenth of what a worker may have. One for a line of a log takes some 10 KiB.
+const MAX_COMPILED: usize = 1 << 20;
+
+/// A pattern is not a usable regular expression.
+#[derive(Debug, thiserror::Error)]
+#[error("`plumbline.progress.{key}` cannot be used as a regular expression: {cause}")]
+pub struct PatternError {
+    /// `total`, `completed` or `failed`.
+    pub key: &'static str,
+    /// What is wrong with it.
+    pub cause: regex::Error,
+}
+
+/// Counts matches in the lines of a log.
+pub(super) struct Patterns {
+    total: Option<Regex>,
+    completed: Regex,
+    failed: Option<Regex>,
+    counts: Counts,
+    /// The line that has not ended yet, without escape sequences.
+    line: Vec<u8>,
+    escapes: Escapes,
+}
+
+impl Patterns {
+    pub(super) fn new(patterns: &LogPatterns) -> Result<Self, PatternError> {
+        let compiled = |key, pattern: &str| {
+            RegexBuilder::new(pattern).size_limit(MAX_COMPILED).build().map_err(|cause| PatternError { key, cause })
+        };
+        Ok(Self {
+            total: patterns.total.as_deref().map(|pattern| compiled("total", pattern)).transpose()?,
+            completed: compiled("completed", &patterns.completed)?,
+            failed: patterns.failed.as_deref().map(|pattern| compiled("failed", pattern)).transpose()?,
+            counts: Counts::default(),
+            line: Vec::new(),
+            escapes: Escapes::default(),
+        })
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        self.with(&self.line)
+    }
+
+    pub(super) fn read(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            if byte == b'\n' {
+                self.end_line();
+            } else if self.escapes.is_text(byte) && self.line.len() < MAX_LINE {
+                self.line.push(byte);
+            }
+        }
+    }
+
+    pub(super) fn end_line(&mut self) {
+        self.counts = self.with(&self.line);
+        self.line.clear();
+        self.escapes = Escapes::default();
+    }
+
+    /// The counts after `line`.
+    fn with(&self, line: &[u8]) -> Counts {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let mut counts = self.counts;
+        if let Some(total) = self.total.as_ref().and_then(|total| number(total, line)) {
+            // A suite that starts again in the same log is counted from the beginning.
+            counts = Counts { total, ..Counts::default() };
+        }
+        counts.ended += matches(&self.completed, line);
+        counts.failed += self.failed.as_ref().map_or(0, |failed| matches(failed, line));
+        counts
+    }
+}
+
+/// Each match counts: with `^` that is one per line, without it as many as there are dots.
+fn matches(pattern: &Regex, line: &[u8]) -> u64 {
+    pattern.find_iter(line).count() as u64
+}
+
+fn number(pattern: &Regex, line: &[u8]) -> Option<u64> {
+    let digits = pattern.captures(line)?.get(1)?.as_bytes();
+    // What fits into the counter of an update.
+    std::str::from_utf8(digits).ok()?.parse::<u64>().ok().filter(|&number| i64::try_from(number).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patterns(total: &str, completed: &str, failed: &str) -> Result<Patterns, PatternError> {
+        let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        Patterns::new(&LogPatterns { total: some(total), completed: completed.to_owned(), failed: some(failed) })
+    }
+
+    fn counts(total: u64, ended: u64, failed: u64) -> Counts {
+        Counts { total, ended, failed, finished: false }
+    }
+
+    #[test]
+    fn each_dot_of_an_unfinished_line_counts_once() {
+        let mut patterns = patterns("", "[.F]", "F").unwrap();
+        patterns.read(b"..F.\n..");
+        assert_eq!(patterns.counts(), counts(0, 6, 1));
+        patterns.read(b"F");
+        assert_eq!(patterns.counts(), counts(0, 7, 2));
+        patterns.end_line();
+        patterns.read(b"\n.\n");
+        assert_eq!(patterns.counts(), counts(0, 8, 2));
+    }
+
+    #[test]
+    fn a_suite_that_starts_again_is_counted_from_the_beginning() {
+        let mut patterns = patterns(r"^(\d+) tests", "^ok", "").unwrap();
+        patterns.read(b"3 tests\nok\nok\n2 tests\nok\n");
+        assert_eq!(patterns.counts(), counts(2, 1, 0));
+    }
+
+    #[test]
+    fn long_lines_and_garbage_do_no_harm() {
+        let mut patterns = patterns(r"(\d+) tests", "ok", "").unwrap();
+        for _ in 0..100 {
+            patterns.read(&[0xff; 10_000]);
+        }
+        assert_eq!(patterns.line.len(), MAX_LINE);
+        patterns.read(b"ok\n99999999999999999999999 tests\nok\n");
+        assert_eq!(patterns.counts(), counts(0, 1, 0), "the end of the long line is ignored");
+    }
+
+    #[test]
+    fn colours_and_carriage_returns_are_not_part_of_a_line() {
+        let mut patterns = patterns(r"^(\d+) tests", "ok$", "^not").unwrap();
+        for byte in b"\x1b[1m3\x1b[0m tests\r\n\x1b[38;5;10mok\x1b[0m\r\n\x1b[38;5;9mnot\x1b[0m ok\n\x1b[\nok\x1b" {
+            patterns.read(&[*byte]);
+        }
+        assert_eq!(patterns.counts(), counts(3, 3, 1));
+    }
+
+    #[test]
+    fn a_pattern_that_cannot_be_used_is_named() {
+        let errors = [patterns("(", "a", ""), patterns("", "a{1000}{1000}{1000}", ""), patterns("", "a", "[")]
+            .map(|patterns| patterns.err().unwrap().key);
+        assert_eq!(errors, ["total", "completed", "failed"]);
+    }
+}
