@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::events::EventLog;
-use super::line::{Line, Tone};
+use super::line::{Line, Tone, width};
 use super::live::{LiveView, clock};
 use super::plugins::{RunView, results};
 use super::screen::{Size, say, say_line, show};
@@ -55,6 +55,28 @@ impl Display {
     }
 }
 
+/// Prints the line that names a run. On a terminal it is broken between its parts, not within a word.
+pub(super) fn announce(head: &str) {
+    if super::redraws() {
+        broken(head, Size::of_terminal().columns).iter().for_each(|line| say(line));
+    } else {
+        say(head);
+    }
+}
+
+/// The parts of `head` in lines of fewer than `columns` columns, where that is possible.
+pub(super) fn broken(head: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in head.split(" · ") {
+        match lines.last_mut() {
+            Some(line) if width(line) + width(part) + 3 < columns => *line = format!("{line} · {part}"),
+            Some(_) => lines.push(format!("  {part}")),
+            None => lines.push(part.to_owned()),
+        }
+    }
+    lines
+}
+
 fn spinner(run: RunView<'_>, now: Timestamp) -> Line {
     let (settled, expected) = results(&run.plugins(now));
     let turn = now.as_millisecond().div_euclid(SPINNER_STEP).rem_euclid(SPINNER.len() as i64);
@@ -63,4 +85,18 @@ fn spinner(run: RunView<'_>, now: Timestamp) -> Line {
     let mut line = Line::default();
     line.push(Tone::Plain, &format!("{picture} {settled} of {expected} results{elapsed}"));
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_run_is_broken_between_its_parts() {
+        let head = "run 51c0de · cluster kind-prod · namespace sonobuoy · 3 plugins, 14 expected results · 0 s";
+        assert_eq!(broken(head, 91), [head]);
+        let lines = ["run 51c0de · cluster kind-prod · namespace sonobuoy", "  3 plugins, 14 expected results · 0 s"];
+        assert_eq!(broken(head, 60), lines);
+        assert_eq!(broken(head, 1).len(), 5);
+    }
 }

@@ -49,7 +49,10 @@ fn stalled_and_skipped_plugins_are_reported_once() {
     let mut look = seen(json!([{"plugin": "e2e", "node": "global", "status": "running"}]));
     look.status.launched = [("e2e".to_owned(), "2026-11-20T12:48:00Z".parse().unwrap())].into();
     look.status.withdrawn = [("e2e-retry-1".to_owned(), "no test failed in `e2e`".to_owned())].into();
-    insta::assert_snapshot!(lines(&mut log, &look).join("\n"), @"");
+    insta::assert_snapshot!(lines(&mut log, &look).join("\n"), @"
+    e2e-retry-1: withdrawn: no test failed in `e2e`
+    e2e: no progress for 12 min: see `plumbline logs --plugin e2e`
+    ");
     assert_eq!(lines(&mut log, &look), [""; 0]);
 }
 

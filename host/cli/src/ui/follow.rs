@@ -9,7 +9,7 @@ use plumbline_kubernetes::{Cluster, ClusterError};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::display::Display;
+use super::display::{Display, announce};
 use super::plugins::{RunView, head, period};
 use super::say;
 use crate::args::WaitOutput;
@@ -222,7 +222,7 @@ impl Follower {
     fn show(&mut self, seen: &Seen) {
         let display = self.display.get_or_insert_with(|| {
             if self.output != WaitOutput::Silent {
-                say(&head(seen, &self.cluster, Timestamp::now()));
+                announce(&head(seen, &self.cluster, Timestamp::now()));
             }
             Display::new(self.output)
         });

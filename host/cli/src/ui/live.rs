@@ -17,6 +17,8 @@ const GAP: &str = "   ";
 const MAX_FAILED: usize = 3;
 /// Columns of a message at least; with fewer it is left out.
 const MIN_MESSAGE: usize = 16;
+/// Columns of the word for a plugin's state.
+const MAX_WORD: usize = 12;
 /// Statuses of items that are counted in one line.
 const MAX_COUNTS: usize = 6;
 /// The order in which statuses are counted; others follow.
@@ -36,6 +38,7 @@ struct Layout {
     name: usize,
     bar: usize,
     position: usize,
+    word: usize,
 }
 
 /// A part of a line.
@@ -83,7 +86,7 @@ impl LiveView {
         let blank = || spaced.then(Line::default);
         lines.extend(blank());
         lines.extend(shown.iter().map(|plugin| self.row(plugin, run, &layout, now)));
-        lines.extend(totals(&hidden));
+        lines.extend(totals(&hidden, columns));
         if !failed.is_empty() {
             lines.extend(blank());
         }
@@ -102,18 +105,8 @@ impl LiveView {
             }
             line.push(Tone::Plain, &format!("{:>1$}", format!("{position}/{length}"), layout.position));
         } else {
-            let word = match &plugin.phase {
-                Phase::Waiting => "waiting",
-                Phase::Starting => "starting",
-                Phase::Running => "running",
-                Phase::Reading => "reading",
-                Phase::Ended(word) if word.contains(": ") && plugin.tone == Tone::Bad => "failed",
-                // The counts are in the parts that follow.
-                Phase::Ended(word) if word.contains(": ") => "ended",
-                Phase::Ended(word) => word.as_str(),
-            };
             let tone = if plugin.phase == Phase::Waiting { Tone::Dim } else { plugin.tone };
-            line.push(tone, &cut_end(word, 12));
+            line.push(tone, &cut_end(word(plugin), MAX_WORD)).pad_to(layout.name + 2 + GAP.len() + layout.word);
         }
         let parts = if plugin.has_ended() { self.end_parts(plugin) } else { self.parts(plugin, run, now) };
         fit(line, parts, layout.total)
@@ -201,7 +194,22 @@ impl Layout {
             name: widest(&|plugin| width(&plugin.name)).min((total / 4).clamp(8, 40)),
             bar: if total < 72 { 0 } else { (total / 8).min(25) },
             position: widest(&position),
+            word: widest(&|plugin| if has_position(plugin) { 0 } else { width(word(plugin)).min(MAX_WORD) }),
         }
+    }
+}
+
+/// The state of a plugin in a word.
+fn word<'a>(plugin: &'a Plugin<'_>) -> &'a str {
+    match &plugin.phase {
+        Phase::Waiting => "waiting",
+        Phase::Starting => "starting",
+        Phase::Running => "running",
+        Phase::Reading => "reading",
+        // The counts of such a status are in the parts that follow.
+        Phase::Ended(word) if word.contains(": ") && plugin.tone == Tone::Bad => "failed",
+        Phase::Ended(word) if word.contains(": ") => "ended",
+        Phase::Ended(word) => word,
     }
 }
 
@@ -232,12 +240,10 @@ pub(super) fn counts(plugin: &Plugin<'_>) -> Vec<(Tone, String)> {
 /// What pods wait for; of several the first.
 fn waiting(pods: &[&Waiting], now: Timestamp) -> Option<String> {
     let first = pods.first()?;
-    let pods = (pods.len() > 1).then(|| format!("for {} pods, one of them ", pods.len()));
-    let node = first.node.as_deref().map(|node| format!("for node {node}"));
-    let since = first.since.map(|at| format!("({})", period(now.duration_since(at))));
-    let who: Vec<String> = [node, since].into_iter().flatten().collect();
-    let who = if who.is_empty() { String::new() } else { format!("{}: ", who.join(" ")) };
-    Some(format!("{}{who}{}", pods.unwrap_or_default(), first.words()))
+    let node = first.node.as_deref().map_or_else(|| "for a node".to_owned(), |node| format!("for node {node}"));
+    let more = if pods.len() > 1 { format!(" and {} more", pods.len() - 1) } else { String::new() };
+    let since = first.since.map(|at| format!(" ({})", period(now.duration_since(at)))).unwrap_or_default();
+    Some(format!("{node}{more}{since}: {}", first.words()))
 }
 
 /// The run in one line: how long it has taken, and how many plugins are in which state.
@@ -260,16 +266,22 @@ fn summary(run: RunView<'_>, plugins: &[Plugin<'_>], columns: usize, now: Timest
     fit(line, parts, columns)
 }
 
-/// What the rows that do not fit come to.
-fn totals(hidden: &[&Plugin<'_>]) -> Option<Line> {
+/// How many plugins have no row, and in which state they are. Passed ones are left out first if the line is too long.
+fn totals(hidden: &[&Plugin<'_>], columns: usize) -> Option<Line> {
     if hidden.is_empty() {
         return None;
     }
-    let groups: Vec<String> =
-        grouped(hidden.iter().copied()).map(|(group, n)| format!("{n} {}", group.word())).collect();
+    let mut text = format!("  {} more", hidden.len());
+    for (at, (group, n)) in grouped(hidden.iter().copied()).enumerate() {
+        let next = format!("{text}{} {n} {}", if at == 0 { ":" } else { "," }, group.word());
+        if width(&next) > columns {
+            break;
+        }
+        text = next;
+    }
     let mut line = Line::default();
-    line.push(Tone::Dim, &format!("  {} more: {}", hidden.len(), groups.join(", ")));
-    Some(line)
+    line.push(Tone::Dim, &text);
+    Some(line.cut(columns))
 }
 
 /// What plugins have in common in totals, the most important first.

@@ -104,7 +104,24 @@ fn every_way_to_be_and_to_end_has_its_word_and_colour() {
     seen.status.launched = [("launched".to_owned(), now()), ("running".to_owned(), now())].into();
     seen.waiting = vec![Waiting { plugin: Some("pulling".to_owned()), ..pulling("n1") }];
     let all: Vec<String> = plugins(&seen).iter().map(|p| format!("{}: {:?} {:?}", p.name, p.phase, p.tone)).collect();
-    insta::assert_snapshot!(all.join("\n"), @"");
+    insta::assert_snapshot!(all.join("\n"), @r#"
+    later: Waiting Plain
+    pulling: Waiting Plain
+    launched: Starting Plain
+    running: Running Plain
+    reading: Reading Plain
+    good: Ended("passed") Good
+    bad: Ended("failed") Bad
+    late: Ended("timeout") Bad
+    unsure: Ended("unknown") Warning
+    custom-good: Ended("complete: 2, warning: 3") Warning
+    custom-bad: Ended("failed: 1, warning: 3") Bad
+    lost: Ended("no result") Bad
+    some: Ended("failed") Bad
+    excused: Ended("passed") Good
+    counted: Ended("failed") Bad
+    unjudged: Ended("unknown") Warning
+    "#);
 }
 
 #[test]

@@ -129,6 +129,12 @@ mod tests {
             shown(80, Some(96 << 20), 1),
             shown(80, None, 8),
         ];
-        insta::assert_snapshot!(all.join("\n"), @"");
+        insta::assert_snapshot!(all.join("\n"), @"
+        202611221300_plumbli…000000000000.tar.gz   ███████░░░░░░░░ 48 MiB/96 MiB   4.0 MiB/s   ETA 12 s
+        202611221300_…00000.tar.gz   █████░░░░░ 48 MiB/96 MiB   4.0 MiB/s   ETA 12 s
+        48 MiB/96 MiB   4.0 MiB/s   ETA 12 s
+        202611221300_…00000.tar.gz   █████░░░░░ 48 MiB/96 MiB
+        202611221300_…00000.tar.gz   48 MiB   4.0 MiB/s
+        ");
     }
 }

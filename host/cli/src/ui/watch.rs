@@ -8,9 +8,8 @@ use plumbline_aggregator::{Run, State};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::display::Display;
+use super::display::{Display, announce};
 use super::plugins::{Logs, RunView, counted};
-use super::say;
 use crate::args::WaitOutput;
 
 /// The shortest time between two looks: often enough for a person, seldom enough for 10,000 results.
@@ -32,7 +31,7 @@ impl Watch {
         let task = (!matches!(display, Display::Silent)).then(|| {
             let plugins = counted(run.plugins().len() as u64, "plugin");
             let again = if continued { " · continued" } else { "" };
-            say(&format!("run {} · {plugins} · this machine{again}", run.id().short()));
+            announce(&format!("run {} · {plugins} · this machine{again}", run.id().short()));
             let shown = Shown { state: run.state(), started: run.started(), work: work.to_owned(), display };
             tokio::spawn(shown.watch(stop.clone()))
         });
