@@ -97,7 +97,7 @@ fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, CliError> {
     for archive in retrieved {
         writeln!(out, "{}", archive.path.display())
             .map_err(|error| CliError::printing("the name of the archive cannot be printed", &error))?;
-        let size = indicatif::HumanBytes(archive.size);
+        let size = crate::output::size(archive.size);
         match (partial, archive.as_status_says) {
             (true, _) => say(&format!("{size}, what the run has gathered so far")),
             (false, true) => say(&format!("{size}, verified: size and digest are those that the run's status names")),

@@ -22,5 +22,5 @@ pub(crate) use html::{Page, PageFacts};
 pub(crate) use junit::junit;
 pub(crate) use markdown::{escape, markdown};
 pub(crate) use report::report;
-pub(crate) use text::{name, one_line, shortened, size};
+pub(crate) use text::{name, one_line, printable, shortened, size};
 pub(crate) use verdict::{JudgedTree, judged_leaves, verdict_markdown, verdict_report};

@@ -1,74 +1,30 @@
-//! What a person sees while something goes on: talk on stderr, one line per event, or bars on a terminal.
+//! What a person sees during a run: messages on stderr, and a live view on a terminal.
 
-mod cluster;
-mod cluster_bars;
-mod cluster_lines;
-mod cluster_plugins;
-mod cluster_rate;
-mod lines;
+mod display;
+mod events;
+mod follow;
+mod line;
+mod live;
+mod plugins;
+mod rate;
+mod screen;
 mod stalled;
 mod transfer;
 mod watch;
 mod withdrawn;
 
-use std::io::{self, IsTerminal, Write};
-use std::sync::OnceLock;
+use std::io::{self, IsTerminal};
 
-use indicatif::{MultiProgress, ProgressDrawTarget};
-
-pub(crate) use cluster::{Ended, follow};
-pub(crate) use cluster_plugins::period;
-pub(crate) use lines::{local_log, local_logs, progress};
+pub(crate) use follow::{Ended, follow};
+pub(crate) use plugins::{period, progress};
+pub(crate) use screen::{log_writer, say};
 pub(crate) use stalled::{logs_command, stalled};
 pub(crate) use transfer::Transfer;
-pub(crate) use watch::Watch;
+pub(crate) use watch::{Watch, local_log, local_logs};
 pub(crate) use withdrawn::withdrawn;
 
-/// The bars of this process, if it shows any.
-static BARS: OnceLock<MultiProgress> = OnceLock::new();
-
-/// Whether stderr is redrawn: only a terminal is, and not in CI, where a log is kept of it.
+/// Whether stderr is redrawn: a terminal is, but the log of a CI job is kept, and so is what `dumb` terminals show.
 fn redraws() -> bool {
-    io::stderr().is_terminal()
-        && std::env::var_os("CI").is_none()
-        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-}
-
-fn bars() -> &'static MultiProgress {
-    BARS.get_or_init(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(8)))
-}
-
-/// A line of talk on stderr, above whatever bars there are.
-pub(crate) fn say(text: &str) {
-    above(|| {
-        // Nobody reads stderr: then nobody misses it.
-        let _ = writeln!(anstream::stderr(), "{text}");
-    });
-}
-
-fn above(print: impl FnOnce()) {
-    match BARS.get() {
-        Some(bars) => bars.suspend(print),
-        None => print(),
-    }
-}
-
-/// Where the log is written.
-pub(crate) fn log_writer() -> LogWriter {
-    LogWriter
-}
-
-/// Writes lines of the log on stderr without tearing the bars.
-pub(crate) struct LogWriter;
-
-impl Write for LogWriter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut result = Ok(0);
-        above(|| result = io::stderr().write_all(bytes).map(|()| bytes.len()));
-        result
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
-    }
+    let is_ci = std::env::var_os("CI").is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")));
+    io::stderr().is_terminal() && !is_ci && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -7,7 +7,7 @@ use plumbline_core::run_status::RunStatus;
 use crate::output::one_line;
 
 /// Tells of each once.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Withdrawals(BTreeSet<String>);
 
 impl Withdrawals {

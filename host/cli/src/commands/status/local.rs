@@ -160,18 +160,14 @@ fn table(entries: &[PluginStatus], show_all: bool) -> Table {
     for chunk in entries.chunk_by(|a, b| a.plugin == b.plugin) {
         if show_all || chunk.len() <= MAX_LISTED {
             for entry in chunk {
-                table.add_row([
-                    entry.plugin.clone(),
-                    entry.node.clone(),
-                    entry.status.to_string(),
-                    result(entry),
-                    progress(entry),
-                ]);
+                let cells = [&entry.plugin, &entry.node, entry.status.as_str(), &result(entry), &progress(entry)];
+                table.add_row(cells.map(output::one_line));
             }
         } else {
             for (status, result, n) in summed(chunk) {
                 let plugin = chunk.first().map(|entry| entry.plugin.clone()).unwrap_or_default();
-                table.add_row([plugin, format!("{n} nodes"), status, result, String::new()]);
+                let cells = [plugin, format!("{n} nodes"), status, result, String::new()];
+                table.add_row(cells.map(|cell| output::one_line(&cell)));
             }
         }
     }
@@ -194,5 +190,5 @@ fn result(entry: &PluginStatus) -> String {
 }
 
 fn progress(entry: &PluginStatus) -> String {
-    crate::ui::progress(entry).map(|text| output::one_line(&text)).unwrap_or_default()
+    crate::ui::progress(entry).unwrap_or_default()
 }

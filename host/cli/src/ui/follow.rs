@@ -1,4 +1,4 @@
-//! Shows a run in a cluster while it goes, until it has ended.
+//! Follows a run in a cluster until it has ended, and shows it.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -9,15 +9,14 @@ use plumbline_kubernetes::{Cluster, ClusterError};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::cluster_bars::{Bars, Spinner};
-use super::cluster_lines::Teller;
-use super::cluster_plugins::{head, period};
-use super::{redraws, say};
+use super::display::{Display, announce};
+use super::plugins::{RunView, head, period};
+use super::say;
 use crate::args::WaitOutput;
 use crate::output::shortened;
 
-/// The view is brought up to date this often though nothing was heard: times in it pass.
-const TICK: Duration = Duration::from_secs(1);
+/// The display is updated this often even without news: times in it pass, and the terminal may change its size.
+const TICK: Duration = Duration::from_millis(250);
 /// An aggregator that was not heard of for so long, 2 min, is told as lost: it writes every 15 s.
 const LOST: Duration = Duration::from_secs(120);
 /// An aggregator with something in its way (an image that is not there, a container that cannot be started or crashes, no node that takes it)
@@ -47,12 +46,6 @@ pub(crate) enum Ended {
         /// The aggregator had not been heard of lately.
         lost: bool,
     },
-}
-
-/// What shows a run.
-pub(super) trait Show: Send {
-    fn show(&mut self, seen: &Seen, now: Timestamp);
-    fn end(&mut self) {}
 }
 
 /// Follows the run in `namespace` until it has ended or `cancel` is cancelled, and shows it on stderr.
@@ -118,7 +111,7 @@ pub(crate) async fn follow(
 struct Follower {
     cluster: String,
     output: WaitOutput,
-    shown: Option<Box<dyn Show>>,
+    display: Option<Display>,
     last: Option<Box<Seen>>,
     /// The last heartbeat, and when it was seen here: the clocks of cluster and this machine may differ.
     heartbeat: Option<(Timestamp, Instant)>,
@@ -167,7 +160,7 @@ impl Follower {
         Self {
             cluster: cluster.to_owned(),
             output,
-            shown: None,
+            display: None,
             last: None,
             heartbeat: None,
             told_lost: false,
@@ -227,18 +220,13 @@ impl Follower {
     }
 
     fn show(&mut self, seen: &Seen) {
-        let shown = self.shown.get_or_insert_with(|| {
+        let display = self.display.get_or_insert_with(|| {
             if self.output != WaitOutput::Silent {
-                say(&head(seen, &self.cluster, Timestamp::now()));
+                announce(&head(seen, &self.cluster, Timestamp::now()));
             }
-            match (self.output, redraws()) {
-                (WaitOutput::Silent, _) | (WaitOutput::Spinner, false) => Box::new(Nothing),
-                (WaitOutput::Spinner, true) => Box::new(Spinner::default()),
-                (WaitOutput::Progress, true) => Box::new(Bars::default()),
-                (WaitOutput::Progress, false) => Box::new(Teller::default()),
-            }
+            Display::new(self.output)
         });
-        shown.show(seen, Timestamp::now());
+        display.update(RunView::of_cluster(seen), Timestamp::now());
     }
 
     fn heard(&mut self, seen: &Seen) {
@@ -263,23 +251,17 @@ impl Follower {
             say(&format!("the aggregator has not been heard of for {}; still waiting for it", period(silent)));
             self.told_lost = true;
         }
-        if let (Some(shown), Some(last)) = (&mut self.shown, &self.last) {
-            shown.show(last, Timestamp::now());
+        if let (Some(display), Some(last)) = (&mut self.display, &self.last) {
+            display.update(RunView::of_cluster(last), Timestamp::now());
         }
         self.start.over().map(|why| Ended::Gone { why, last: self.last.take() })
     }
 
     fn end(&mut self) {
-        if let Some(shown) = &mut self.shown {
-            shown.end();
+        if let Some(display) = &mut self.display {
+            display.end();
         }
     }
-}
-
-struct Nothing;
-
-impl Show for Nothing {
-    fn show(&mut self, _seen: &Seen, _now: Timestamp) {}
 }
 
 #[cfg(test)]

@@ -1,0 +1,194 @@
+//! What changed between two looks at a run, one line per event: for output that is kept, such as the log of a CI job.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use plumbline_core::run_status::PluginStatus;
+
+use super::line::{Line, Tone};
+use super::live::counts;
+use super::plugins::{Phase, Plugin, RunView, period, source, tone_of};
+use super::withdrawn::Withdrawals;
+use crate::output::one_line;
+
+/// Progress is printed when another twentieth of a plugin's results or tests is done: 5,000 nodes are 20 lines.
+const STEPS: u64 = 20;
+/// Progress that does not reach the next step is printed after this time.
+const PROGRESS_EVERY: SignedDuration = SignedDuration::from_secs(60);
+/// Waiting pods of one plugin that are printed.
+const MAX_WAITING: usize = 10;
+/// Tests of one result that are printed when they fail at the same time.
+const MAX_FAILED: usize = 10;
+/// Columns of a line.
+const MAX_COLUMNS: usize = 400;
+/// Seconds that a pod may take to start before it is printed as waiting.
+const STARTING_SECONDS: i64 = 20;
+
+/// Reports what is new in each look.
+#[derive(Debug, Default)]
+pub(super) struct EventLog {
+    plugins: BTreeMap<String, Reported>,
+    /// Failed tests that were printed, by plugin and node.
+    failures: BTreeMap<(String, String), usize>,
+    waiting: BTreeSet<(String, String)>,
+    withdrawn: Withdrawals,
+    phase: String,
+}
+
+/// What was printed about a plugin.
+#[derive(Debug, Default)]
+struct Reported {
+    heard: bool,
+    progress: Option<Progress>,
+    step: u64,
+    missing: u64,
+    result: Option<String>,
+    verdict: Option<String>,
+    stalled: bool,
+    waiting: usize,
+}
+
+/// Progress that was printed.
+#[derive(Debug, Clone, Copy)]
+struct Progress {
+    counts: (u64, u64),
+    step: u64,
+    at: Timestamp,
+}
+
+impl EventLog {
+    /// The lines for what is new in `run`.
+    pub(super) fn lines(&mut self, run: RunView<'_>, now: Timestamp) -> Vec<Line> {
+        let mut lines: Vec<Line> = self.withdrawn.lines(run.status).iter().map(|text| plain(text)).collect();
+        let mut failed = BTreeMap::<String, Vec<Line>>::new();
+        for entry in run.status.plugins.iter().flatten() {
+            let new = failures(&mut self.failures, entry);
+            if !new.is_empty() {
+                failed.entry(one_line(&entry.plugin)).or_default().extend(new);
+            }
+        }
+        for plugin in run.plugins(now) {
+            let reported = self.plugins.entry(plugin.name.clone()).or_default();
+            if plugin.heard && !reported.heard {
+                reported.heard = true;
+                lines.push(event(&plugin.name, Tone::Plain, "running"));
+            }
+            reported.progress(&plugin, now, &mut lines);
+            lines.extend(failed.remove(&plugin.name).unwrap_or_default());
+            reported.results(&plugin, run, &mut lines);
+            for pod in &plugin.waiting {
+                // A pod that is starting is worth a line only if it takes long.
+                let lasts = pod.since.is_none_or(|at| now.duration_since(at).as_secs() >= STARTING_SECONDS);
+                if (pod.is_starting() && !lasts) || !self.waiting.insert((pod.pod.clone(), pod.reason.clone())) {
+                    continue;
+                }
+                reported.waiting += 1;
+                if reported.waiting == MAX_WAITING + 1 {
+                    lines.push(event(&plugin.name, Tone::Plain, "more pods wait"));
+                } else if reported.waiting <= MAX_WAITING {
+                    let node = pod.node.as_deref().map(|node| format!(" on {node}")).unwrap_or_default();
+                    let text = format!("waiting: {}", one_line(&pod.words()));
+                    lines.push(event(&format!("{}{node}", plugin.name), Tone::Plain, &text));
+                }
+            }
+        }
+        let phase = one_line(run.status.status.as_str());
+        if phase != self.phase && !self.phase.is_empty() {
+            lines.push(plain(&format!("the run is {phase}")));
+        }
+        self.phase = phase;
+        lines.into_iter().map(|line| line.cut(MAX_COLUMNS)).collect()
+    }
+}
+
+impl Reported {
+    fn progress(&mut self, plugin: &Plugin<'_>, now: Timestamp, lines: &mut Vec<Line>) {
+        let Some(tests) = plugin.tests else { return };
+        let counts = (tests.completed, tests.failed);
+        let step = tests.done().saturating_mul(STEPS) / tests.total.max(1);
+        let is_due = self.progress.is_none_or(|last| {
+            let long = now.duration_since(last.at) >= PROGRESS_EVERY;
+            let ended = plugin.settled() == plugin.expected;
+            let stepped = tests.total > 0 && step != last.step;
+            counts != last.counts && (long || ended || stepped || tests.failed != last.counts.1)
+        });
+        if is_due {
+            let total = if tests.total > 0 { format!("{}/{}   ", tests.done(), tests.total) } else { String::new() };
+            let message = if plugin.message.is_empty() { String::new() } else { format!("   {}", plugin.message) };
+            let text = format!("{total}{} passed or skipped   {} failed{message}", tests.completed, tests.failed);
+            lines.push(event(&plugin.name, Tone::Plain, &text));
+            self.progress = Some(Progress { counts, step, at: now });
+        }
+    }
+
+    /// Lines about the results of a plugin. Of one result it is enough to say how it ended; of many, how many are in.
+    fn results(&mut self, plugin: &Plugin<'_>, run: RunView<'_>, lines: &mut Vec<Line>) {
+        let name = &plugin.name;
+        let step = plugin.settled().saturating_mul(STEPS) / plugin.expected.max(1);
+        let all = plugin.settled() == plugin.expected;
+        if plugin.expected > 1 && (step > self.step || plugin.missing > self.missing) {
+            let missing =
+                if plugin.missing > 0 { format!(", {} will not come", plugin.missing) } else { String::new() };
+            let tone = if plugin.missing > self.missing { Tone::Bad } else { Tone::Plain };
+            lines.push(event(name, tone, &format!("{} of {} results{missing}", plugin.received, plugin.expected)));
+        } else if plugin.expected == 1 && all && step > self.step {
+            let (tone, text) =
+                if plugin.missing > 0 { (Tone::Bad, "no result") } else { (Tone::Plain, "result received") };
+            lines.push(event(name, tone, text));
+        }
+        self.step = self.step.max(step);
+        self.missing = plugin.missing;
+        if let (Some((still, node)), false) = (plugin.stalled, self.stalled) {
+            let text = format!("no progress for {}: {}", period(still), run.logs.hint(name, node));
+            lines.push(event(name, Tone::Warning, &text));
+        }
+        self.stalled = plugin.stalled.is_some();
+        if let Some(result) = plugin.result.as_ref().filter(|result| self.result.as_ref() != Some(*result)) {
+            let mut line = event(name, tone_of(result), result);
+            // A status made of counts says them already.
+            if !result.contains(": ") {
+                counts(plugin).iter().for_each(|(tone, text)| {
+                    line.push(Tone::Plain, "   ").push(*tone, text);
+                });
+            }
+            lines.push(line);
+        }
+        self.result.clone_from(&plugin.result);
+        if let (Some(verdict), Phase::Ended(_)) = (&plugin.verdict, &plugin.phase)
+            && self.verdict.as_ref() != Some(verdict)
+        {
+            lines.push(event(name, plugin.tone, &format!("verdict: {verdict}")));
+            self.verdict = Some(verdict.clone());
+        }
+    }
+}
+
+/// Lines about the tests of a result that failed since the last look.
+fn failures(printed: &mut BTreeMap<(String, String), usize>, entry: &PluginStatus) -> Vec<Line> {
+    let Some(progress) = entry.progress.as_ref().filter(|progress| !progress.failures.is_empty()) else {
+        return Vec::new();
+    };
+    let before = printed.entry((entry.plugin.clone(), entry.node.clone())).or_default();
+    let source = source(entry);
+    let new = progress.failures.get(*before..).unwrap_or_default();
+    *before = progress.failures.len();
+    let named = new.iter().take(MAX_FAILED).map(|test| format!("failed: {}", one_line(test)));
+    let more = (new.len() > MAX_FAILED).then(|| format!("{} more tests failed", new.len() - MAX_FAILED));
+    named.chain(more).map(|text| event(&source, Tone::Bad, &text)).collect()
+}
+
+fn event(name: &str, tone: Tone, text: &str) -> Line {
+    let mut line = Line::default();
+    line.push(Tone::Plain, &format!("{name}: ")).push(tone, text);
+    line
+}
+
+fn plain(text: &str) -> Line {
+    let mut line = Line::default();
+    line.push(Tone::Plain, text);
+    line
+}
+
+#[cfg(test)]
+#[path = "events_tests.rs"]
+mod tests;

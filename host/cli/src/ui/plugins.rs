@@ -1,0 +1,345 @@
+//! A run as it is shown: one entry per plugin, however many nodes it has.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+use plumbline_core::GLOBAL;
+use plumbline_core::judgement::VerdictStatus;
+use plumbline_core::rollup::counts_in;
+use plumbline_core::run_status::{EntryStatus, PluginStatus, RunStatus};
+use plumbline_kubernetes::status::{Seen, Waiting};
+
+use super::line::Tone;
+use super::stalled::{logs_command, stalled};
+use crate::output::one_line;
+
+/// A run at one moment, wherever it runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RunView<'a> {
+    pub(super) status: &'a RunStatus,
+    /// Pods of plugins that do not run.
+    pub(super) waiting: &'a [Waiting],
+    pub(super) started: Option<Timestamp>,
+    pub(super) logs: Logs<'a>,
+}
+
+/// Where the output of plugins can be read while they run.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Logs<'a> {
+    /// From pods in this namespace.
+    Cluster(&'a str),
+    /// In the working directory of a run on this machine.
+    Local(&'a Path),
+}
+
+impl Logs<'_> {
+    /// How to see what a plugin does.
+    pub(super) fn hint(self, plugin: &str, node: &str) -> String {
+        match self {
+            Self::Cluster(namespace) => format!("see `{}`", logs_command(plugin, namespace)),
+            Self::Local(work) => format!("see {}", super::local_log(work, plugin, node).display()),
+        }
+    }
+}
+
+impl<'a> RunView<'a> {
+    pub(super) fn of_cluster(seen: &'a Seen) -> Self {
+        Self { status: &seen.status, waiting: &seen.waiting, started: seen.began, logs: Logs::Cluster(&seen.namespace) }
+    }
+
+    /// The plugins of the run, in the order of its plan.
+    pub(super) fn plugins(&self, now: Timestamp) -> Vec<Plugin<'a>> {
+        let mut plugins: Vec<Plugin<'a>> = Vec::new();
+        let mut places = BTreeMap::<&str, usize>::new();
+        for entry in self.status.plugins.iter().flatten() {
+            let place = *places.entry(&entry.plugin).or_insert_with(|| {
+                plugins.push(Plugin::new(self, entry));
+                plugins.len() - 1
+            });
+            if let Some(plugin) = plugins.get_mut(place) {
+                plugin.add(self, entry, now);
+            }
+        }
+        for plugin in &mut plugins {
+            plugin.settle(self);
+        }
+        plugins
+    }
+}
+
+/// What a plugin is doing, or how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Its pods, or plugins before it, keep it from running.
+    Waiting,
+    /// It was launched, and no worker has reported yet.
+    Starting,
+    Running,
+    /// All its results are in, and they are being read.
+    Reading,
+    /// It has ended: the word says how.
+    Ended(String),
+}
+
+/// A plugin as it is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Plugin<'a> {
+    pub(super) name: String,
+    pub(super) phase: Phase,
+    /// How it ended, as a colour; [`Tone::Plain`] until it has.
+    pub(super) tone: Tone,
+    /// Expected results.
+    pub(super) expected: u64,
+    /// Results that were received.
+    pub(super) received: u64,
+    /// Results that will not come.
+    pub(super) missing: u64,
+    /// The progress of its tests, all nodes together.
+    pub(super) tests: Option<Tests>,
+    /// Items of its results by status, once results were read.
+    pub(super) counts: BTreeMap<String, u64>,
+    /// What its judges decided.
+    pub(super) verdict: Option<String>,
+    /// The last message of a plugin with one expected result.
+    pub(super) message: String,
+    /// For how long its progress has stood still, and on which node.
+    pub(super) stalled: Option<(SignedDuration, &'a str)>,
+    pub(super) launched: Option<Timestamp>,
+    /// Its pods that do not run.
+    pub(super) waiting: Vec<&'a Waiting>,
+    pub(super) heard: bool,
+    /// The worst result status, while every result so far has one.
+    pub(super) result: Option<String>,
+}
+
+/// The progress of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Tests {
+    /// Tests that ended and did not fail.
+    pub(super) completed: u64,
+    pub(super) failed: u64,
+    /// 0 when unknown.
+    pub(super) total: u64,
+}
+
+impl Tests {
+    pub(super) fn done(self) -> u64 {
+        self.completed.saturating_add(self.failed)
+    }
+}
+
+impl<'a> Plugin<'a> {
+    fn new(view: &RunView<'a>, entry: &PluginStatus) -> Self {
+        Self {
+            name: one_line(&entry.plugin),
+            phase: Phase::Running,
+            tone: Tone::Plain,
+            expected: 0,
+            received: 0,
+            missing: 0,
+            tests: None,
+            counts: BTreeMap::new(),
+            verdict: None,
+            message: String::new(),
+            stalled: None,
+            launched: view.status.launched.get(&entry.plugin).copied(),
+            waiting: view.waiting.iter().filter(|pod| pod.plugin.as_ref() == Some(&entry.plugin)).collect(),
+            heard: false,
+            result: None,
+        }
+    }
+
+    fn add(&mut self, view: &RunView<'a>, entry: &'a PluginStatus, now: Timestamp) {
+        let result = entry.result_status.as_ref().map(|status| one_line(status.as_str()));
+        self.result = match (self.expected, self.result.take(), result) {
+            (0, _, result) => result,
+            (_, Some(before), Some(result)) => Some(worse(before, result)),
+            _ => None,
+        };
+        // A status from elsewhere may hold any number.
+        let add = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+        add(&mut self.expected, entry.count());
+        match entry.status {
+            EntryStatus::Complete => add(&mut self.received, entry.count()),
+            EntryStatus::Failed => add(&mut self.missing, entry.count()),
+            EntryStatus::Running | EntryStatus::Other(_) => {}
+        }
+        self.heard |= entry.last_heartbeat.is_some();
+        for (status, count) in entry.result_counts.iter().flatten() {
+            add(self.counts.entry(one_line(status)).or_default(), *count);
+        }
+        if let Some(progress) = &entry.progress {
+            let tests = self.tests.get_or_insert_default();
+            add(&mut tests.completed, u64::try_from(progress.completed).unwrap_or(0));
+            add(&mut tests.failed, progress.failed());
+            add(&mut tests.total, u64::try_from(progress.total).unwrap_or(0));
+            self.message = one_line(&progress.msg);
+        }
+        if self.expected > 1 {
+            // Nobody could say whose it is.
+            self.message.clear();
+        }
+        if let Some(still) = stalled(view.status, entry, now)
+            && self.stalled.is_none_or(|(longest, _)| still > longest)
+        {
+            self.stalled = Some((still, &entry.node));
+        }
+    }
+
+    /// Sets the phase, once all entries are known.
+    fn settle(&mut self, view: &RunView<'_>) {
+        // Sonobuoy's aggregator reports neither launches nor heartbeats.
+        let reports_launches = view.status.run.is_some();
+        let mut verdicts = view.status.verdicts.iter().flatten();
+        let verdict = verdicts.find(|(name, _)| one_line(name) == self.name).map(|(_, verdict)| verdict);
+        self.verdict = verdict.map(|verdict| one_line(&verdict.sentence()));
+        self.phase = if self.settled() < self.expected {
+            if self.heard || self.tests.is_some() || self.settled() > 0 {
+                Phase::Running
+            } else if !self.waiting.is_empty() || (reports_launches && self.launched.is_none()) {
+                Phase::Waiting
+            } else {
+                Phase::Starting
+            }
+        } else if let Some(verdict) = verdict {
+            Phase::Ended(verdict.status.to_string())
+        } else if let Some(result) = &self.result {
+            Phase::Ended(result.clone())
+        } else if self.missing == self.expected {
+            Phase::Ended("no result".to_owned())
+        } else {
+            Phase::Reading
+        };
+        self.tone = match (&self.phase, verdict.map(|verdict| verdict.status)) {
+            (Phase::Ended(_), _) if self.missing > 0 => Tone::Bad,
+            (Phase::Ended(_), Some(VerdictStatus::Passed)) => Tone::Good,
+            (Phase::Ended(_), Some(VerdictStatus::Failed)) => Tone::Bad,
+            (Phase::Ended(_), Some(VerdictStatus::Unknown)) => Tone::Warning,
+            (Phase::Ended(word), None) => tone_of(word),
+            _ => Tone::Plain,
+        };
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended(_))
+    }
+
+    /// Results that are received or will not come.
+    pub(super) fn settled(&self) -> u64 {
+        self.received.saturating_add(self.missing)
+    }
+
+    /// What is counted, and out of how many: tests where their total is known, else results.
+    pub(super) fn position(&self) -> (u64, u64) {
+        match self.tests {
+            Some(tests) if tests.total > 0 => (tests.done(), tests.total),
+            _ => (self.settled(), self.expected),
+        }
+    }
+}
+
+/// How many results were received or will not come, and how many were expected.
+pub(super) fn results(plugins: &[Plugin<'_>]) -> (u64, u64) {
+    plugins.iter().fold((0, 0), |(settled, expected), plugin| {
+        (settled.saturating_add(plugin.settled()), expected.saturating_add(plugin.expected))
+    })
+}
+
+/// The colour of a result status.
+pub(super) fn tone_of(status: &str) -> Tone {
+    let is_bad = |word: &str| matches!(word, "failed" | "timeout");
+    match status {
+        "passed" => Tone::Good,
+        word if is_bad(word) => Tone::Bad,
+        text if counts_in(text).is_some_and(|counts| counts.iter().any(|&(word, n)| n > 0 && is_bad(word))) => {
+            Tone::Bad
+        }
+        _ => Tone::Warning,
+    }
+}
+
+fn worse(a: String, b: String) -> String {
+    let rank = |status: &str| match (tone_of(status), status) {
+        (Tone::Bad, "failed") => 0,
+        (Tone::Bad, _) => 1,
+        (_, "unknown") => 2,
+        (Tone::Good, _) => 4,
+        _ => 3,
+    };
+    if rank(&b) < rank(&a) { b } else { a }
+}
+
+/// The names of the tests that failed last, at most `most`, and how many more failed.
+pub(super) fn failed_tests(status: &RunStatus, most: usize) -> (Vec<String>, u64) {
+    let all = || status.plugins.iter().flatten().filter_map(|entry| Some((entry, entry.progress.as_ref()?)));
+    let mut names: Vec<String> = Vec::new();
+    for (entry, progress) in all() {
+        let left = most.saturating_sub(names.len());
+        names.extend(
+            progress.failures.iter().rev().take(left).map(|test| format!("{}: {}", source(entry), one_line(test))),
+        );
+    }
+    let failed = all().map(|(_, progress)| progress.failed()).fold(0, u64::saturating_add);
+    let more = failed.saturating_sub(names.len() as u64);
+    (names, more)
+}
+
+/// A plugin by its name, and on a node also by the node's.
+pub(super) fn source(entry: &PluginStatus) -> String {
+    match entry.node.as_str() {
+        "" | GLOBAL => one_line(&entry.plugin),
+        node => format!("{} on {}", one_line(&entry.plugin), one_line(node)),
+    }
+}
+
+/// How far a plugin says it is.
+pub(crate) fn progress(entry: &PluginStatus) -> Option<String> {
+    let progress = entry.progress.as_ref()?;
+    let failed = progress.failed();
+    let mut text = format!("{} passed or skipped   {failed} failed", progress.completed);
+    if progress.total > 0 {
+        let done = progress.completed.saturating_add(i64::try_from(failed).unwrap_or(i64::MAX));
+        text = format!("{done}/{}   {text}", progress.total);
+    }
+    if !progress.msg.is_empty() {
+        text.push_str("   ");
+        text.push_str(&one_line(&progress.msg));
+    }
+    Some(text)
+}
+
+/// What is followed, in a line.
+pub(super) fn head(seen: &Seen, cluster: &str, now: Timestamp) -> String {
+    let all = RunView::of_cluster(seen).plugins(now);
+    let run = seen.status.run.as_deref().map(|run| format!("run {} · ", run.chars().take(6).collect::<String>()));
+    let began = seen.began.map(|at| format!(" · {}", period(now.duration_since(at))));
+    format!(
+        "{}cluster {} · namespace {} · {}, {}{}",
+        run.unwrap_or_default(),
+        one_line(cluster),
+        seen.namespace,
+        counted(all.len() as u64, "plugin"),
+        counted(results(&all).1, "expected result"),
+        began.unwrap_or_default()
+    )
+}
+
+pub(super) fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// A span of time for a person.
+pub(crate) fn period(span: SignedDuration) -> String {
+    let seconds = span.as_secs().max(0);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..86_400 => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+#[path = "plugins_tests.rs"]
+pub(super) mod tests;

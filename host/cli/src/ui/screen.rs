@@ -1,0 +1,161 @@
+//! The terminal behind stderr: lines that stay, and below them a frame that is redrawn in place.
+
+use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::line::{Line, Tone};
+
+/// The frame of this process.
+static FRAME: Mutex<Frame> = Mutex::new(Frame::new());
+
+/// Erases from the cursor to the end of the screen.
+const ERASE_BELOW: &str = "\x1b[J";
+/// Erases from the cursor to the end of the line.
+const ERASE_LINE: &str = "\x1b[K";
+
+/// The size of a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Size {
+    pub(super) columns: usize,
+    pub(super) rows: usize,
+}
+
+impl Size {
+    /// That of the terminal behind stderr; 80 by 24 where it has none.
+    pub(super) fn of_terminal() -> Self {
+        let (columns, rows) = terminal_size::terminal_size_of(io::stderr()).map_or((0, 0), |(w, h)| (w.0, h.0));
+        let or = |n: u16, default: usize| if n == 0 { default } else { n.into() };
+        Self { columns: or(columns, 80), rows: or(rows, 24) }
+    }
+}
+
+/// How a terminal behaves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Behaviour {
+    /// It shows colours.
+    pub(super) colour: bool,
+    /// It wraps lines that are too long for a narrower window, rather than cutting them off.
+    pub(super) reflows: bool,
+}
+
+impl Behaviour {
+    fn of_terminal() -> Self {
+        let is_set = |name: &str| std::env::var_os(name).is_some();
+        let cuts = is_set("STY") || is_set("XTERM_VERSION") || std::env::var_os("TERM").is_some_and(|it| it == "linux");
+        Self { colour: colours(), reflows: is_set("TMUX") || !cuts }
+    }
+}
+
+fn colours() -> bool {
+    anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
+}
+
+/// Lines that are redrawn in place. The cursor rests below them.
+#[derive(Debug)]
+pub(super) struct Frame {
+    lines: Vec<Line>,
+    size: Size,
+    /// Rows of earlier frames that left the screen at its top when the window became smaller. When it grows, many terminals bring them
+    /// back.
+    scrolled: usize,
+}
+
+impl Frame {
+    pub(super) const fn new() -> Self {
+        Self { lines: Vec::new(), size: Size { columns: 0, rows: 0 }, scrolled: 0 }
+    }
+
+    /// What to write so that the terminal shows `lines` in place of the frame: of them only what fits.
+    pub(super) fn draw(&mut self, lines: Vec<Line>, size: Size, behaviour: Behaviour) -> String {
+        // The last column stays free: some terminals begin a new line as soon as it is written.
+        let columns = size.columns.saturating_sub(1).max(1);
+        let rows = size.rows.saturating_sub(1).max(1);
+        let lines: Vec<Line> = lines.into_iter().take(rows).map(|line| line.cut(columns)).collect();
+        if lines == self.lines && (size == self.size || lines.is_empty()) {
+            return String::new();
+        }
+        let mut out = self.to_top(size, behaviour.reflows);
+        for line in &lines {
+            out.push_str(&line.render(behaviour.colour));
+            out.push_str(ERASE_LINE);
+            out.push_str("\r\n");
+        }
+        out.push_str(ERASE_BELOW);
+        (self.lines, self.size) = (lines, size);
+        out
+    }
+
+    /// Moves the cursor to the frame's first row, wherever a resize has put it.
+    fn to_top(&mut self, size: Size, reflows: bool) -> String {
+        if self.lines.is_empty() {
+            self.scrolled = 0;
+            return String::new();
+        }
+        let rows_of = |line: &Line| if reflows { line.width().div_ceil(size.columns).max(1) } else { 1 };
+        let rows: usize = self.lines.iter().map(rows_of).sum();
+        let brought_back = self.scrolled.min(size.rows.saturating_sub(self.size.rows));
+        self.scrolled = self.scrolled - brought_back + rows.saturating_sub(size.rows.saturating_sub(1));
+        // Terminals stop at the top of the screen.
+        let up = format!("\r\x1b[{}A", rows + brought_back);
+        if size == self.size { up } else { up + ERASE_BELOW }
+    }
+}
+
+fn frame() -> MutexGuard<'static, Frame> {
+    FRAME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Shows a frame at the end of stderr, which is a terminal, in place of the one before.
+pub(super) fn show(lines: Vec<Line>) {
+    let text = frame().draw(lines, Size::of_terminal(), Behaviour::of_terminal());
+    // Without a reader of stderr there is nothing to do about it.
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Prints a message on stderr, above the frame if there is one. Nothing in it steers the terminal.
+pub(crate) fn say(text: &str) {
+    for part in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+        let mut line = Line::default();
+        line.push(Tone::Plain, part);
+        say_line(&line);
+    }
+}
+
+/// Prints a line on stderr, above the frame if there is one.
+pub(super) fn say_line(line: &Line) {
+    let text = line.render(colours());
+    // Without a reader of stderr there is nothing to do about it.
+    let _ = above(|err| writeln!(err, "{text}"));
+}
+
+fn above<T>(print: impl FnOnce(&mut io::StderrLock<'_>) -> io::Result<T>) -> io::Result<T> {
+    let mut frame = frame();
+    let mut err = io::stderr().lock();
+    if frame.lines.is_empty() {
+        return print(&mut err);
+    }
+    let (size, behaviour) = (Size::of_terminal(), Behaviour::of_terminal());
+    let lines = frame.lines.clone();
+    err.write_all(frame.draw(Vec::new(), size, behaviour).as_bytes())?;
+    let printed = print(&mut err);
+    err.write_all(frame.draw(lines, size, behaviour).as_bytes())?;
+    printed
+}
+
+/// A writer for the log on stderr.
+pub(crate) fn log_writer() -> LogWriter {
+    LogWriter
+}
+
+/// Writes lines of the log above the frame.
+pub(crate) struct LogWriter;
+
+impl Write for LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        above(|err| err.write_all(bytes)).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
