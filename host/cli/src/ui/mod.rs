@@ -15,6 +15,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use indicatif::{MultiProgress, ProgressDrawTarget};
+use plumbline_core::text;
 
 pub(crate) use cluster::{Ended, follow};
 pub(crate) use cluster_plugins::period;
@@ -38,11 +39,12 @@ fn bars() -> &'static MultiProgress {
     BARS.get_or_init(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(8)))
 }
 
-/// A line of talk on stderr, above whatever bars there are.
+/// Prints a message on stderr, above the bars if there are any. Whatever others wrote in it is made safe for a terminal, and lines after
+/// the first are indented, so that they cannot pass for messages of their own.
 pub(crate) fn say(text: &str) {
     above(|| {
         // Nobody reads stderr: then nobody misses it.
-        let _ = writeln!(anstream::stderr(), "{text}");
+        let _ = writeln!(anstream::stderr(), "{}", text::indented(text, "  "));
     });
 }
 
@@ -63,8 +65,10 @@ pub(crate) struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // An event arrives whole, in one call.
+        let event = text::indented(&String::from_utf8_lossy(bytes), "  ");
         let mut result = Ok(0);
-        above(|| result = io::stderr().write_all(bytes).map(|()| bytes.len()));
+        above(|| result = writeln!(io::stderr(), "{event}").map(|()| bytes.len()));
         result
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use plumbline_aggregator::{Source, TREE_FILE, post_process, prepare};
 use plumbline_conformance::submission::{CaseStatus, Cases, JUNIT, declared_encoding, root_element};
 use plumbline_core::definition::Definition;
-use plumbline_core::{Item, Status};
+use plumbline_core::{Item, Status, text};
 use serde_json::json;
 
 use crate::args::LimitsArg;
@@ -51,7 +51,7 @@ pub(super) fn read_cases(path: &Path, limits: &LimitsArg) -> Result<Cases, CliEr
 /// Why a file that begins with `head` is not the UTF-8 that the verifier reads, if it is not. The module reads more.
 fn encoding(path: &Path, head: &[u8]) -> io::Result<Option<String>> {
     if let Some(said) = declared_encoding(head).filter(|said| !said.eq_ignore_ascii_case("utf-8")) {
-        let said: String = said.chars().filter(|c| !c.is_control()).take(40).collect();
+        let said = text::excerpt(&said, 40);
         return Ok(Some(format!("the file says that it is in `{said}`")));
     }
     Ok((!is_utf8(File::open(path)?)?).then(|| "the file is not in UTF-8".to_owned()))
