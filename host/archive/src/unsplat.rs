@@ -54,7 +54,12 @@ pub enum UnsplatError {
 /// # Errors
 /// [`UnsplatError`]. Nothing is left behind then.
 pub fn unsplat(stream: impl Read, place: &mut dyn FnMut(&str, usize) -> PathBuf) -> Result<Vec<Arrived>, UnsplatError> {
-    let limits = StreamLimits { unpacked_bytes: MAX_BYTES, entries: MAX_ARCHIVES, names: NameLimits::default() };
+    let limits = StreamLimits {
+        unpacked_bytes: MAX_BYTES,
+        entries: MAX_ARCHIVES,
+        names: NameLimits::default(),
+        plain_tar: false,
+    };
     let mut arrived = Vec::new();
     each_member(stream, &limits, |member| -> Result<_, UnsplatError> {
         let name = match (&member.name, member.kind) {

@@ -1,17 +1,20 @@
-//! Standing in for the incumbent: its name, its exit codes for errors, and the flags of its logging library, which manifests and
-//! scripts in use carry.
+//! Compatibility with Sonobuoy: its name, its exit codes for errors, and the flags of its logging library, which manifests and scripts in
+//! use carry.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{ArgAction, CommandFactory, FromArgMatches};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches};
 
 use crate::args::{Cli, Command, Level, WorkerCli, WorkerRole};
-use crate::error;
+use crate::{error, hints};
 
-/// The name that the incumbent is called by; in images the binary has it.
-const INCUMBENT: &str = "sonobuoy";
+/// Sonobuoy's name; in images the binary has it.
+const SONOBUOY: &str = "sonobuoy";
 
 /// The program of the conformance suite's image. Where a link of this name leads to the binary, an image with it stands in for that one: plugin `e2e` calls it so.
 const SUITE: &str = "run_e2e.sh";
@@ -42,12 +45,12 @@ impl Name {
     /// Looks at the file name of the first argument.
     pub(crate) fn of(program: Option<&OsStr>) -> Self {
         match program.and_then(|path| Path::new(path).file_name()) {
-            Some(name) if name == OsStr::new(INCUMBENT) => Self::Sonobuoy,
+            Some(name) if name == OsStr::new(SONOBUOY) => Self::Sonobuoy,
             _ => Self::Plumbline,
         }
     }
 
-    /// Reads the command line, the program's name included. Called as the incumbent, verdicts do not show in exit codes unless
+    /// Reads the command line, the program's name included. Called as Sonobuoy, verdicts do not show in exit codes unless
     /// `--exit-code strict` says so.
     pub(crate) fn parse(self, args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
         let args: Vec<OsString> = args.into_iter().collect();
@@ -75,16 +78,24 @@ impl Name {
     fn read<T: CommandFactory + FromArgMatches>(self, args: &[OsString]) -> Result<T, clap::Error> {
         let mut command = T::command();
         if self == Self::Sonobuoy {
-            command =
-                command.name(INCUMBENT).bin_name(INCUMBENT).mut_arg("exit_code", |arg| arg.default_value("compat"));
+            command = command.name(SONOBUOY).bin_name(SONOBUOY).mut_arg("exit_code", |arg| arg.default_value("compat"));
         }
-        let matches = command.try_get_matches_from_mut(args)?;
+        let matches = command.try_get_matches_from_mut(args).map_err(|error| without_hidden(error, &command))?;
+        hints::for_command(called(&command, &matches));
         T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 
-    /// The exit code for a command line that cannot be read.
-    pub(crate) fn usage(self) -> ExitCode {
+    /// Prints help that was asked for, or what is wrong with the command line; the exit code.
+    pub(crate) fn refuse(self, error: &clap::Error) -> ExitCode {
+        // A command without its subcommand: Sonobuoy prints help as if it had been asked for.
+        if self == Self::Sonobuoy && error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            let _ = write!(anstream::stdout(), "{}", error.render().ansi());
+            return ExitCode::SUCCESS;
+        }
+        // Help goes to stdout with code 0, complaints to stderr; when nobody reads either, the code still tells.
+        let _ = error.print();
         match self {
+            _ if !error.use_stderr() => ExitCode::SUCCESS,
             Self::Plumbline => ExitCode::from(error::USAGE),
             Self::Sonobuoy => ExitCode::FAILURE,
         }
@@ -95,6 +106,48 @@ impl Name {
         let failed = [error::USAGE, error::SYSTEM].map(ExitCode::from).contains(&code);
         if self == Self::Sonobuoy && failed { ExitCode::FAILURE } else { code }
     }
+}
+
+/// The command that was called, with its subcommands gone through.
+fn called<'a>(command: &'a clap::Command, matches: &ArgMatches) -> &'a clap::Command {
+    match matches.subcommand() {
+        Some((name, below)) => command.find_subcommand(name).map_or(command, |sub| called(sub, below)),
+        None => command,
+    }
+}
+
+/// The error without suggestions that help does not show either.
+fn without_hidden(mut error: clap::Error, command: &clap::Command) -> clap::Error {
+    let mut visible = BTreeSet::new();
+    let mut levels = vec![command];
+    while let Some(level) = levels.pop() {
+        for arg in level.get_arguments().filter(|arg| !arg.is_hide_set()) {
+            let names = arg.get_long_and_visible_aliases().unwrap_or_default();
+            visible.extend(names.into_iter().map(|name| format!("--{name}")));
+        }
+        for sub in level.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+            visible.extend(sub.get_name_and_visible_aliases().into_iter().map(str::to_owned));
+            levels.push(sub);
+        }
+    }
+    for kind in [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg] {
+        let names = match error.remove(kind) {
+            Some(ContextValue::Strings(names)) => names,
+            Some(ContextValue::String(name)) => vec![name],
+            _ => continue,
+        };
+        let names: Vec<String> = names.into_iter().filter(|name| visible.contains(name)).collect();
+        match (kind, names.as_slice()) {
+            (_, []) => {}
+            (ContextKind::SuggestedArg, [name, ..]) => {
+                error.insert(kind, ContextValue::String(name.clone()));
+            }
+            _ => {
+                error.insert(kind, ContextValue::Strings(names));
+            }
+        }
+    }
+    error
 }
 
 /// Flags that are taken everywhere and mean nothing here: those of the incumbent's logging library (klog, glog). Where logs go and how
@@ -182,6 +235,26 @@ mod tests {
     }
 
     #[test]
+    fn suggestions_name_nothing_that_help_hides() {
+        for (typed, meant, hidden) in [
+            ("plumbline aggregate", "", "aggregator"),
+            ("plumbline archive-peice", "", "archive-piece"),
+            ("plumbline worer", "", "worker"),
+            ("plumbline version --logtostder", "", "logtostderr"),
+            ("plumbline run --kube-conformance-image-versio", "", "kube-conformance-image-version"),
+            ("plumbline reslts", "results", "test-plugin"),
+            ("plumbline results --reproces x", "--reprocess", "logtostderr"),
+        ] {
+            let error = parse(typed).unwrap_err().to_string();
+            assert!(
+                !error.contains(&format!("'{hidden}'")) && !error.contains(&format!("'--{hidden}'")),
+                "{typed}: {error}"
+            );
+            assert!(error.contains(meant), "{typed}: {error}");
+        }
+    }
+
+    #[test]
     fn flags_that_mean_nothing_are_not_shown() {
         let help = Cli::command().render_long_help().to_string();
         for flag in ["logtostderr", "vmodule", "--debug", "-v,"] {
@@ -255,11 +328,11 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_workers_command_line_is_told_with_all_commands_in_mind() {
         let error = parse("plumbline wroker global").unwrap_err().to_string();
-        assert!(error.contains("'worker'"), "{error}");
+        assert!(!error.contains("'worker'"), "a hidden command is not suggested: {error}");
         let error = parse("plumbline worker global -v").unwrap_err().to_string();
         assert!(error.contains("-v <V>"), "{error}");
         let help = parse("plumbline --help").unwrap_err().to_string();
-        assert_eq!(parse("plumbline worker --help").unwrap_err().kind(), clap::error::ErrorKind::DisplayHelp);
+        assert_eq!(parse("plumbline worker --help").unwrap_err().kind(), ErrorKind::DisplayHelp);
         assert!(help.contains("retrieve"), "{help}");
     }
 }

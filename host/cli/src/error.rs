@@ -1,13 +1,15 @@
 //! What a person is told when something went wrong: what failed, why, and what to do.
 
 use std::error::Error;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use plumbline_core::RunFailure;
 use plumbline_core::verdict::Verdict;
+use plumbline_core::{RunFailure, text};
 use plumbline_kubernetes::ClusterError;
+
+use crate::hints;
 
 /// Exit codes that are no verdict over results (docs/exit-codes.md).
 pub(crate) const USAGE: u8 = 2;
@@ -91,6 +93,11 @@ impl CliError {
         self
     }
 
+    /// Whether the command line or an input is wrong, rather than the system or whoever reads what is printed.
+    pub(crate) fn is_usage(&self) -> bool {
+        self.code == USAGE
+    }
+
     /// What failed and why, in one line.
     pub(crate) fn what(&self) -> String {
         let causes: Vec<String> = self.causes.iter().map(|cause| cause.trim_end().replace('\n', "; ")).collect();
@@ -120,22 +127,16 @@ impl fmt::Display for CliError {
         for cause in &self.causes {
             writeln!(f, "{style}cause:{style:#} {}", indented(cause))?;
         }
-        if let Some(hint) = &self.hint {
-            writeln!(f, "{style}hint:{style:#}  {}", indented(hint))?;
+        if let Some(hint) = self.hint.as_deref().and_then(hints::fitting) {
+            writeln!(f, "{style}hint:{style:#}  {}", indented(&hint))?;
         }
         Ok(())
     }
 }
 
-/// Further lines stand under the first.
+/// The text, safe for a terminal, with further lines below the first.
 fn indented(text: &str) -> String {
-    let mut out = String::new();
-    for (at, line) in text.trim_end().lines().enumerate() {
-        let gap = if at == 0 { "" } else { "\n       " };
-        // Cannot fail: writing to a String.
-        let _ = write!(out, "{gap}{line}");
-    }
-    out
+    text::indented(text, "       ")
 }
 
 /// The exit code of a verdict.

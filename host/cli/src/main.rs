@@ -6,6 +6,7 @@ mod commands;
 mod compat;
 mod difference;
 mod error;
+mod hints;
 mod judging;
 mod limits;
 mod logging;
@@ -29,13 +30,12 @@ use args::{Color, Command, GetCommand, WorkerCommand};
 fn main() -> ExitCode {
     let args = compat::arguments(env::args_os());
     let name = Name::of(args.first().map(OsString::as_os_str));
+    if let Some(code) = commands::completion::complete(&args) {
+        return code;
+    }
     let cli = match name.parse(args) {
         Ok(cli) => cli,
-        Err(error) => {
-            // Help goes to stdout with code 0, complaints to stderr; when nobody reads either, the code still tells.
-            let _ = error.print();
-            return if error.use_stderr() { name.usage() } else { ExitCode::SUCCESS };
-        }
+        Err(error) => return name.refuse(&error),
     };
     match cli.global.color {
         Color::Auto => {}
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Command::Images(args) => commands::images::images(&args, &cli.global),
         Command::Plugin(args) => commands::plugin::plugin(&args, &cli.global),
         Command::Version(args) => commands::version::version(&args),
-        Command::Completion { shell } => commands::completion::completion(shell),
+        Command::Completion { shell } => commands::completion::completion(&shell),
         Command::Aggregator(args) => commands::aggregator::aggregator(&args, &cli.global),
         Command::Worker(args) => match args.command {
             WorkerCommand::Global(role) => commands::worker::global(&role, &cli.global),

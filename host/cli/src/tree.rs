@@ -1,11 +1,24 @@
 //! Reading a result tree.
 
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
 
+use plumbline_aggregator::{LeanLimits, read_lean};
 use plumbline_core::Item;
 
 /// Bytes of a tree. It is held in memory several times over while it is read; what is larger is no longer for a person or a pipe.
 const MAX_BYTES: u64 = 1 << 30;
+
+/// Reads a tree of so many bytes: whole up to 1 GiB, else without the details of what passed ([`read_lean`]), and how many of them.
+///
+/// # Errors
+/// As [`read_tree`] and [`read_lean`].
+pub(crate) fn read_tree_of(from: impl Read, bytes: u64) -> io::Result<(Item, u64)> {
+    if bytes <= MAX_BYTES {
+        return Ok((read_tree(from)?, 0));
+    }
+    let lean = read_lean(BufReader::new(from), &LeanLimits::default())?;
+    Ok((lean.root, lean.left_out))
+}
 
 /// Reads a tree: YAML, of which JSON is a part.
 ///
@@ -32,6 +45,15 @@ mod tests {
         assert_eq!(item.items[0].items[0].details["list"][1]["b"], "c");
         assert_eq!(item.items[0].items[0].details["n"], 1.5);
         assert_eq!(read_tree(serde_json::to_string(&item).unwrap().as_bytes()).unwrap(), item);
+    }
+
+    #[test]
+    fn a_tree_larger_than_what_is_held_is_read_without_details() {
+        let yaml = "name: p\nstatus: failed\nmeta:\n  type: summary\nitems:\n- name: a\n  status: passed\n  details:\n    x: \"1\"\n- name: b\n  status: failed\n  details:\n    failure: why\n";
+        let (root, left_out) = read_tree_of(yaml.as_bytes(), MAX_BYTES + 1).unwrap();
+        assert_eq!((left_out, root.items.len()), (1, 2));
+        assert_eq!(root.items[1].details["failure"], "why");
+        assert!(read_tree_of("- foreign".as_bytes(), MAX_BYTES + 1).is_err());
     }
 
     #[test]

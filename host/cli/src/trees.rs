@@ -18,9 +18,9 @@ use tempfile::TempDir;
 
 use crate::error::CliError;
 use crate::limits::Limits;
-use crate::tree::read_tree;
+use crate::tree::read_tree_of;
 use crate::ui::say;
-use crate::{sources, stock};
+use crate::{output, sources, stock};
 
 /// Bytes of a `definition.json`: far more than a definition may have, because old ones carry the whole aggregator's view.
 const MAX_DEFINITION: u64 = 16 << 20;
@@ -42,6 +42,8 @@ pub(crate) struct Reprocess {
 /// The trees of an archive.
 pub(crate) struct Trees {
     path: PathBuf,
+    /// The archive's name for messages.
+    name: String,
     archive: ResultsArchive,
     reprocess: Reprocess,
     made: BTreeMap<String, PathBuf>,
@@ -52,9 +54,27 @@ pub(crate) struct Trees {
 impl Trees {
     /// Opens the archive at `path`.
     pub(crate) fn open(path: &Path, reprocess: Reprocess) -> Result<Self, CliError> {
+        Self::open_as(path, &path.display().to_string(), reprocess)
+    }
+
+    /// Opens the archive at `path`, which messages call `name`.
+    pub(crate) fn open_as(path: &Path, name: &str, reprocess: Reprocess) -> Result<Self, CliError> {
         let archive = ResultsArchive::open(path)
-            .map_err(|error| CliError::usage(format!("archive `{}` cannot be read", path.display())).because(&error))?;
-        Ok(Self { path: path.to_owned(), archive, reprocess, made: BTreeMap::new(), scratch: None, modules: None })
+            .map_err(|error| CliError::usage(format!("archive `{name}` cannot be read")).because(&error))?;
+        Ok(Self {
+            path: path.to_owned(),
+            name: name.to_owned(),
+            archive,
+            reprocess,
+            made: BTreeMap::new(),
+            scratch: None,
+            modules: None,
+        })
+    }
+
+    /// The archive's name for messages.
+    pub(crate) fn name(&self) -> String {
+        self.name.clone()
     }
 
     /// The archive itself.
@@ -69,20 +89,29 @@ impl Trees {
 
     /// The tree of `plugin`.
     pub(crate) fn item(&mut self, plugin: &str) -> Result<Item, CliError> {
-        let path = self.path.display().to_string();
-        let read = |from: &mut dyn Read| {
-            read_tree(from).map_err(|error| {
-                CliError::usage(format!("the result tree of plugin `{plugin}` in `{path}` cannot be read"))
-                    .because(&error)
-                    .hint("`--reprocess` computes it anew from the archive's files")
-            })
+        let path = self.name.clone();
+        let is_made = self.reprocess.always;
+        let read = |from: &mut dyn Read, bytes: u64| {
+            let (root, left_out) = read_tree_of(from, bytes).map_err(|error| {
+                let error = CliError::usage(format!("failed to read the result tree of plugin `{plugin}` in `{path}`"))
+                    .because(&error);
+                // A tree that was just computed would come out the same.
+                if is_made { error } else { error.hint("`--reprocess` computes it again from the archive's files") }
+            })?;
+            if left_out > 0 {
+                say(&format!(
+                    "warning: the result tree of plugin `{plugin}` has {}: {left_out} details of it are left out; `--mode dump` prints all of it",
+                    output::size(bytes)
+                ));
+            }
+            Ok(root)
         };
         self.with_tree(plugin, read)
     }
 
     /// Copies the tree of `plugin` to `out`, as it stands.
     pub(crate) fn copy(&mut self, plugin: &str, out: &mut impl Write) -> Result<(), CliError> {
-        let copy = |from: &mut dyn Read| {
+        let copy = |from: &mut dyn Read, _: u64| {
             io::copy(from, out).map(drop).map_err(|error| {
                 CliError::printing(format!("the result tree of plugin `{plugin}` cannot be copied"), &error)
             })
@@ -93,15 +122,17 @@ impl Trees {
     fn with_tree<T>(
         &mut self,
         plugin: &str,
-        read: impl FnOnce(&mut dyn Read) -> Result<T, CliError>,
+        read: impl FnOnce(&mut dyn Read, u64) -> Result<T, CliError>,
     ) -> Result<T, CliError> {
         if !self.reprocess.always
             && let Some(member) = self.archive.tree(plugin)
         {
-            let mut reader = self.archive.file(&member).map_err(|error| {
-                CliError::usage(format!("archive `{}` cannot be read", self.path.display())).because(&error)
-            })?;
-            return read(&mut reader);
+            let mut reader = self
+                .archive
+                .file(&member)
+                .map_err(|error| CliError::usage(format!("archive `{}` cannot be read", self.name)).because(&error))?;
+            let bytes = reader.size();
+            return read(&mut reader, bytes);
         }
         let made = match self.made.get(plugin) {
             Some(made) => made.clone(),
@@ -109,7 +140,8 @@ impl Trees {
         };
         let mut file = File::open(&made)
             .map_err(|error| CliError::system(format!("`{}` cannot be read", made.display())).because(&error))?;
-        read(&mut file)
+        let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+        read(&mut file, bytes)
     }
 
     /// Computes the tree of `plugin` from the archive's files with the modules of this version.
@@ -130,7 +162,7 @@ impl Trees {
         let scratch = self.scratch()?;
         let files = tempfile::tempdir_in(&scratch).map_err(no_room)?;
         self.archive.extract_plugin(plugin, files.path(), &ExtractLimits::default()).map_err(|error| {
-            CliError::usage(format!("the files of plugin `{plugin}` cannot be taken out of `{}`", self.path.display()))
+            CliError::usage(format!("the files of plugin `{plugin}` cannot be taken out of `{}`", self.name))
                 .because(&error)
         })?;
         let tree = scratch.join(format!("{}.yaml", self.made.len()));

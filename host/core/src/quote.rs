@@ -1,4 +1,6 @@
-//! Names as regular expressions of Go.
+//! Text quoted for another language: regular expressions of Go, and POSIX shells.
+
+use std::path::Path;
 
 /// Characters that mean something in a regular expression of Go: those that its own quoting puts a backslash before.
 const SPECIAL: &[char] = &['\\', '.', '+', '*', '?', '(', ')', '|', '[', ']', '{', '}', '^', '$'];
@@ -16,9 +18,41 @@ pub fn go_quote(text: &str) -> String {
     quoted
 }
 
+/// `text` as one word of a POSIX shell command: as it is where that is safe, else in single quotes.
+#[must_use]
+pub fn shell_quote(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@%_+=:,./-".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// `path` as one argument of a POSIX shell command, which no program takes for an option.
+#[must_use]
+pub fn shell_path(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    if text.starts_with('-') { shell_quote(&format!("./{text}")) } else { shell_quote(&text) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_shell_reads_one_word() {
+        for (text, quoted) in [
+            ("./202611201300_plumbline_7f3a9c.tar.gz", "./202611201300_plumbline_7f3a9c.tar.gz"),
+            ("my results/a.tar.gz", "'my results/a.tar.gz'"),
+            ("it's", r"'it'\''s'"),
+            ("$(reboot)", "'$(reboot)'"),
+            ("~/x", "'~/x'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_quote(text), quoted);
+        }
+        assert_eq!(shell_path(Path::new("-x y")), "'./-x y'");
+    }
 
     #[test]
     fn what_means_something_is_escaped_and_nothing_else() {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::printable;
+
 /// Bytes of a reason at most, 2 KiB: an error and its causes. An annotation holds it beside the results of thousands of nodes.
 pub const MAX_REASON_BYTES: usize = 2 << 10;
 /// Bytes of a hint at most, 1 KiB.
@@ -60,12 +62,12 @@ fn line(text: &str, limit: usize) -> String {
     let mut kept = String::new();
     for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {
         let gap = if kept.is_empty() { "" } else { "; " };
-        for c in gap.chars().chain(part.chars()) {
+        for c in gap.chars().chain(part.chars().map(printable)) {
             if kept.len() + c.len_utf8() + CUT.len_utf8() > limit {
                 kept.push(CUT);
                 return kept;
             }
-            kept.push(if c.is_control() { ' ' } else { c });
+            kept.push(c);
         }
     }
     kept
@@ -80,7 +82,7 @@ mod tests {
     #[test]
     fn it_is_one_line_each() {
         let failure = RunFailure::new("it failed\n  because\u{1b} so\n", Some("do this\n\nand that"));
-        assert_eq!(failure.reason, "it failed; because  so");
+        assert_eq!(failure.reason, "it failed; because\u{fffd} so");
         assert_eq!(failure.hint.as_deref(), Some("do this; and that"));
         assert_eq!(RunFailure::new("x", Some("\n")).hint, None);
         assert_eq!(serde_json::to_value(RunFailure::new("x", None)).unwrap(), json!({"reason": "x"}));

@@ -4,6 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text;
+
+/// Counts that a brief status lists.
+const MAX_COUNTS: usize = 10;
+
 /// How an item ended. Everything but the first five is a status of the plugin's own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
@@ -35,6 +40,13 @@ impl Status {
             Self::Unknown => "unknown",
             Self::Custom(text) => text,
         }
+    }
+
+    /// The status for a line that a person reads: of counts, the first ten and how many more there are.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        let counts: Vec<&str> = self.as_str().split(", ").collect();
+        text::listed(&counts, MAX_COUNTS, ", ")
     }
 
     /// Whether this is none of the five standard ones.

@@ -257,7 +257,7 @@ fn exit_code(status: &Status) -> Result<i32, String> {
 /// Text of a program for people.
 fn printable(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
-    text.trim_end().chars().map(|c| if c.is_control() && c != '\n' { ' ' } else { c }).collect()
+    plumbline_core::text::indented(&text, "")
 }
 
 /// Messages of nodes about containers in which nothing can be executed.

@@ -91,7 +91,7 @@ impl FromStr for Digest {
 
 /// Enough to recognise it; an answer may hold anything.
 fn shortened(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(100).collect()
+    plumbline_core::text::excerpt(text, 100)
 }
 
 impl fmt::Display for Digest {

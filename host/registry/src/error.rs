@@ -120,12 +120,7 @@ pub struct Told(String);
 
 impl Told {
     pub(crate) fn new(text: &str) -> Self {
-        let mut clean: String =
-            text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_TOLD_CHARS).collect();
-        if clean.len() < text.len() {
-            clean.push('…');
-        }
-        Self(clean.trim().to_owned())
+        Self(plumbline_core::text::excerpt(text.trim(), MAX_TOLD_CHARS))
     }
 }
 

@@ -237,7 +237,7 @@ impl ImageManifest {
 }
 
 fn cut(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(100).collect()
+    plumbline_core::text::excerpt(text, 100)
 }
 
 #[cfg(test)]

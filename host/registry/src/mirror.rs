@@ -26,7 +26,7 @@ impl Mirror {
         let wrong = |why: &str| {
             Cause::Setting(format!(
                 "`{}` is no mirror: {why}; write `HOST=HOST[:PORT][/PATH]`, such as `registry.k8s.io=127.0.0.1:5000`",
-                text.chars().filter(|c| !c.is_control()).take(200).collect::<String>()
+                plumbline_core::text::excerpt(text, 200)
             ))
         };
         let (from, to) = text.split_once('=').ok_or_else(|| wrong("it has no `=`"))?;

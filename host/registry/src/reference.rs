@@ -190,7 +190,7 @@ impl FromStr for Reference {
 }
 
 fn told(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect()
+    plumbline_core::text::excerpt(text, MAX_NAME)
 }
 
 /// The name of an image with its registry. Nothing is checked: the text may hold variables.

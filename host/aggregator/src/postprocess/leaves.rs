@@ -36,7 +36,7 @@ pub(crate) fn leaves(mut from: impl BufRead, mut visit: impl FnMut(Leaf) -> bool
     let mut line = Vec::new();
     let mut open: Option<Open> = None;
     let mut first = true;
-    while let Some(whole) = next_line(&mut from, &mut line)? {
+    while let Some(whole) = next_line(&mut from, &mut line, MAX_LINE)? {
         if first && !line.starts_with(b"name: ") {
             return Err(foreign());
         }
@@ -70,8 +70,8 @@ pub(crate) fn leaves(mut from: impl BufRead, mut visit: impl FnMut(Leaf) -> bool
     Ok(())
 }
 
-/// Reads the next line, without its end, as far as it is looked at; whether that is all of it. `None` at the end.
-fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<bool>> {
+/// Reads the next line, without its end, up to `most` bytes of it; whether that is all of it. `None` at the end.
+pub(super) fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>, most: usize) -> io::Result<Option<bool>> {
     line.clear();
     let (mut any, mut whole) = (false, true);
     loop {
@@ -82,7 +82,7 @@ fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<b
         any = true;
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let piece = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
-        let room = MAX_LINE.saturating_sub(line.len());
+        let room = most.saturating_sub(line.len());
         whole &= piece.len() <= room;
         line.extend(piece.iter().take(room));
         let read = end.map_or(bytes.len(), |end| end + 1);
@@ -94,7 +94,7 @@ fn next_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<b
 }
 
 /// A scalar as it is written here: plain, or in double quotes with the escapes that YAML and JSON share.
-fn scalar(text: &[u8]) -> io::Result<String> {
+pub(super) fn scalar(text: &[u8]) -> io::Result<String> {
     let text = std::str::from_utf8(text).map_err(|_| foreign())?;
     if text.starts_with('"') {
         return serde_json::from_str(text).map_err(|_| foreign());
@@ -102,12 +102,12 @@ fn scalar(text: &[u8]) -> io::Result<String> {
     Ok(text.to_owned())
 }
 
-fn foreign() -> io::Error {
+pub(super) fn foreign() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "it is not as this program writes result trees")
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::io::BufReader;
 
     use plumbline_core::FlatItem;
@@ -117,7 +117,7 @@ mod tests {
     use crate::postprocess::yaml;
 
     /// The tree of `items` as it is written; an item has children if the next one is deeper.
-    fn written(items: &[FlatItem]) -> String {
+    pub(in super::super) fn written(items: &[FlatItem]) -> String {
         let mut text = String::new();
         yaml::root(&mut text, "e2e", "failed", &[("type".to_owned(), "summary".to_owned())].into(), true);
         for (at, item) in items.iter().enumerate() {
@@ -131,7 +131,7 @@ mod tests {
         text
     }
 
-    fn item(depth: u32, name: &str, status: Status) -> FlatItem {
+    pub(in super::super) fn item(depth: u32, name: &str, status: Status) -> FlatItem {
         FlatItem { depth, name: name.to_owned(), status: Some(status), ..FlatItem::default() }
     }
 

@@ -4,6 +4,7 @@ mod errors;
 mod failure;
 mod inputs;
 mod keep;
+mod lean;
 mod leaves;
 mod process;
 mod replay;
@@ -20,6 +21,7 @@ pub use inputs::{ModuleInput, module_inputs};
 pub use process::{NodeOutcome, Outcome, PostProcessError, Subject, post_process};
 pub use usage::Usage;
 
+pub use lean::{LeanLimits, LeanTree, read_lean};
 pub(crate) use leaves::leaves;
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
 pub(crate) use sink::RunLog;

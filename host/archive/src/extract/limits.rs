@@ -41,6 +41,6 @@ impl From<&ReceiveLimits> for ExtractLimits {
 impl ExtractLimits {
     pub(crate) fn stream(&self) -> StreamLimits {
         let names = NameLimits { path_bytes: self.path_bytes, depth: self.depth };
-        StreamLimits { unpacked_bytes: self.unpacked_bytes, entries: self.entries, names }
+        StreamLimits { unpacked_bytes: self.unpacked_bytes, entries: self.entries, names, plain_tar: false }
     }
 }

@@ -11,6 +11,20 @@ const SOURCE_BYTES: usize = 64 << 10;
 /// The first byte of every gzip member (RFC 1952, section 2.3.1).
 const MAGIC: u8 = 0x1f;
 
+/// Where the first header of a tar archive has its magic (POSIX.1, pax, "ustar Interchange Format"), which GNU tar writes too.
+const TAR_MAGIC: (std::ops::Range<usize>, &[u8]) = (257..262, b"ustar");
+
+/// Whether a file with these first bytes, at least 512 unless it is shorter, is gzip or a tar archive.
+#[must_use]
+pub fn is_archive(head: &[u8]) -> bool {
+    head.starts_with(&[MAGIC, 0x8b]) || is_tar(head)
+}
+
+fn is_tar(head: &[u8]) -> bool {
+    let (at, magic) = TAR_MAGIC;
+    head.get(at) == Some(magic)
+}
+
 /// Why a gzip stream could not be read to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GzipFault {
@@ -34,10 +48,13 @@ pub struct Gunzip<R> {
     members: u64,
     trailing: u64,
     fault: Option<GzipFault>,
+    allows_tar: bool,
 }
 
 enum State<S> {
     Between(S),
+    /// The content of a tar archive that is not compressed.
+    Plain(S),
     Within(Box<GzDecoder<S>>),
     After(S),
     Ended,
@@ -48,7 +65,12 @@ impl<R: Read> Gunzip<R> {
     pub fn new(source: R) -> Self {
         let inner = BufReader::with_capacity(SOURCE_BYTES, source);
         let state = State::Between(Source { inner, failed: false });
-        Self { state, members: 0, trailing: 0, fault: None }
+        Self { state, members: 0, trailing: 0, fault: None, allows_tar: false }
+    }
+
+    /// Decompresses `source`, or passes it on as it is if it is a tar archive: of a file, which gives its first 512 bytes at once.
+    pub fn or_tar(source: R) -> Self {
+        Self { allows_tar: true, ..Self::new(source) }
     }
 
     /// Bytes after the last member, counted from the first that is not zero. Final once the end was read.
@@ -81,6 +103,9 @@ impl<R: Read> Gunzip<R> {
                     None if self.members == 0 => {
                         let empty = io::Error::new(io::ErrorKind::UnexpectedEof, "the stream is empty");
                         return Err(self.fail(empty, false, GzipFault::NotGzip));
+                    }
+                    Some(_) if self.members == 0 && self.allows_tar && is_tar(data) => {
+                        self.state = State::Plain(source);
                     }
                     Some(_) if self.members == 0 => {
                         let other =
@@ -122,6 +147,18 @@ impl<R: Read> Read for Gunzip<R> {
             match mem::replace(&mut self.state, State::Ended) {
                 State::Between(source) => self.next_member(source)?,
                 State::After(source) => self.drain(source)?,
+                State::Plain(mut source) => match source.read(out) {
+                    Ok(0) => {}
+                    Ok(n) => {
+                        self.state = State::Plain(source);
+                        return Ok(n);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                        self.state = State::Plain(source);
+                        return Err(error);
+                    }
+                    Err(error) => return Err(self.fail(error, true, GzipFault::Source)),
+                },
                 State::Within(mut decoder) => match decoder.read(out) {
                     Ok(0) => self.state = State::Between(decoder.into_inner()),
                     Ok(n) => {

@@ -37,6 +37,8 @@ pub(crate) struct StreamLimits {
     pub entries: u64,
     /// Names.
     pub names: NameLimits,
+    /// Whether the archive may be a tar archive that is not compressed.
+    pub plain_tar: bool,
 }
 
 /// The outer or the inner format of a `.tar.gz`.
@@ -335,9 +337,10 @@ enum Over {
 
 impl<R: Read> Metered<R> {
     fn new(source: R, limits: &StreamLimits) -> Self {
+        let stream = if limits.plain_tar { Gunzip::or_tar(source) } else { Gunzip::new(source) };
         let overhead = limits.entries.saturating_mul(OVERHEAD_BYTES).saturating_add(METADATA_BYTES);
         Self {
-            inner: RefCell::new(BufReader::with_capacity(CHUNK_BYTES, Gunzip::new(source))),
+            inner: RefCell::new(BufReader::with_capacity(CHUNK_BYTES, stream)),
             allowance: Cell::new(0),
             ceiling: Cell::new(limits.unpacked_bytes.saturating_add(overhead)),
             unpacked_limit: limits.unpacked_bytes,

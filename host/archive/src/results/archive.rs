@@ -130,11 +130,14 @@ impl ResultsArchive {
         self.of_plugin(plugin, DEFINITION_FILE).or_else(|| self.of_plugin(plugin, MISSPELT_DEFINITION_FILE))
     }
 
-    /// The name in the archive of the file that an item of `plugin`'s tree refers to in its `file`: with the separators of Windows,
-    /// where the tree was written there. `None` where the archive has no such file.
+    /// The name in the archive of the file that an item of `plugin`'s tree refers to in its `file`: also with the separators of Windows,
+    /// where the tree was written there, and of a tree that was computed from an old layout ([`ResultsArchive::extract_plugin`]). `None`
+    /// where the archive has no such file.
     #[must_use]
     pub fn item_file(&self, plugin: &str, file: &str) -> Option<String> {
-        self.of_plugin(plugin, file).or_else(|| self.of_plugin(plugin, &file.replace('\\', "/")))
+        self.of_plugin(plugin, file)
+            .or_else(|| self.of_plugin(plugin, &file.replace('\\', "/")))
+            .or_else(|| self.of_plugin(plugin, &self.old_place(plugin, file)?))
     }
 
     fn of_plugin(&self, plugin: &str, file: &str) -> Option<String> {

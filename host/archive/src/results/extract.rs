@@ -97,6 +97,17 @@ impl ResultsArchive {
         }
     }
 
+    /// Where an archive of an old layout has the file that today is `file` of `plugin`: what [`placed`] does, backwards.
+    pub(super) fn old_place(&self, plugin: &str, file: &str) -> Option<String> {
+        let is_node = |name: &str| self.index.below(format!("{HOSTS_DIR}/{name}/")).next().is_some();
+        let (kind, place) = file.split_once('/')?;
+        match place.split_once('/')? {
+            (GLOBAL, name) if !name.contains('/') && !is_node(name) => Some(format!("{kind}/{name}")),
+            (node, name) if name == plugin && is_node(node) => Some(format!("{kind}/{node}")),
+            _ => None,
+        }
+    }
+
     /// The nodes that the archive knows: those whose configuration was asked for.
     fn nodes(&self) -> BTreeSet<String> {
         let prefix = format!("{HOSTS_DIR}/");

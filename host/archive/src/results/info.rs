@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::error::ReadError;
 use super::index::Index;
 use super::layout::Layout;
+use super::limits::MAX_PLUGINS;
 use crate::layout::{META_CONFIG, META_INFO, PLUGINS_DIR};
 
 /// `config.json` of the first layout.
@@ -75,7 +76,7 @@ pub(super) fn read_info(
     let info: Option<Info> = read(META_INFO)?.map(|text| parse(META_INFO, &text)).transpose()?;
     let plugins = match info.map(|info| info.plugins.unwrap_or_default()) {
         Some(plugins) => named(plugins)?,
-        None => found(index),
+        None => found(index)?,
     };
     Ok(ArchiveInfo {
         layout,
@@ -98,6 +99,9 @@ fn parse<T: DeserializeOwned>(member: &str, text: &[u8]) -> Result<T, ReadError>
 /// The plugins that `meta/info.json` names, each once. They become parts of paths, and old tools allowed more than we do: only what
 /// cannot be a directory's name is refused.
 fn named(plugins: Vec<String>) -> Result<Vec<String>, ReadError> {
+    if plugins.len() > MAX_PLUGINS {
+        return Err(too_many(META_INFO, plugins.len()));
+    }
     let mut seen = BTreeSet::new();
     let mut kept = Vec::with_capacity(plugins.len());
     for plugin in plugins {
@@ -113,7 +117,7 @@ fn named(plugins: Vec<String>) -> Result<Vec<String>, ReadError> {
 }
 
 /// The plugins that have a directory with something in it.
-fn found(index: &Index) -> Vec<String> {
+fn found(index: &Index) -> Result<Vec<String>, ReadError> {
     let mut plugins: Vec<String> = Vec::new();
     let prefix = format!("{PLUGINS_DIR}/");
     for (name, _) in index.below(prefix.clone()) {
@@ -126,5 +130,15 @@ fn found(index: &Index) -> Vec<String> {
     }
     // In the order of paths, `a-b/` comes before `a/`, and the files of one directory stay together.
     plugins.sort_unstable();
-    plugins
+    match plugins.len() {
+        0..=MAX_PLUGINS => Ok(plugins),
+        more => Err(too_many(PLUGINS_DIR, more)),
+    }
+}
+
+fn too_many(member: &str, plugins: usize) -> ReadError {
+    ReadError::Meta {
+        member: member.to_owned(),
+        reason: format!("it names {plugins} plugins, more than {MAX_PLUGINS}"),
+    }
 }

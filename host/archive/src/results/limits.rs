@@ -7,6 +7,9 @@ use crate::walk::WalkLimits;
 /// not one.
 pub const MAX_META_BYTES: u64 = 16 << 20;
 
+/// Plugins of one archive. Default 10,000: far more than any run has.
+pub(super) const MAX_PLUGINS: usize = 10_000;
+
 /// What a results archive may hold. Reading takes memory per file (its name and some 100 bytes) and none per byte of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadLimits {
@@ -24,7 +27,12 @@ impl Default for ReadLimits {
 
 impl ReadLimits {
     pub(super) fn stream(&self) -> StreamLimits {
-        StreamLimits { unpacked_bytes: self.unpacked_bytes, entries: self.entries, names: NameLimits::default() }
+        StreamLimits {
+            unpacked_bytes: self.unpacked_bytes,
+            entries: self.entries,
+            names: NameLimits::default(),
+            plain_tar: true,
+        }
     }
 
     pub(super) fn walk(&self) -> WalkLimits {

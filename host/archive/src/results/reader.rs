@@ -33,7 +33,7 @@ impl Cursor {
         if self.stream.is_none() || self.at > place.offset {
             // A clone shares its position with the original, so there is one stream at a time.
             self.stream = None;
-            self.stream = Some(BufReader::with_capacity(CHUNK_BYTES, Gunzip::new(self.rewound()?)));
+            self.stream = Some(BufReader::with_capacity(CHUNK_BYTES, Gunzip::or_tar(self.rewound()?)));
             self.at = 0;
         }
         while self.at < place.offset {

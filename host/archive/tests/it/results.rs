@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use plumbline_archive::extract::ExtractLimits;
-use plumbline_archive::member::{NameFault, StreamError};
+use plumbline_archive::member::{Layer, NameFault, StreamError};
 use plumbline_archive::results::{Layout, ReadError, ReadLimits, ResultsArchive};
 use tempfile::TempDir;
 
@@ -122,6 +122,32 @@ fn what_is_no_results_archive_says_so() {
     let text = keep(b"plain text");
     let error = ResultsArchive::open(&text.file).err().unwrap();
     assert_eq!(error.to_string(), format!("failed to read archive `{}`: not a gzip stream", text.file.display()));
+}
+
+#[test]
+fn a_tar_archive_that_is_not_compressed_is_read() {
+    let plain = info("{}").file("plugins/p/results/global/x", &[7; 5000]).end().0;
+    let mut archive = ResultsArchive::open(&keep(&plain).file).unwrap();
+    assert_eq!(archive.read("plugins/p/results/global/x", 5000).unwrap(), [7; 5000]);
+    assert_eq!(archive.read("meta/info.json", 5000).unwrap(), b"{}");
+    for cut in [600, 1024, plain.len() - 1024] {
+        let error = ResultsArchive::open(&keep(&plain[..cut]).file).err().unwrap();
+        assert!(
+            matches!(error, ReadError::Stream { source: StreamError::Truncated { layer: Layer::Tar, .. }, .. }),
+            "cut at {cut}: {error}"
+        );
+    }
+}
+
+#[test]
+fn an_archive_with_more_plugins_than_any_run_has_is_refused() {
+    let names = |n: usize| (0..n).map(|n| format!("\"p{n}\"")).collect::<Vec<_>>().join(",");
+    let error = failed(info(&format!("{{\"plugins\":[{}]}}", names(500_000))));
+    assert_eq!(
+        error.to_string(),
+        "`meta/info.json` of the archive cannot be used: it names 500000 plugins, more than 10000"
+    );
+    assert_eq!(open(info(&format!("{{\"plugins\":[{}]}}", names(10_000)))).unwrap().info().plugins.len(), 10_000);
 }
 
 #[test]

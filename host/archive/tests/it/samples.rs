@@ -69,6 +69,23 @@ fn files_are_found_under_today_s_names() {
 }
 
 #[test]
+fn what_is_unpacked_from_an_old_layout_is_found_where_it_was() {
+    for name in ALL {
+        let mut archive = open(name);
+        for plugin in archive.info().plugins.clone() {
+            let dir = tempfile::tempdir().unwrap();
+            archive.extract_plugin(&plugin, dir.path(), &ExtractLimits::default()).unwrap();
+            for (file, content) in tree(dir.path()) {
+                let Some(content) = content else { continue };
+                let member = archive.item_file(&plugin, &file).unwrap_or_else(|| panic!("{name}: {plugin}: {file}"));
+                assert!(archive.read(&member, u64::MAX).unwrap() == content, "{name}: {member}");
+            }
+        }
+        assert_eq!(archive.item_file("e2e", "results/global/nobody"), None);
+    }
+}
+
+#[test]
 fn an_unpacked_archive_reads_the_same() {
     for name in ALL {
         let dir = tempfile::tempdir().unwrap();

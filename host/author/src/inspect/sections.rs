@@ -1,5 +1,6 @@
 //! What a WebAssembly file consists of: its core modules and custom sections, and who made it.
 
+use plumbline_core::text::steers_terminal;
 use serde::Serialize;
 use wasmparser::{CustomSectionReader, KnownCustom, Parser, Payload};
 
@@ -83,6 +84,6 @@ impl Sections {
 pub(super) fn shown(text: &str) -> String {
     text.chars()
         .take(MAX_TEXT)
-        .flat_map(|c| if c.is_control() { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
+        .flat_map(|c| if steers_terminal(c) { c.escape_default().collect::<Vec<_>>() } else { vec![c] })
         .collect()
 }

@@ -16,7 +16,7 @@ pub(crate) struct ConformanceArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConformanceCommand {
     /// Look at the cluster, run the suite, follow it, bring the archive home, and say how it went: `plumbline run` with the plugin e2e,
-    /// `--wait` and `--retrieve`
+    /// `plumbline run --wait --retrieve`
     Run(Box<ConformanceRunArgs>),
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum GenCommand {
     Config(Box<GenConfigArgs>),
     /// Print the definition of a plugin: a stock one by its name, or a new one
     Plugin(Box<GenPluginArgs>),
-    /// Print the file of registries that `--e2e-repo-config` takes: what the suite uses by itself, or what it is told for a registry
+    /// Print the file of registries that `plumbline run --e2e-repo-config` takes: what the suite uses by itself, or what it is told for a registry
     DefaultImageConfig(GenImageConfigArgs),
     /// Print the JSON Schema of definitions, or of `module.yaml`, for editors
     Schema(GenSchemaArgs),

@@ -159,7 +159,7 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Wait for a run in a cluster to end, and say how it went
     Wait(WaitArgs),
-    /// Show what is in an archive, or compute it anew
+    /// Show the results in archives and result files, or compute them again
     Results(ResultsArgs),
     /// Bring the archive of a run home from the cluster
     Retrieve(RetrieveArgs),
@@ -188,10 +188,13 @@ pub(crate) enum Command {
     /// Print the version
     Version(VersionArgs),
     /// Print the completion script for a shell
+    #[command(
+        after_help = "Examples:\n  source <(plumbline completion bash)\n  plumbline completion fish > ~/.config/fish/completions/plumbline.fish"
+    )]
     Completion {
         /// The shell
-        #[arg(value_enum)]
-        shell: clap_complete::Shell,
+        #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
+        shell: String,
     },
     /// Run in a cluster: dispatch plugins and collect what they find
     #[command(hide = true)]
@@ -218,4 +221,7 @@ pub(crate) struct VersionArgs {
     /// Only the version itself
     #[arg(long)]
     pub(crate) short: bool,
+    /// Print the version as data
+    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with = "short")]
+    pub(crate) format: Option<RunFormat>,
 }

@@ -1,21 +1,33 @@
 //! `plumbline results`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
 
 use super::{JudgeArgs, LimitsArg};
 
-/// Show what is in an archive, or compute it anew.
+/// Calls for `--help`.
+const EXAMPLES: &str = "\
+Examples:
+  plumbline results run.tar.gz
+  plumbline results build/junit-*.xml
+  plumbline results runs/ -p e2e -o html > results.html
+  plumbline results diff monday.tar.gz tuesday.tar.gz";
+
+/// Show the results in archives and result files, or compute them again.
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLES)]
 pub(crate) struct ResultsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ResultsCommand>,
-    /// An archive (`.tar.gz`), or a directory with the content of one; one that is called as a subcommand is `./diff`
+    /// An archive (`.tar.gz` or `.tar`), a directory (the content of an archive, or the newest archive in it), a result file such as
+    /// `junit.xml`, or `-` for standard input; repeatable
     // There is always one, unless a subcommand is given.
-    #[arg(value_name = "ARCHIVE|DIR", required = true)]
-    pub(crate) archive: Option<PathBuf>,
+    #[arg(value_name = "ARCHIVE|DIR|FILE", required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The format of result files that are not in an archive, such as `junit` or `gojson`; without it, their content decides
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) result_format: Option<String>,
     /// Only this plugin; `sonobuoy` stands for the cluster's health
     #[arg(short, long)]
     pub(crate) plugin: Option<String>,
@@ -31,7 +43,7 @@ pub(crate) struct ResultsArgs {
     /// Print the trees as data instead
     #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["mode", "skip_prefix"])]
     pub(crate) format: Option<ResultsFormat>,
-    /// Compute the trees anew from the archive's files, with the modules of this version
+    /// Compute the trees again from the archive's files, with the modules of this version
     #[arg(long)]
     pub(crate) reprocess: bool,
     /// With `--reprocess` and `--plugin`: a definition in place of the archive's
@@ -43,13 +55,6 @@ pub(crate) struct ResultsArgs {
     pub(crate) judge: JudgeArgs,
 }
 
-impl ResultsArgs {
-    /// The archive.
-    pub(crate) fn archive(&self) -> &Path {
-        self.archive.as_deref().unwrap_or(Path::new(""))
-    }
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum ResultsCommand {
     /// Compare two runs: new failures, what was fixed, what still fails, what did not run, what became slow
@@ -59,7 +64,7 @@ pub(crate) enum ResultsCommand {
 /// Compare two runs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DiffArgs {
-    /// The earlier archive, or a directory with the content of one
+    /// The earlier archive, or a directory: the content of an archive, or the newest archive in it
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
     /// The later one

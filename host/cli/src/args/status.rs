@@ -28,10 +28,10 @@ pub(crate) struct StatusArgs {
     /// Print data (`json`, `yaml`), or a table with all there is to know (`wide`)
     #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "show_all"])]
     pub(crate) format: Option<StatusFormat>,
-    /// Every expected result, also where the aggregator's pod holds a summary because there are too many
+    /// Show every expected result of a run in a cluster (not with `--local`), also if the aggregator's pod holds only a summary
     #[arg(long, conflicts_with = "local")]
     pub(crate) full: bool,
-    /// Go on showing it until the run has ended: redrawn on a terminal, one line per event elsewhere
+    /// Follow a run in a cluster until it ends (not with `--local`): redrawn on a terminal, one line per event elsewhere
     #[arg(short, long, conflicts_with = "local")]
     pub(crate) watch: bool,
 }

@@ -58,10 +58,10 @@ pub(crate) struct SuiteArgs {
     /// Names of tests, one gzip-compressed list for each version, to check focus and skip against: a directory or an address
     #[arg(long, value_name = "DIR|URL")]
     pub(crate) e2e_lists: Option<String>,
-    /// The image of the suite, in place of the one of the cluster's version: `--plugin-image e2e:IMAGE`
+    /// The image of the suite, instead of the one for the cluster's version
     #[arg(long, value_name = "IMAGE")]
     pub(crate) kube_conformance_image: Option<String>,
-    /// The image of the plugin systemd-logs, which is called with the command of its definition: `--plugin-image systemd-logs:IMAGE`
+    /// The image of the plugin systemd-logs, which runs the command of its definition
     #[arg(long, value_name = "IMAGE")]
     pub(crate) systemd_logs_image: Option<String>,
     /// Whether the results are to be submitted, which is an option of one command alone.

@@ -25,7 +25,7 @@ pub(crate) struct FakeE2eArgs {
     /// With any value: only say what would be run
     #[arg(long, env = "E2E_DRYRUN", default_value = "", value_name = "WORD")]
     pub(crate) dry_run: String,
-    /// Arguments for the suite; `--progress-report-url=ADDRESS` is understood
+    /// Arguments for the suite; only the URL for progress reports is used
     #[arg(long, env = "E2E_EXTRA_ARGS", default_value = "", value_name = "ARGS", allow_hyphen_values = true)]
     pub(crate) extra_args: String,
     /// What stands between them

@@ -1,21 +1,139 @@
-//! `plumbline completion`
+//! `plumbline completion`, and the candidates that its scripts ask for.
 
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-use clap_complete::Shell;
+use clap::{Arg, Command, CommandFactory};
+use clap_complete::engine::{
+    ArgValueCandidates, ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter,
+};
+use clap_complete::env::{CompleteEnv, Shells};
+use plumbline_bundle::Store;
+use plumbline_conformance::suite::Mode;
+use plumbline_core::Driver;
+use plumbline_core::config::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode};
+use plumbline_kubernetes::preflight::Check;
 
 use crate::args::Cli;
-use crate::error::CliError;
+use crate::error::{CliError, USAGE};
+use crate::sources::incumbent;
 
-/// Prints the completion script for `shell`.
-pub(crate) fn completion(shell: Shell) -> Result<ExitCode, CliError> {
-    // Into memory first: the generator panics where it cannot write.
+/// The variable by which a completion script asks for candidates: it holds the name of the shell.
+const VARIABLE: &str = "PLUMBLINE_COMPLETE";
+/// The program's name where it is called by none.
+const PROGRAM: &str = "plumbline";
+
+/// Prints the completion script for `shell`, for the name by which the program was called.
+pub(crate) fn completion(shell: &str) -> Result<ExitCode, CliError> {
+    let program = program(std::env::args_os().next().as_deref());
+    let shells = Shells::builtins();
+    let completer = shells.completer(shell).ok_or_else(|| CliError::usage(format!("unknown shell `{shell}`")))?;
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "plumbline", &mut script);
-    std::io::stdout()
-        .write_all(&script)
+    completer
+        .write_registration(VARIABLE, &program, &program, &program, &mut script)
+        .and_then(|()| std::io::stdout().write_all(&script))
         .map_err(|error| CliError::printing("the completion script cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the candidates for the word under the cursor, if a completion script asks for them.
+pub(crate) fn complete(args: &[OsString]) -> Option<ExitCode> {
+    std::env::var_os(VARIABLE)?;
+    let program = program(args.first().map(OsString::as_os_str));
+    let here = std::env::current_dir().ok();
+    let command = || completed(&Cli::command().name(program.clone()), "");
+    match CompleteEnv::with_factory(command).var(VARIABLE).try_complete(args, here.as_deref()) {
+        Ok(true) => Some(ExitCode::SUCCESS),
+        Ok(false) => None,
+        Err(error) => {
+            let _ = error.print();
+            Some(ExitCode::from(USAGE))
+        }
+    }
+}
+
+/// The file name of the program: links give it other names.
+fn program(path: Option<&OsStr>) -> String {
+    let name = path.and_then(|path| Path::new(path).file_name()).and_then(OsStr::to_str);
+    name.unwrap_or(PROGRAM).to_owned()
+}
+
+/// The commands and options that help shows, with the values that options take. `path`: the names of the commands above.
+fn completed(command: &Command, path: &str) -> Command {
+    let mut shown = Command::new(command.get_name().to_owned());
+    if let Some(about) = command.get_about() {
+        shown = shown.about(about.clone());
+    }
+    for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+        shown = shown.arg(with_values(arg.clone(), path));
+    }
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        shown = shown.subcommand(completed(sub, &format!("{path} {}", sub.get_name())));
+    }
+    shown
+}
+
+/// The option with the values that its type does not tell.
+fn with_values(arg: Arg, path: &str) -> Arg {
+    let candidates: fn() -> Vec<CompletionCandidate> = match (arg.get_long(), path) {
+        (Some("plugin"), " results" | " results diff" | " logs") | (Some("judge-plugin"), _) => plugins,
+        (Some("plugin"), _) | (None, " plugin show" | " plugin inspect" | " plugin sign" | " plugin verify") => {
+            return arg.add(ArgValueCompleter::new(plugins_and_paths));
+        }
+        (None, " plugin uninstall") => installed,
+        (None, " gen plugin") => built_in,
+        (Some("result-format"), _) => formats,
+        (Some("driver"), _) => || listed(&[Driver::Job, Driver::DaemonSet, Driver::Process].map(Driver::as_str)),
+        (Some("mode"), _) if arg.get_possible_values().is_empty() => || listed(&Mode::ALL.map(Mode::name)),
+        (Some("aggregator-permissions"), _) => || all(Permissions::ALL, Permissions::as_str),
+        (Some("security-context-mode"), _) => || all(SecurityContextMode::ALL, SecurityContextMode::as_str),
+        (Some("namespace-psa-enforce-level"), _) => || all(PodSecurity::ALL, PodSecurity::as_str),
+        (Some("image-pull-policy"), _) => || all(PullPolicy::ALL, PullPolicy::as_str),
+        (Some("native-sidecar"), _) => || all(NativeSidecar::ALL, NativeSidecar::as_str),
+        (Some("skip-preflight"), _) => || listed(&Check::ALL.map(|check| check.name())),
+        _ => return arg,
+    };
+    arg.add(ArgValueCandidates::new(candidates))
+}
+
+fn listed(names: &[impl AsRef<str>]) -> Vec<CompletionCandidate> {
+    names.iter().map(|name| CompletionCandidate::new(name.as_ref())).collect()
+}
+
+fn all<T: Copy>(values: &[T], name: fn(T) -> &'static str) -> Vec<CompletionCandidate> {
+    values.iter().map(|value| CompletionCandidate::new(name(*value))).collect()
+}
+
+fn built_in() -> Vec<CompletionCandidate> {
+    plumbline_stock::definitions().iter().map(|stock| CompletionCandidate::new(stock.name)).collect()
+}
+
+fn installed() -> Vec<CompletionCandidate> {
+    // What cannot be listed is not offered: whoever types has not asked for an error.
+    let ours = Store::user().and_then(|store| store.list()).unwrap_or_default().into_iter().map(|entry| entry.name);
+    let theirs = incumbent().unwrap_or_default().into_iter().map(|(name, _)| name);
+    ours.chain(theirs).map(CompletionCandidate::new).collect()
+}
+
+fn plugins() -> Vec<CompletionCandidate> {
+    built_in().into_iter().chain(installed()).collect()
+}
+
+fn plugins_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let typed_text = typed.to_string_lossy();
+    let named = plugins().into_iter().filter(|name| name.get_value().to_string_lossy().starts_with(&*typed_text));
+    named.chain(PathCompleter::any().complete(typed)).collect()
+}
+
+fn formats() -> Vec<CompletionCandidate> {
+    let modules = plumbline_stock::embedded().iter().filter_map(|module| {
+        let mut info = plumbline_sandbox::inspect(module.wasm).ok().filter(|info| info.roles.post_processor)?;
+        if info.formats.is_empty() {
+            info.formats.push(module.name.to_owned());
+        }
+        Some(info.formats)
+    });
+    modules.flatten().map(CompletionCandidate::new).collect()
 }

@@ -5,8 +5,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use plumbline_core::Verdict;
+use plumbline_core::{Verdict, shell_path, shell_quote};
 
+use super::results_input;
 use crate::args::{DiffArgs, DiffFormat, ExitCodes, Global};
 use crate::difference::{self, Tests, compare};
 use crate::error::{CliError, FAILED};
@@ -19,11 +20,11 @@ use crate::ui::say;
 pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, CliError> {
     let open = |path: &Path| {
         let reprocess = Reprocess { limits: Limits::load(&args.limits)?, ..Reprocess::default() };
-        Trees::open(path, reprocess)
+        results_input::open(path, reprocess, None)
     };
     let (mut before, mut after) = (open(&args.before)?, open(&args.after)?);
-    let plugins = plugins(args, &before, &after)?;
-    let (earlier, later) = (tests(&mut before, &plugins)?, tests(&mut after, &plugins)?);
+    let plugins = plugins(args, &before.trees, &after.trees)?;
+    let (earlier, later) = (tests(&mut before.trees, &plugins)?, tests(&mut after.trees, &plugins)?);
     let found = compare(&earlier, &later);
     let mut out = BufWriter::new(io::stdout().lock());
     let printed = match args.format {
@@ -37,9 +38,11 @@ pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, CliErro
     // No failure is new where nothing ran, and that is no good news.
     let quiet = silent(&plugins, &earlier, &later);
     for plugin in &quiet {
-        let after = args.after.display();
         say(&format!(
-            "warning: no test of plugin `{plugin}` is known to have run in `{after}`: `plumbline results {after} --plugin {plugin}` shows what is in it"
+            "warning: no test of plugin `{plugin}` is known to have run in `{}`: `plumbline results {} --plugin {}` shows what is in it",
+            args.after.display(),
+            shell_path(&args.after),
+            shell_quote(plugin)
         ));
     }
     Ok(match global.exit_code {

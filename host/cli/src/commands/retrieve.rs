@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use plumbline_archive::extract::{ExtractLimits, extract_tar_gz};
 use plumbline_archive::results::ReadLimits;
+use plumbline_core::shell_path;
 use plumbline_kubernetes::retrieve::{
     RetrieveError, RetrieveOptions, Retrieved, Stage, Wait, retrieve as bring, retrieve_snapshot,
 };
@@ -105,7 +106,7 @@ fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, CliError> {
         }
     }
     if let Some(archive) = retrieved.first() {
-        say(&format!("next: plumbline results {}", archive.path.display()));
+        say(&format!("next: plumbline results {}", shell_path(&archive.path)));
     }
     Ok(ExitCode::SUCCESS)
 }

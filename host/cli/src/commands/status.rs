@@ -16,6 +16,7 @@ use plumbline_core::RunStatus;
 use crate::args::{Global, StatusArgs};
 use crate::error::CliError;
 use crate::logging;
+use crate::output::print_json_line;
 use crate::ui::period;
 
 pub(super) use cluster::{code_of_run, connect, print_end, runtime};
@@ -31,8 +32,7 @@ pub(crate) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
 fn one_line_of_json(status: &RunStatus, out: &mut impl Write) -> io::Result<()> {
     let mut status = status.clone();
     status.launched.clear();
-    serde_json::to_writer(&mut *out, &status)?;
-    writeln!(out)
+    print_json_line(&status, out)
 }
 
 /// How long ago `at` was.

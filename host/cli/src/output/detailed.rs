@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
+use plumbline_core::text::steers_terminal;
 use plumbline_core::{Item, Meta, Status};
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 use serde_json::{Map, Value};
 
-use super::text::printable;
+use super::text::name;
 
 /// A leaf, with where it stands in the tree under `meta.path`.
 #[derive(Serialize)]
@@ -34,7 +35,7 @@ pub(crate) fn detailed(
         }
         if let Some(file) = item.meta.get("file") {
             if !skip_prefix {
-                write!(out, "{} ", walk.path().join("|"))?;
+                write!(out, "{} ", name(&walk.path().join("|")))?;
             }
             let mut content = Ended { out: &mut *out, last: None };
             // Archives that were made on Windows name files with its separator.
@@ -92,7 +93,7 @@ impl Formatter for Escaped {
 }
 
 fn is_escaped(c: char) -> bool {
-    matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}') || (printable(c) != c && !c.is_ascii())
+    matches!(c, '<' | '>' | '&') || steers_terminal(c)
 }
 
 #[cfg(test)]
@@ -121,18 +122,27 @@ mod tests {
 
     #[test]
     fn names_are_escaped_as_scripts_know_it_and_stay_what_they_are() {
-        let name = "a => <b> & \"c\" \u{1b}[2J \u{202e}\u{2028} ä";
+        let name = "a => <b> & \"c\" \u{1b}[2J \u{202e}\u{2028}\u{7f} ä";
         let leaf = Item { name: name.into(), status: Status::Passed, ..Item::default() };
         let mut out = Vec::new();
         detailed(&leaf, false, &mut out, |_, _| Ok(())).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(
             text.starts_with(
-                r#"{"name":"a =\u003e \u003cb\u003e \u0026 \"c\" \u001b[2J \u202e\u2028 ä","status":"passed""#
+                r#"{"name":"a =\u003e \u003cb\u003e \u0026 \"c\" \u001b[2J \u202e\u2028\u007f ä","status":"passed""#
             ),
             "{text}"
         );
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["name"], name);
+    }
+
+    #[test]
+    fn the_path_before_a_file_stays_on_its_line() {
+        let mut file = root().items.remove(1);
+        file.name = "a\u{1b}[2J\n\u{202e}b".into();
+        let mut out = Vec::new();
+        detailed(&file, false, &mut out, |_, out| write!(out, "content")).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "a\u{fffd}[2J\u{fffd}\u{fffd}b content\n");
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
         let mut take = |status: &str| counts.remove(status).unwrap_or_default();
         let (passed, failed, skipped) = (take("passed"), take("failed"), take("skipped"));
         let other: u64 = counts.values().sum();
-        let (name, status) = (escape(&root.name), escape(root.status.as_str()));
+        let (name, status) = (escape(&root.name), escape(&root.status.brief()));
         writeln!(out, "| {name} | {status} | {passed} | {failed} | {skipped} | {other} |")?;
     }
     for root in roots {

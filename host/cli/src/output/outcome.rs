@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumbline_aggregator::{Failure, Finished, PluginOutcome};
-use plumbline_core::Verdict;
 use plumbline_core::judgement::VerdictSummary;
 use plumbline_core::run_status::EntryStatus;
+use plumbline_core::{Verdict, shell_quote, text};
 use serde_json::{Value, json};
 
 use super::text::{name, one_line};
@@ -17,6 +17,9 @@ use crate::error::CliError;
 
 /// Characters of a failed leaf's reason, and of its name if both are to fit into a wide terminal's line.
 const MAX_NAME: usize = 72;
+
+/// Counts of statuses of one plugin that are listed.
+const MAX_COUNTS: usize = 10;
 
 /// Failed leaves of one plugin that are listed; the report shows all.
 const MAX_LISTED: usize = 10;
@@ -84,13 +87,13 @@ fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "archive: {} ({})", shown(&finished.archive), size(finished.bytes))?;
     let bad = finished.plugins.iter().find(|plugin| listed(finished, plugin) > 0 || plugin.outcome.items == 0);
     let which = bad.map(|plugin| format!(" --plugin {}", plugin.plugin)).unwrap_or_default();
-    writeln!(out, "next:    plumbline results {}{which}", shown(&finished.archive))
+    writeln!(out, "next:    plumbline results {}{which}", shell_quote(&shown(&finished.archive)))
 }
 
 fn plugin_line(plugin: &PluginOutcome, width: usize, out: &mut impl Write) -> io::Result<()> {
     let outcome = &plugin.outcome;
     let counts: Vec<String> = outcome.total.counts.iter().map(|(status, n)| format!("{n} {}", name(status))).collect();
-    let counts = if counts.is_empty() { "no results".to_owned() } else { counts.join("   ") };
+    let counts = if counts.is_empty() { "no results".to_owned() } else { text::listed(&counts, MAX_COUNTS, "   ") };
     let time = plugin.elapsed.map(|elapsed| format!("   {}", seconds(elapsed))).unwrap_or_default();
     let status = &outcome.total.status;
     // With statuses of its own, the plugin's status is the list of counts.

@@ -29,7 +29,7 @@ pub(crate) fn report(root: &Item, out: &mut impl Write) -> io::Result<()> {
     let mut take = |status: Status| counts.remove(status.as_str()).unwrap_or_default();
     let (passed, failures, skipped) = (take(Status::Passed), take(Status::Failed), take(Status::Skipped));
     writeln!(out, "Plugin: {}", text::name(&root.name))?;
-    writeln!(out, "Status: {}", text::name(root.status.as_str()))?;
+    writeln!(out, "Status: {}", root.status.brief())?;
     writeln!(out, "Total: {total}")?;
     writeln!(out, "Passed: {passed}")?;
     writeln!(out, "Failed: {failures}")?;

@@ -1,5 +1,7 @@
 //! Texts of results on a terminal: foreign, so nothing in them may steer it.
 
+use plumbline_core::text::printable;
+
 /// Characters of a text that a one-line summary shows.
 const MAX_LINE: usize = 160;
 
@@ -18,18 +20,7 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     out
 }
 
-/// `c`, or a mark in its place if a terminal would act on it.
-pub(crate) fn printable(c: char) -> char {
-    if c == '\t' {
-        ' '
-    } else if c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') {
-        '\u{fffd}'
-    } else {
-        c
-    }
-}
-
-/// A name in one line.
+/// A name on one line.
 pub(crate) fn name(text: &str) -> String {
     text.chars().map(printable).collect()
 }

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use plumbline_bundle::{Bundle, Digest, unpack};
+use plumbline_core::shell_path;
 use plumbline_registry::{Kind, Reference, media};
 use plumbline_signing::{Envelope, ModuleDigest, SignatureFile, SignatureFileError, Subject, readable_envelopes};
 
@@ -53,7 +54,7 @@ impl Target {
         }
         if path.is_dir() {
             return Err(CliError::usage(format!("`{named}` is a directory, and what is signed is the packed bundle"))
-                .hint(format!("pack it first: `plumbline plugin pack {named}`")));
+                .hint(format!("pack it first: `plumbline plugin pack {}`", shell_path(path))));
         }
         if path.is_file() {
             return Self::tar(path);

@@ -50,7 +50,7 @@ impl Trees {
             return Ok(None);
         }
         let cannot = |error: &dyn std::error::Error| {
-            CliError::usage(format!("the verdict over plugin `{plugin}` in `{}` cannot be read", self.path.display()))
+            CliError::usage(format!("the verdict over plugin `{plugin}` in `{}` cannot be read", self.name))
                 .because(error)
                 .hint("`--reprocess` judges it anew")
         };

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use plumbline_core::text;
+
 use super::line::{Line, Tone};
 
 /// The frame of this process.
@@ -112,9 +114,10 @@ pub(super) fn show(lines: Vec<Line>) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
-/// Prints a message on stderr, above the frame if there is one. Nothing in it steers the terminal.
+/// Prints a message on stderr, above the frame if there is one. Foreign text in it is made safe for a terminal, and lines after the first
+/// are indented, so that they cannot pass for messages of their own.
 pub(crate) fn say(text: &str) {
-    for part in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+    for part in text::indented(text, "  ").split('\n') {
         let mut line = Line::default();
         line.push(Tone::Plain, part);
         say_line(&line);
@@ -152,7 +155,9 @@ pub(crate) struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        above(|err| err.write_all(bytes)).map(|()| bytes.len())
+        // An event arrives whole, in one call.
+        let event = text::indented(&String::from_utf8_lossy(bytes), "  ");
+        above(|err| writeln!(err, "{event}")).map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -17,16 +17,6 @@ fn version() {
 }
 
 #[test]
-fn completion_knows_the_commands() {
-    let bed = Bed::new();
-    for shell in ["bash", "zsh", "fish"] {
-        let script = bed.plumbline(&["completion", shell]).expect(0).out;
-        assert!(script.contains("reprocess") && script.contains("wait-output"), "{shell}: {script}");
-    }
-    bed.plumbline(&["completion", "abacus"]).expect(2);
-}
-
-#[test]
 fn help() {
     let bed = Bed::new();
     let mut text = String::new();

@@ -128,8 +128,8 @@ async fn within(
         Some(status) if status.success() => String::from_utf8(out.bytes).map_err(|_| wrong("it is no text")),
         Some(status) => {
             let told = String::from_utf8_lossy(&err.bytes);
-            let told: String = told.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-            let told = if told.trim().is_empty() { String::new() } else { format!(": {}", told.trim()) };
+            let told = plumbline_core::text::one_line(told.trim());
+            let told = if told.is_empty() { told } else { format!(": {told}") };
             Err(ListingError::Ended { program: program.to_owned(), argument, status, told })
         }
     }

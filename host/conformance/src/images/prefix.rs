@@ -23,7 +23,7 @@ impl FromStr for Prefix {
 
     fn from_str(text: &str) -> Result<Self, PrefixError> {
         let bare = text.strip_prefix(SCHEME).unwrap_or(text).trim_end_matches('/');
-        let wrong = |cause| PrefixError { text: text.chars().filter(|c| !c.is_control()).take(255).collect(), cause };
+        let wrong = |cause| PrefixError { text: plumbline_core::text::excerpt(text, 255), cause };
         // A name below it must be one: that is all that is asked of a prefix. A tag in it would end up in the middle of names.
         let below: Reference = format!("{SCHEME}{bare}/x").parse().map_err(|cause| wrong(Some(cause)))?;
         // Without a dot, a port or `localhost`, an engine takes the first part of `mirror/x` for a name at Docker's registry.

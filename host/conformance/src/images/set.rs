@@ -70,7 +70,7 @@ impl ImageSet {
     /// The text is no name of an image, or there are too many.
     pub fn add(&mut self, image: &str, used_by: &str) -> Result<(), SetError> {
         let reference = Reference::of_image(image).map_err(|cause| SetError::Name {
-            image: image.chars().filter(|c| !c.is_control()).take(255).collect(),
+            image: plumbline_core::text::excerpt(image, 255),
             used_by: used_by.to_owned(),
             cause,
         })?;

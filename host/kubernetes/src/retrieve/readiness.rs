@@ -128,7 +128,7 @@ fn running(status: &RunStatus, text: &str) -> NotReady {
             } else {
                 format!("`{}` from `{}`", entry.plugin, entry.node)
             };
-            missing.push(name.chars().filter(|c| !c.is_control()).collect());
+            missing.push(plumbline_core::text::one_line(&name));
         } else {
             open = open.saturating_add(weight);
         }

@@ -302,8 +302,7 @@ impl fmt::Display for Shown<'_> {
         if text.is_empty() {
             return Ok(());
         }
-        let line: String = text.chars().take(SHOWN_CHARACTERS).map(|c| if c.is_control() { ' ' } else { c }).collect();
-        write!(f, ": {line}")
+        write!(f, ": {}", plumbline_core::text::excerpt(text, SHOWN_CHARACTERS))
     }
 }
 
@@ -325,7 +324,7 @@ mod tests {
     fn a_refusal_names_request_answer_and_reason_in_one_line() {
         assert_eq!(
             refused(StatusCode::FORBIDDEN, "result e2e/global\nis \u{1b}[31munexpected\n").to_string(),
-            "PUT /api/v1/results/global/e2e: 10.0.0.7:8080 answered 403 Forbidden: result e2e/global is  [31munexpected"
+            "PUT /api/v1/results/global/e2e: 10.0.0.7:8080 answered 403 Forbidden: result e2e/global is \u{fffd}[31munexpected"
         );
         assert_eq!(
             refused(StatusCode::NOT_FOUND, "").to_string(),

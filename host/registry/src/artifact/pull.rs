@@ -147,5 +147,5 @@ fn content(image: &ImageManifest) -> Result<(Kind, Descriptor), Cause> {
 }
 
 fn short(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(100).collect()
+    plumbline_core::text::excerpt(text, 100)
 }

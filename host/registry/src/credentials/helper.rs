@@ -36,8 +36,7 @@ pub(super) async fn ask(
     file: &Path,
     search: Option<&OsStr>,
 ) -> Result<Option<Credentials>, CredentialError> {
-    let program =
-        format!("docker-credential-{}", name.chars().filter(|c| !c.is_control()).take(100).collect::<String>());
+    let program = format!("docker-credential-{}", plumbline_core::text::excerpt(name, 100));
     let failed = |why: String| CredentialError::Helper { program: program.clone(), path: file.into(), why };
     // A name is looked for on PATH; a path in its place would run what a file of credentials has no business to choose.
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')) {

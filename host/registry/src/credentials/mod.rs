@@ -41,7 +41,7 @@ impl Credentials {
     pub(crate) fn told(&self) -> String {
         match &self.secret {
             Secret::Password(user, _) => {
-                let user: String = user.chars().filter(|c| !c.is_control()).take(100).collect();
+                let user = plumbline_core::text::excerpt(user, 100);
                 format!("user `{user}` with the password from {}", self.origin)
             }
             Secret::Identity(_) => format!("the identity token from {}", self.origin),

@@ -48,10 +48,8 @@ impl fmt::Display for Platform {
 impl Platform {
     /// Of an entry of an index, or of a configuration: both have the same keys.
     fn of(fields: &Map<String, Value>) -> Option<Self> {
-        let text = |key: &str| {
-            let text = fields.get(key).and_then(Value::as_str)?;
-            Some(text.chars().filter(|c| !c.is_control()).take(100).collect::<String>())
-        };
+        let text =
+            |key: &str| fields.get(key).and_then(Value::as_str).map(|text| plumbline_core::text::excerpt(text, 100));
         Some(Self { os: text("os")?, architecture: text("architecture")?, variant: text("variant") })
     }
 

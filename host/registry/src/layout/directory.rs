@@ -101,7 +101,7 @@ impl Layout {
         let mark: Mark = serde_json::from_slice(&text)
             .map_err(|error| Cause::Malformed(format!("`{MARK}` of the layout is not readable: {error}")))?;
         if !mark.image_layout_version.starts_with("1.") {
-            let version: String = mark.image_layout_version.chars().filter(|c| !c.is_control()).take(40).collect();
+            let version = plumbline_core::text::excerpt(&mark.image_layout_version, 40);
             return Err(Cause::Kind(format!("the layout is of version `{version}`, and 1 is understood")));
         }
         Ok(layout)

@@ -161,7 +161,7 @@ fn copy(
 }
 
 fn cut(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).take(120).collect()
+    plumbline_core::text::excerpt(name, 120)
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use plumbline_core::text::steers_terminal;
+
 use crate::call::io::LogLevel;
 use crate::call::outbox::{Message, Outbox};
 use crate::call::stop::Stop;
@@ -114,12 +116,12 @@ impl State {
     }
 }
 
-/// Control characters other than the tabulator are escaped: a log is shown on terminals.
+/// Escapes what steers a terminal, other than tabs: a log is shown on terminals.
 fn printable(text: &str) -> String {
     let text = text.strip_suffix('\r').unwrap_or(text);
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() && c != '\t' { shown.extend(c.escape_default()) } else { shown.push(c) }
+        if steers_terminal(c) && c != '\t' { shown.extend(c.escape_default()) } else { shown.push(c) }
     }
     shown
 }

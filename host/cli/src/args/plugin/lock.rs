@@ -7,7 +7,7 @@ use crate::args::RegistryArgs;
 /// `plumbline plugin lock`
 #[derive(Debug, clap::Args)]
 pub(crate) struct LockArgs {
-    /// A plugin, as `--plugin` of `run` takes it; repeatable
+    /// A plugin, as `plumbline run --plugin` takes it; repeatable
     #[arg(short, long = "plugin", required = true, value_name = "NAME|FILE|DIR|URL")]
     pub(crate) plugins: Vec<String>,
     /// The lock file to write, `-` for standard output

@@ -6,7 +6,7 @@ use crate::args::RegistryArgs;
 /// `plumbline plugin show`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
-    /// A plugin, as `--plugin` of `run` takes it: a name, a directory, a packed bundle, a definition
+    /// A plugin, as `plumbline run --plugin` takes it: a name, a directory, a packed bundle, a definition
     #[arg(value_name = "NAME|DIR|FILE|URL")]
     pub(crate) reference: String,
     /// How it is printed

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use plumbline_conformance::images::{Job, Prefix, Source, Target, rewrite};
+use plumbline_core::text;
 use plumbline_registry::{Cause, Layout, OpenedLayout, Reference, open_layout};
 
 use super::{gather, own_layout, report, wait};
@@ -86,7 +87,7 @@ pub(super) fn entries(layout: &Layout, path: &Path) -> Result<Vec<(String, Sourc
     let mut found = Vec::new();
     for entry in layout.entries().map_err(|cause| unreadable(cause, path))? {
         let name = entry.name.unwrap_or_default();
-        let shown: String = name.chars().filter(|c| !c.is_control()).take(300).collect();
+        let shown = text::excerpt(&name, 300);
         // With a registry in front: a layout that somebody else has made may have tags alone.
         match name.parse::<Reference>() {
             Ok(_) => found.push((name, Source::Layout(layout.clone(), Box::new(entry.descriptor)))),

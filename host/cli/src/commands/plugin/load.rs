@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use plumbline_bundle::Origin;
+use plumbline_core::text;
 use plumbline_registry::{Entry, Kind, Layout, Pulled, Reference, load as load_one, open_layout, unwrap_entry};
 
 use crate::args::{Global, LoadArgs};
@@ -46,7 +47,7 @@ fn print(line: &str) -> Result<(), CliError> {
 /// For messages: a name from a layout is anybody's text.
 fn named(entry: &Entry) -> String {
     let name = entry.name.as_deref().unwrap_or("(no name)");
-    name.chars().filter(|c| !c.is_control()).take(300).collect()
+    text::excerpt(name, 300)
 }
 
 fn copy(layout: &Layout, entries: &[Entry], to: &str) -> Result<(), CliError> {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use plumbline_author::new_project;
+use plumbline_core::shell_path;
 
 use super::author;
 use crate::args::{Global, NewArgs};
@@ -21,7 +22,7 @@ pub(crate) fn new(args: &NewArgs, global: &Global) -> Result<ExitCode, CliError>
     }
     say(&format!("wrote `{}`: a project in {} with {} files", directory.display(), new.language, new.files.len()));
     say("next:");
-    say(&format!("  cd {}", directory.display()));
+    say(&format!("  cd {}", shell_path(directory)));
     say("  plumbline plugin build");
     say("  plumbline plugin test");
     Ok(ExitCode::SUCCESS)

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use plumbline_core::config::Config;
 use plumbline_core::run_status::RunPhase;
+use plumbline_core::shell_path;
 use plumbline_kubernetes::manifest::rbac;
 use plumbline_kubernetes::preflight::{Check, Finding, Preflight};
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
@@ -144,7 +145,7 @@ async fn run_there(args: &RunArgs, global: &Global, mut found: Vec<Found>) -> Re
             // The verdict stands, and the archive is home.
             error.report();
         }
-        say(&format!("next:    plumbline results {}", archive.display()));
+        say(&format!("next:    plumbline results {}", shell_path(archive)));
     }
     Ok(Ended { code: code_of_run(&seen, global), archives })
 }

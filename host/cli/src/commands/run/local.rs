@@ -8,7 +8,7 @@ use std::sync::Arc;
 use plumbline_aggregator::{Begun, Finished, Provenance, Run, RunError, Settings, Source, WorkDir};
 use plumbline_core::definition::check_set;
 use plumbline_core::run_status::{RunPhase, RunStatus};
-use plumbline_core::{PluginName, RunId};
+use plumbline_core::{PluginName, RunId, shell_path};
 use plumbline_local::{LocalDispatcher, LocalOptions};
 use plumbline_stock::Place;
 use tokio_util::sync::CancellationToken;
@@ -170,7 +170,7 @@ fn run_error(error: &RunError, root: &Path) -> CliError {
     if root.join("run.json").exists() {
         told.hint(format!(
             "what was received is kept: once the cause is gone, go on with `plumbline run --local --continue {}`",
-            root.display()
+            shell_path(root)
         ))
     } else {
         told

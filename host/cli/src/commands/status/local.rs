@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, Table, presets};
 use jiff::Timestamp;
 use plumbline_aggregator::{HEARTBEAT, Published, STATUS_FILE};
 use plumbline_core::run_status::{PluginStatus, RunPhase, RunStatus};
-use plumbline_core::{Status, Verdict};
+use plumbline_core::{Status, Verdict, shell_path};
 
 use super::sentence::{failure, judged};
 use super::{ago, one_line_of_json};
@@ -125,7 +125,7 @@ fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io
             out,
             "\nlast sign of life {}; go on with: plumbline run --local --continue {}",
             ago(at),
-            entry.work.display()
+            shell_path(&entry.work)
         )?;
     }
     if let Some(archive) = &entry.archive {
@@ -186,7 +186,7 @@ fn summed(entries: &[PluginStatus]) -> Vec<(String, String, usize)> {
 }
 
 fn result(entry: &PluginStatus) -> String {
-    entry.result_status.as_ref().map(Status::to_string).unwrap_or_default()
+    entry.result_status.as_ref().map(Status::brief).unwrap_or_default()
 }
 
 fn progress(entry: &PluginStatus) -> String {

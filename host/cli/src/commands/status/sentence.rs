@@ -208,7 +208,7 @@ mod tests {
         let now = "2026-11-20T13:00:00Z".parse().unwrap();
         assert_eq!(
             notes(&seen, now),
-            ["cause: the bundle of plugin `a` cannot be fetched: [2J refused", "hint:  look"]
+            ["cause: the bundle of plugin `a` cannot be fetched:\u{fffd}[2J refused", "hint:  look"]
         );
         seen.status.failure = None;
         assert!(notes(&seen, now).is_empty() && sentence(&seen).contains("See why with"));

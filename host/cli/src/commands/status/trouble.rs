@@ -3,11 +3,13 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
+use plumbline_core::text;
 use plumbline_kubernetes::ClusterError;
 use plumbline_kubernetes::status::StatusError;
 
 use crate::args::{ExitCodes, Global};
 use crate::error::CliError;
+use crate::hints;
 use crate::output::one_line;
 use crate::ui::say;
 
@@ -50,8 +52,9 @@ pub(crate) fn explain(error: &StatusError, global: &Global) -> Result<ExitCode, 
         _ => false,
     };
     let code = if begins {
-        let hint = error.hint().map(|hint| format!("\nhint:  {hint}")).unwrap_or_default();
-        let printed = writeln!(anstream::stdout(), "{}{hint}", printable(&error.to_string()));
+        let hint = error.hint().and_then(|hint| hints::fitting(&hint));
+        let hint = hint.map(|hint| format!("\nhint:  {}", text::one_line(&hint))).unwrap_or_default();
+        let printed = writeln!(anstream::stdout(), "{}{hint}", text::one_line(&error.to_string()));
         printed.map_err(|error| CliError::printing("the status cannot be printed", &error))?;
         ExitCode::SUCCESS
     } else {
@@ -66,8 +69,4 @@ pub(crate) fn explain(error: &StatusError, global: &Global) -> Result<ExitCode, 
         ExitCodes::Compat if !begins => ExitCode::from(COMPAT_FAILURE),
         _ => code,
     })
-}
-
-fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

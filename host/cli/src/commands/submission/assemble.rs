@@ -7,6 +7,7 @@ use std::path::Path;
 use plumbline_conformance::submission::{
     self, Assembled, Cases, Facts, LOG, NotSubmittable, PRODUCT, Place, Product, README, Release, SubmissionError,
 };
+use plumbline_core::shell_path;
 
 use super::cases::read_cases;
 use super::required::required;
@@ -219,5 +220,5 @@ fn print(done: &Assembled, place: &Place, kubernetes: &str, cases: &Cases) -> io
         writeln!(out, "  {name:14} {}", size(*bytes))?;
     }
     writeln!(out, "title:      {}", place.title())?;
-    writeln!(out, "next:       plumbline submission check {}", done.folder.display())
+    writeln!(out, "next:       plumbline submission check {}", shell_path(&done.folder))
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use plumbline_conformance::suite::{self, RerunError, failed_tests, rerun_focus};
+use plumbline_core::shell_path;
 
 use crate::error::CliError;
 use crate::trees::{Reprocess, Trees};
@@ -24,7 +25,7 @@ pub(super) fn focus(path: &Path) -> Result<String, CliError> {
     let tests = failed_tests(&tree);
     let focus = rerun_focus(&tests).map_err(|error| {
         let hint = match error {
-            RerunError::NothingFailed => format!("`plumbline results {shown}` shows what is in it"),
+            RerunError::NothingFailed => format!("`plumbline results {}` shows what is in it", shell_path(path)),
             RerunError::TooLong { .. } => "so much has failed: run all tests again, with `--mode`".to_owned(),
         };
         wrong().because(&error).hint(hint)

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use maud::{Markup, html};
 use plumbline_core::judgement::{PluginVerdict, RuledItem};
+use plumbline_core::text::printable;
 use plumbline_core::{Item, Status};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use super::rulings::{self, Rulings};
 use super::summary::{Row, colour, status};
 use crate::output::duration::{seconds_of, short_seconds};
 use crate::output::markdown::reason;
-use crate::output::text::{name, printable};
+use crate::output::text::name;
 
 /// Failed leaves that are shown with their texts. A browser is slow with more, and nobody reads them.
 const MAX_FAILURES: usize = 2_000;
@@ -63,7 +64,7 @@ pub(super) fn section(
     bad.sort_by_key(|leaf| !leaf.counts());
     put(html! {
         (maud::PreEscaped(format!("<section id=\"p{at}\" aria-labelledby=\"p{at}-title\">\n")))
-        h2 id={ "p" (at) "-title" } { (name(&row.plugin)) " " (status(row.status.as_str())) }
+        h2 id={ "p" (at) "-title" } { (name(&row.plugin)) " " (status(&row.status.brief())) }
         p.soft { (leaves.len()) " items: " (row.passed) " passed, " (row.failed) " failed, " (row.skipped) " skipped"
             @if row.other > 0 { ", " (row.other) " other" } }
         @if let Some(text) = root.meta.get("error").or_else(|| root.meta.get("reason")) { p { (name(text)) } }

@@ -59,7 +59,7 @@ pub(super) fn summary(rows: &[Row]) -> Markup {
             } }
             tbody { @for (at, row) in rows.iter().enumerate() { tr {
                 th scope="row" { a href={ "#p" (at + 1) } { (name(&row.plugin)) } }
-                td { (status(row.status.as_str())) }
+                td { (status(&row.status.brief())) }
                 @if judged { td { @if let Some(verdict) = row.verdict { (status(verdict.as_str())) } } }
                 @for count in [row.passed, row.failed, row.skipped, row.other] { td.n { (count) } }
                 @if timed { td.n { @if let Some(seconds) = row.seconds { (short_seconds(seconds)) } } }

@@ -1,0 +1,192 @@
+//! What `results` reads: archives, directories, result files, standard input.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use plumbline_archive::gzip::is_archive;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::error::CliError;
+use crate::trees::{Reprocess, Trees};
+use crate::ui::say;
+
+/// How names of archives end.
+const EXTENSIONS: [&str; 3] = [".tar.gz", ".tgz", ".tar"];
+/// What the root of an archive holds, of whatever version.
+const ROOT: [&str; 3] = ["meta", "plugins", "config.json"];
+/// Files of a directory that is searched for archives.
+const MAX_FILES: usize = 100_000;
+/// Bytes of standard input: as many as an upload may have, unpacked.
+const MAX_STDIN: u64 = 16 << 30;
+/// Bytes at the beginning of a file by which its kind is recognised.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// An input that was opened.
+pub(super) struct Input {
+    /// Its name for messages and titles.
+    pub(super) name: String,
+    /// Its trees.
+    pub(super) trees: Trees,
+    /// Temporary files, removed when nobody reads them any more.
+    kept: Vec<TempDir>,
+}
+
+/// Opens an archive, the newest archive in a directory, a result file in the format `format` (or one that its content shows), or any of
+/// them on standard input (`-`).
+pub(super) fn open(path: &Path, reprocess: Reprocess, format: Option<&str>) -> Result<Input, CliError> {
+    if path == Path::new("-") {
+        let kept = tempfile::tempdir().map_err(|error| no_room(&error))?;
+        let copy = kept.path().join("stdin");
+        spool(&copy)?;
+        let mut input = open_file(&copy, "standard input", "stdin", reprocess, format)?;
+        input.kept.push(kept);
+        return Ok(input);
+    }
+    let name = path.display().to_string();
+    if path.is_dir() {
+        if ROOT.iter().any(|entry| path.join(entry).exists()) {
+            return Ok(Input { trees: Trees::open(path, reprocess)?, name, kept: Vec::new() });
+        }
+        if let Some(newest) = newest_archive(path)? {
+            say(&format!("the newest archive in `{name}`: {}", newest.display()));
+            return Ok(Input {
+                name: newest.display().to_string(),
+                trees: Trees::open(&newest, reprocess)?,
+                kept: Vec::new(),
+            });
+        }
+        return Err(CliError::usage(format!("directory `{name}` is not a results archive and holds none"))
+            .hint("an archive is a file `*.tar.gz` or `*.tar`, or a directory with `meta` and `plugins`"));
+    }
+    let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    open_file(path, &name, &file, reprocess, format)
+}
+
+/// Opens the file at `path`: as an archive by its name or content, else as a result file called `file`.
+fn open_file(
+    path: &Path,
+    name: &str,
+    file: &str,
+    reprocess: Reprocess,
+    format: Option<&str>,
+) -> Result<Input, CliError> {
+    let unreadable = |error: io::Error| CliError::usage(format!("failed to read `{name}`")).because(&error);
+    // What is not there, and what is no file, the archive's reader has the words for.
+    if format.is_none() && (!path.is_file() || EXTENSIONS.iter().any(|extension| file.ends_with(extension))) {
+        return Ok(Input { trees: Trees::open_as(path, name, reprocess)?, name: name.to_owned(), kept: Vec::new() });
+    }
+    let mut head = Vec::new();
+    File::open(path).and_then(|from| from.take(HEAD_BYTES).read_to_end(&mut head)).map_err(unreadable)?;
+    if format.is_none() && is_archive(&head) {
+        return Ok(Input { trees: Trees::open_as(path, name, reprocess)?, name: name.to_owned(), kept: Vec::new() });
+    }
+    let format = match format {
+        Some(format) => format.to_owned(),
+        None => {
+            let format = recognised(&head).ok_or_else(|| {
+                CliError::usage(format!("`{name}` is neither an archive nor a result file of a known format"))
+                    .hint("name its format with `--result-format`; `plumbline plugin list` lists the formats")
+            })?;
+            say(&format!("`{name}` is read as `{format}`; `--result-format` names another format"));
+            format.to_owned()
+        }
+    };
+    let kept = lay_out(path, file, &format).map_err(|error| no_room(&error))?;
+    let reprocess = Reprocess { always: true, ..reprocess };
+    let trees = Trees::open_as(kept.path(), name, reprocess)?;
+    Ok(Input { name: name.to_owned(), trees, kept: vec![kept] })
+}
+
+/// The built-in format of a file that begins with `head`.
+fn recognised(head: &[u8]) -> Option<&'static str> {
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    match text.chars().next()? {
+        '<' if text.contains("<testsuite") => Some("junit"),
+        '{' if text.lines().next()?.contains("\"Action\"") => Some("gojson"),
+        _ => None,
+    }
+}
+
+/// A directory as an archive has it, with one plugin, whose result is the file at `path`.
+fn lay_out(path: &Path, file: &str, format: &str) -> io::Result<TempDir> {
+    let kept = tempfile::tempdir()?;
+    let plugin = kept.path().join("plugins").join(file);
+    let results = plugin.join("results/global");
+    fs::create_dir_all(&results)?;
+    let definition = json!({
+        "sonobuoy-config": {"plugin-name": file, "driver": "Job", "result-format": format, "result-files": [file]},
+        "spec": {},
+    });
+    fs::write(plugin.join("definition.json"), definition.to_string())?;
+    let (from, to) = (path.canonicalize()?, results.join(file));
+    // Another file system, or another user's file: then there are two copies.
+    if fs::hard_link(&from, &to).is_err() {
+        fs::copy(&from, &to)?;
+    }
+    Ok(kept)
+}
+
+/// The archive in `dir` that was changed last.
+fn newest_archive(dir: &Path) -> Result<Option<PathBuf>, CliError> {
+    let unreadable =
+        |error: io::Error| CliError::usage(format!("failed to read directory `{}`", dir.display())).because(&error);
+    let mut newest: Option<(SystemTime, PathBuf)> = None;
+    for (at, entry) in fs::read_dir(dir).map_err(unreadable)?.enumerate() {
+        if at >= MAX_FILES {
+            return Err(CliError::usage(format!("directory `{}` has more than {MAX_FILES} files", dir.display()))
+                .hint("name the archive itself"));
+        }
+        let entry = entry.map_err(unreadable)?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        // Archives under way have hidden names.
+        if name.starts_with('.') || !EXTENSIONS.iter().any(|extension| name.ends_with(extension)) {
+            continue;
+        }
+        let Ok(metadata) = fs::metadata(entry.path()) else { continue };
+        let candidate = (metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), entry.path());
+        if metadata.is_file() && newest.as_ref().is_none_or(|newest| *newest < candidate) {
+            newest = Some(candidate);
+        }
+    }
+    Ok(newest.map(|(_, path)| path))
+}
+
+/// Copies standard input to a file: archives are read more than once.
+fn spool(to: &Path) -> Result<(), CliError> {
+    let mut file = File::create_new(to).map_err(|error| no_room(&error))?;
+    let copied = io::copy(&mut io::stdin().lock().take(MAX_STDIN + 1), &mut file)
+        .map_err(|error| CliError::system("failed to copy standard input to a temporary file").because(&error))?;
+    if copied > MAX_STDIN {
+        return Err(CliError::usage(format!("standard input has more than {} GiB", MAX_STDIN >> 30)));
+    }
+    Ok(())
+}
+
+fn no_room(error: &io::Error) -> CliError {
+    CliError::system("failed to create temporary files").because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_recognised_by_content() {
+        for (head, format) in [
+            ("\u{feff}<?xml version=\"1.0\"?>\n<testsuites/>", Some("junit")),
+            ("<testsuite name='a'>", Some("junit")),
+            ("{\"Time\":\"2026-11-22T00:00:00Z\",\"Action\":\"run\"}\n", Some("gojson")),
+            ("{\"results\": {}}", None),
+            ("<html>", None),
+            ("TAP version 14", None),
+            ("", None),
+        ] {
+            assert_eq!(recognised(head.as_bytes()), format, "{head}");
+        }
+    }
+}

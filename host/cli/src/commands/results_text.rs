@@ -1,0 +1,192 @@
+//! Results for a person, in the modes that scripts know.
+
+use std::io::{self, ErrorKind, Write};
+
+use plumbline_archive::layout::META_CLUSTER_HEALTH;
+use plumbline_core::Item;
+
+use super::results::{HEALTH, Tree, printed};
+use super::results_views::View;
+use crate::args::{Mode, ResultsArgs};
+use crate::error::CliError;
+use crate::output::{self, Health, print_yaml};
+use crate::trees::Trees;
+
+/// Bytes of `meta/clusterhealth.json`: 100,000 pods with a message each.
+const MAX_HEALTH: u64 = 64 << 20;
+
+/// Prints every tree in the mode that was asked for, with a blank line between two.
+pub(super) struct Text<'a, W> {
+    args: &'a ResultsArgs,
+    out: &'a mut W,
+    /// Something was printed before.
+    follows: bool,
+}
+
+impl<'a, W: Write> Text<'a, W> {
+    /// Prints on `out`.
+    pub(super) fn new(args: &'a ResultsArgs, out: &'a mut W) -> Self {
+        Self { args, out, follows: false }
+    }
+
+    fn gap(&mut self) -> Result<(), CliError> {
+        if std::mem::replace(&mut self.follows, true) { printed(writeln!(self.out)) } else { Ok(()) }
+    }
+}
+
+impl<W: Write> View for Text<'_, W> {
+    fn begin(&mut self, input: Option<&str>, _: &mut Trees) -> Result<(), CliError> {
+        let Some(input) = input else { return Ok(()) };
+        self.gap()?;
+        self.follows = false;
+        printed(writeln!(self.out, "==> {} <==", output::name(input)))
+    }
+
+    fn tree(&mut self, trees: &mut Trees, tree: Tree<'_>) -> Result<(), CliError> {
+        self.gap()?;
+        let (args, out) = (self.args, &mut *self.out);
+        let item = &tree.item;
+        match args.mode {
+            Mode::Report => {
+                printed(output::report(item, out))?;
+                if let Some(verdict) = &tree.verdict {
+                    printed(output::verdict_report(verdict, out))?;
+                }
+            }
+            Mode::Detailed => detailed(trees, tree.plugin, item, args, out)?,
+            Mode::Dump if args.node.is_some() || tree.is_unreadable => printed(print_yaml(item, out))?,
+            Mode::Dump => trees.copy(tree.plugin, out)?,
+            Mode::Readable if args.node.is_some() || tree.is_unreadable => {
+                printed(print_yaml(item, &mut Readable::new(out)))?;
+            }
+            Mode::Readable => trees.copy(tree.plugin, &mut Readable::new(out))?,
+            // Other words for data formats: those are printed elsewhere.
+            Mode::Junit | Mode::Markdown | Mode::Html => {}
+        }
+        tree.item.dismantle();
+        Ok(())
+    }
+
+    fn end(&mut self, trees: &mut Trees, _: bool) -> Result<(), CliError> {
+        self.health(trees)
+    }
+}
+
+impl<W: Write> Text<'_, W> {
+    /// The cluster's health, where the archive has it: by its name, or after all plugins.
+    fn health(&mut self, trees: &mut Trees) -> Result<(), CliError> {
+        let asked = self.args.plugin.as_deref() == Some(HEALTH);
+        if self.args.plugin.is_some() && !asked {
+            return Ok(());
+        }
+        let name = trees.name();
+        if trees.archive().size(META_CLUSTER_HEALTH).is_none() {
+            return match asked {
+                true => Err(CliError::usage(format!("archive `{name}` has no report on the health of a cluster"))),
+                false => Ok(()),
+            };
+        }
+        let unreadable = |error: &dyn std::error::Error| {
+            CliError::usage(format!("failed to read `{META_CLUSTER_HEALTH}` in `{name}`")).because(error)
+        };
+        let bytes = trees.archive().read(META_CLUSTER_HEALTH, MAX_HEALTH).map_err(|error| unreadable(&error))?;
+        let health = match self.args.mode {
+            Mode::Detailed => None,
+            _ => Some(serde_json::from_slice::<Health>(&bytes).map_err(|error| unreadable(&error))?),
+        };
+        self.gap()?;
+        printed(match (health, self.args.mode) {
+            (None, _) => {
+                let end: &[u8] = if bytes.ends_with(b"\n") { b"" } else { b"\n" };
+                self.out.write_all(&bytes).and_then(|()| self.out.write_all(end))
+            }
+            (Some(health), Mode::Dump | Mode::Readable) => print_yaml(&health, self.out),
+            (Some(health), _) => health.report(self.out),
+        })
+    }
+}
+
+fn detailed(
+    trees: &mut Trees,
+    plugin: &str,
+    item: &Item,
+    args: &ResultsArgs,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
+    let archive = trees.archive();
+    let copy = |file: &str, out: &mut dyn Write| {
+        let member = archive.item_file(plugin, file).ok_or_else(|| {
+            io::Error::new(ErrorKind::NotFound, format!("the archive has no file `plugins/{plugin}/{file}`"))
+        })?;
+        let mut reader = archive.file(&member).map_err(io::Error::other)?;
+        io::copy(&mut reader, out).map(drop)
+    };
+    output::detailed(item, args.skip_prefix, out, copy).map_err(|error| {
+        let what = format!("failed to show the details of plugin `{plugin}`");
+        match error.kind() {
+            // What reading the archive gives; everything else comes from standard output.
+            ErrorKind::NotFound | ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::Other => {
+                CliError::usage(what).because(&error)
+            }
+            _ => CliError::printing(what, &error),
+        }
+    })
+}
+
+/// Shows the escapes `\n` and `\t` as line breaks and tabs.
+struct Readable<'a, W> {
+    out: &'a mut W,
+    /// The last byte was a backslash, which is not printed yet.
+    backslash: bool,
+}
+
+impl<'a, W: Write> Readable<'a, W> {
+    fn new(out: &'a mut W) -> Self {
+        Self { out, backslash: false }
+    }
+}
+
+impl<W: Write> Write for Readable<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut shown = Vec::with_capacity(bytes.len() + 1);
+        for &byte in bytes {
+            match (std::mem::take(&mut self.backslash), byte) {
+                (true, b'n') => shown.push(b'\n'),
+                (true, b't') => shown.push(b'\t'),
+                (before, byte) => {
+                    if before {
+                        shown.push(b'\\');
+                    }
+                    if byte == b'\\' {
+                        self.backslash = true;
+                    } else {
+                        shown.push(byte);
+                    }
+                }
+            }
+        }
+        self.out.write_all(&shown)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_shown_wherever_pieces_end() {
+        for piece in 1..12 {
+            let mut out = Vec::new();
+            let mut readable = Readable::new(&mut out);
+            for piece in br"a\nb\tc\\nd\xe".chunks(piece) {
+                readable.write_all(piece).unwrap();
+            }
+            assert_eq!(out, b"a\nb\tc\\\nd\\xe", "in pieces of {piece}");
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What others wrote, on its way to standard output.
+
+use std::io::{self, IsTerminal, Stdout, StdoutLock, Write};
+
+use plumbline_core::text::steers_terminal;
+
+/// Bytes of a character in UTF-8 that may be missing at the end of a piece.
+const MAX_PART: usize = 3;
+
+/// Standard output for content from outside: a terminal gets it without characters that steer it, a pipe or file gets every byte.
+pub(crate) struct Foreign<W> {
+    out: W,
+    is_terminal: bool,
+    /// The first bytes of a character whose others have yet to come.
+    part: Vec<u8>,
+}
+
+impl Foreign<StdoutLock<'static>> {
+    /// Onto standard output.
+    pub(crate) fn stdout() -> Self {
+        let stdout: Stdout = io::stdout();
+        Self { is_terminal: stdout.is_terminal(), out: stdout.lock(), part: Vec::new() }
+    }
+}
+
+impl<W: Write> Write for Foreign<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_terminal {
+            return self.out.write(bytes);
+        }
+        let mut all = std::mem::take(&mut self.part);
+        all.extend(bytes);
+        let mut safe = String::with_capacity(all.len());
+        let mut chunks = all.utf8_chunks().peekable();
+        while let Some(chunk) = chunks.next() {
+            safe.extend(chunk.valid().chars().map(shown));
+            let invalid = chunk.invalid();
+            let unfinished = chunks.peek().is_none()
+                && invalid.len() <= MAX_PART
+                && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none());
+            if unfinished {
+                self.part = invalid.to_vec();
+            } else if !invalid.is_empty() {
+                safe.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        self.out.write_all(safe.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+fn shown(c: char) -> char {
+    if steers_terminal(c) && !matches!(c, '\n' | '\t') { char::REPLACEMENT_CHARACTER } else { c }
+}
+
+/// JSON on its way out: characters that steer a terminal are escaped, which changes no value.
+pub(crate) struct JsonText<W>(pub(crate) W);
+
+impl<W: Write> Write for JsonText<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // The serializer writes whole characters, and escapes those below U+0020 by itself.
+        let text = std::str::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        let mut rest = text;
+        while let Some((at, c)) = rest.char_indices().find(|&(_, c)| c >= '\u{7f}' && steers_terminal(c)) {
+            let (before, after) = rest.split_at(at);
+            // All of them have four digits.
+            write!(self.0, "{before}\\u{:04x}", u32::from(c))?;
+            rest = after.get(c.len_utf8()..).unwrap_or_default();
+        }
+        self.0.write_all(rest.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(is_terminal: bool, bytes: &[u8], piece: usize) -> Vec<u8> {
+        let mut foreign = Foreign { out: Vec::new(), is_terminal, part: Vec::new() };
+        for piece in bytes.chunks(piece) {
+            foreign.write_all(piece).unwrap();
+        }
+        foreign.out
+    }
+
+    #[test]
+    fn only_a_terminal_is_protected() {
+        let content = "a\u{1b}[2J\tä\u{9b}漢\r\n\u{202e}b".as_bytes();
+        for piece in 1..=content.len() {
+            assert_eq!(written(false, content, piece), content);
+            let shown = String::from_utf8(written(true, content, piece)).unwrap();
+            assert_eq!(shown, "a\u{fffd}[2J\tä\u{fffd}漢\u{fffd}\n\u{fffd}b", "in pieces of {piece}");
+        }
+        assert_eq!(written(true, b"a\xffb\xe4", 4), "a\u{fffd}b".as_bytes());
+    }
+}

@@ -1,0 +1,132 @@
+//! Completion, suggestions and help: nothing is offered that is hidden or refused.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::bed::{Bed, Done};
+
+/// The candidates for the last of `words`.
+fn candidates(bed: &Bed, words: &[&str]) -> Vec<String> {
+    let mut args = vec!["--"];
+    args.extend(words);
+    let mut command = bed.command(&args);
+    command
+        .env("PLUMBLINE_COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string())
+        .env("_CLAP_IFS", "\n");
+    let done = Done::of(command).expect(0);
+    done.out.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn values_and_names_are_completed_and_nothing_hidden() {
+    let bed = Bed::new();
+    let of = |words: &[&str]| candidates(&bed, words);
+    let has = |words: &[&str], wanted: &[&str]| {
+        let found = of(words);
+        for want in wanted {
+            assert!(found.iter().any(|one| one == want), "{words:?}: {want} is not in {found:?}");
+        }
+    };
+    has(&["plumbline", ""], &["run", "results", "plugin"]);
+    has(&["plumbline", "results", "-m", ""], &["report", "detailed", "dump"]);
+    has(&["plumbline", "results", "-o", ""], &["json", "junit", "html"]);
+    has(&["plumbline", "results", "--result-format", ""], &["junit", "gojson", "raw"]);
+    has(&["plumbline", "plugin", "process", "--driver", ""], &["Job", "DaemonSet", "Process"]);
+    has(&["plumbline", "run", "--plugin", ""], &["host-facts", "systemd-logs", "e2e"]);
+    has(&["plumbline", "run", "--mode", ""], &["certified-conformance", "quick"]);
+    has(&["plumbline", "run", "--aggregator-permissions", ""], &["minimal", "clusterAdmin"]);
+    has(&["plumbline", "status", "-o", ""], &["json", "yaml", "wide"]);
+    has(&["plumbline", "version", "-o", ""], &["json", "yaml"]);
+    for hidden in [
+        &["plumbline", "agg"][..],
+        &["plumbline", "arch"],
+        &["plumbline", "test-"],
+        &["plumbline", "version", "--logto"],
+        &["plumbline", "run", "--kube-conf"],
+    ] {
+        assert_eq!(of(hidden), [""; 0], "{hidden:?}");
+    }
+}
+
+#[test]
+fn bash_completes_by_either_name() {
+    let bed = Bed::new();
+    fs::create_dir_all(bed.path("bin")).unwrap();
+    for name in ["plumbline", "sonobuoy"] {
+        let link = bed.path("bin").join(name);
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_plumbline"), &link).unwrap();
+        let script = format!(
+            "source <({name} completion bash); COMP_WORDS=({name} results -m d); COMP_CWORD=3; COMP_TYPE=9; \
+             $(complete -p {name} | sed 's/.*-F \\([^ ]*\\) .*/\\1/') {name} d -m; echo \"${{COMPREPLY[*]}}\""
+        );
+        let path = format!("{}:{}", bed.path("bin").display(), std::env::var("PATH").unwrap());
+        let output = Command::new("bash").args(["-c", &script]).env("PATH", path).output().unwrap();
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            shown.contains("detailed") && shown.contains("dump"),
+            "{name}: {shown}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn there_is_a_script_for_every_shell() {
+    let bed = Bed::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = bed.plumbline(&["completion", shell]).expect(0).out;
+        assert!(script.contains("PLUMBLINE_COMPLETE") && script.contains("plumbline"), "{shell}: {script}");
+    }
+    bed.plumbline(&["completion", "abacus"]).expect(2);
+}
+
+#[test]
+fn called_as_sonobuoy_without_a_command_it_prints_help() {
+    let bed = Bed::new();
+    let link = bed.path("sonobuoy");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_plumbline"), &link).unwrap();
+    let output = Command::new(&link).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Usage: sonobuoy"), "{output:?}");
+    assert!(output.stderr.is_empty());
+    assert!(bed.plumbline(&[]).expect(2).out.is_empty());
+}
+
+#[test]
+fn the_version_is_data_too() {
+    let bed = Bed::new();
+    let json: Value = serde_json::from_str(&bed.plumbline(&["version", "-o", "json"]).expect(0).out).unwrap();
+    assert_eq!(json["version"], concat!("v", env!("CARGO_PKG_VERSION")));
+    let yaml: Value = serde_saphyr::from_str(&bed.plumbline(&["version", "-o", "yaml"]).expect(0).out).unwrap();
+    assert_eq!(yaml, json);
+    assert!(json["platform"].as_str().unwrap().contains('/'), "{json}");
+}
+
+#[test]
+fn without_a_cluster_no_command_suggests_what_it_refuses() {
+    let bed = Bed::new();
+    let commands: &[&[&str]] = &[
+        &["status"],
+        &["wait"],
+        &["logs"],
+        &["delete", "--yes"],
+        &["retrieve"],
+        &["query"],
+        &["run", "-p", "systemd-logs"],
+        &["conformance", "run"],
+        &["get", "pod"],
+    ];
+    for command in commands {
+        let done = bed.plumbline(&[*command, &["--kubeconfig", "nobody"]].concat());
+        let help = bed.plumbline(&[*command, &["--help"]].concat()).expect(0).out;
+        let hints: String = done.err.split("hint:").skip(1).collect();
+        for option in hints.split('`').skip(1).step_by(2).filter(|code| code.starts_with("--")) {
+            let option = option.split([' ', '=']).next().unwrap();
+            assert!(help.contains(option), "{command:?} suggests {option}: {}", done.err);
+        }
+        assert!(done.code != 0, "{command:?}: {}", done.out);
+    }
+}
