@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::execution::{Control, Execution, Ground};
 use crate::leftovers;
 use crate::machine::this_machine;
+use crate::start::StartDirectories;
 
 /// Where a local run keeps its things.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct LocalOptions {
     pub logs: PathBuf,
     /// The program that runs as `worker global` and `worker single-node`: this very binary.
     pub binary: PathBuf,
+    /// Where plugins start.
+    pub start: StartDirectories,
 }
 
 /// Runs plugins as processes on this machine.
@@ -36,10 +39,11 @@ impl LocalDispatcher {
     /// # Errors
     /// When the directories cannot be used.
     pub fn new(options: LocalOptions) -> std::io::Result<Self> {
-        let leftovers = options.work.join("processes");
-        std::fs::create_dir_all(&options.work)?;
+        let LocalOptions { work, logs, binary, start } = options;
+        let leftovers = work.join("processes");
+        std::fs::create_dir_all(&work)?;
         leftovers::end_all(&leftovers)?;
-        let ground = Ground { work: options.work, logs: options.logs, binary: options.binary, leftovers };
+        let ground = Ground { work, logs, binary, start, leftovers };
         Ok(Self { ground, node: this_machine(), running: Mutex::default() })
     }
 

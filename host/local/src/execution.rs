@@ -16,6 +16,7 @@ use crate::command;
 use crate::environment::{self, Places};
 use crate::leftovers;
 use crate::process::{End, Process, Program};
+use crate::start::StartDirectories;
 
 /// How long a process may go on after its results arrived. Many have a last thing to do; some loop for ever, so that a pod is not restarted.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -33,6 +34,8 @@ pub(crate) struct Ground {
     pub(crate) logs: PathBuf,
     /// The program that has the role `worker`.
     pub(crate) binary: PathBuf,
+    /// Where plugins start.
+    pub(crate) start: StartDirectories,
     /// What its own processes are written down in.
     pub(crate) leftovers: PathBuf,
 }
@@ -62,7 +65,8 @@ impl Execution {
         let (results, config) = (home.join("results"), home.join("config"));
         let logs = ground.logs.join(key.plugin.as_str()).join("logs");
         prepare(&home, &results, &config, &logs, launch).map_err(|error| failed("prepare its directories", error))?;
-        let command = command::resolve(&launch.definition, launch.bundle.as_deref(), &home)?;
+        let base = ground.start.base(&key.plugin, launch.bundle.as_deref());
+        let command = command::resolve(&launch.definition, base, &ground.start.current)?;
         let port = free_port().map_err(|error| failed("find a free port for progress updates", error))?;
         let places = Places { results: &results, config: &config, progress_port: port, binary: &ground.binary };
 

@@ -9,7 +9,7 @@ use plumbline_aggregator::{Begun, Finished, Provenance, Run, RunError, Settings,
 use plumbline_core::definition::check_set;
 use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_core::{PluginName, RunId};
-use plumbline_local::{LocalDispatcher, LocalOptions};
+use plumbline_local::{LocalDispatcher, LocalOptions, StartDirectories};
 use plumbline_stock::Place;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +17,7 @@ use crate::args::{ExitCodes, Global, RunArgs};
 use crate::error::{CliError, verdict_code};
 use crate::limits::Limits;
 use crate::output::outcome::print_outcome;
+use crate::sources::Found;
 use crate::ui::{Watch, local_logs, say};
 use crate::{judging, logging, registry, signed, sources, stock};
 
@@ -39,11 +40,12 @@ pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
     let provenance: BTreeMap<_, _> = signed::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     check_set(&definitions).map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;
+    let start = start_directories(&args, &found)?;
     let sources: Vec<Source> = found.into_iter().map(|plugin| plugin.source).collect();
 
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| CliError::system("the threads of the aggregator cannot be started").because(&error))?;
-    runtime.block_on(run_local(args, global, sources, provenance))
+    runtime.block_on(run_local(args, global, sources, provenance, start))
 }
 
 async fn run_local(
@@ -51,12 +53,13 @@ async fn run_local(
     global: &Global,
     sources: Vec<Source>,
     provenance: BTreeMap<PluginName, Provenance>,
+    start: StartDirectories,
 ) -> Result<ExitCode, CliError> {
     let limits = Limits::load(&args.limits)?;
     let work = work_dir(&args)?;
     let root = work.root().to_owned();
     logging::init_run(global, &work.tree().join("meta/run.log"))?;
-    let dispatcher = dispatcher(&work)?;
+    let dispatcher = dispatcher(&work, start)?;
     let settings = Settings {
         timeout: args.timeout.unwrap_or_default().limit(),
         limits: limits.modules.clone(),
@@ -147,11 +150,32 @@ fn absolute(path: &Path) -> Result<PathBuf, CliError> {
         .map_err(|error| CliError::system(format!("the path `{}` cannot be resolved", path.display())).because(&error))
 }
 
-fn dispatcher(work: &WorkDir) -> Result<Arc<LocalDispatcher>, CliError> {
+/// Where plugins start: for a new run in the current directory, for a continued one where it was started.
+fn start_directories(args: &RunArgs, found: &[Found]) -> Result<StartDirectories, CliError> {
+    if let Some(work) = &args.resume
+        && let Some(recorded) = StartDirectories::load(work).map_err(|error| {
+            CliError::system(format!("failed to read where the run in `{}` was started", work.display())).because(&error)
+        })?
+    {
+        return Ok(recorded);
+    }
+    let current = std::env::current_dir()
+        .map_err(|error| CliError::system("failed to find the current directory").because(&error))?;
+    let definitions = found
+        .iter()
+        .filter_map(|plugin| Some((plugin.source.definition.name.clone(), plugin.directory.clone()?)))
+        .collect();
+    Ok(StartDirectories { current, definitions })
+}
+
+fn dispatcher(work: &WorkDir, start: StartDirectories) -> Result<Arc<LocalDispatcher>, CliError> {
+    if let Err(error) = start.save(work.root()) {
+        tracing::warn!("failed to record where the run was started; continue it from the same directory: {error}");
+    }
     let binary = std::env::current_exe().map_err(|error| {
         CliError::system("the path of this program cannot be found; workers are the same program").because(&error)
     })?;
-    let options = LocalOptions { work: work.root().join("local"), logs: local_logs(work.root()), binary };
+    let options = LocalOptions { work: work.root().join("local"), logs: local_logs(work.root()), binary, start };
     let dispatcher = LocalDispatcher::new(options)
         .map_err(|error| CliError::system("the directories for plugins cannot be prepared").because(&error))?;
     Ok(Arc::new(dispatcher))
