@@ -81,9 +81,8 @@ mod tests {
     #[test]
     fn a_relative_program_is_found_beside_the_definition_and_starts_where_the_user_is() {
         let (bundle, current) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let resolve = || {
-            resolve(&definition("{name: p, command: [./check.sh], args: [a]}"), bundle.path(), current.path())
-        };
+        let resolve =
+            || resolve(&definition("{name: p, command: [./check.sh], args: [a]}"), bundle.path(), current.path());
         std::fs::write(bundle.path().join("check.sh"), "#!/bin/sh\n").unwrap();
         assert!(resolve().unwrap_err().message.contains("./check.sh"), "not executable");
         script(&bundle.path().join("check.sh"));
@@ -102,7 +101,10 @@ mod tests {
             resolve(&definition(&spec), bundle.path(), current.path())
         };
         let command = of("sub").unwrap();
-        assert_eq!((command.program, command.directory), (bundle.path().join("sub/./check.sh"), bundle.path().join("sub")));
+        assert_eq!(
+            (command.program, command.directory),
+            (bundle.path().join("sub/./check.sh"), bundle.path().join("sub"))
+        );
         let absolute = bundle.path().join("sub");
         assert_eq!(of(absolute.to_str().unwrap()).unwrap().directory, absolute);
         let error = of("nowhere").unwrap_err().message;

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report};
-use plumbline_core::{Node, PluginName};
+use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, Unsent};
+use plumbline_core::{Node, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::execution::{Control, Execution, Ground};
+use crate::execution::{self, Control, Execution, Ground, LastOutput};
 use crate::leftovers;
 use crate::machine::this_machine;
 use crate::start::StartDirectories;
@@ -43,7 +43,7 @@ impl LocalDispatcher {
         let leftovers = work.join("processes");
         std::fs::create_dir_all(&work)?;
         leftovers::end_all(&leftovers)?;
-        let ground = Ground { work, logs, binary, start, leftovers };
+        let ground = Ground { work, logs, binary, start, leftovers, last_output: LastOutput::default() };
         Ok(Self { ground, node: this_machine(), running: Mutex::default() })
     }
 
@@ -52,6 +52,12 @@ impl LocalDispatcher {
         if let Err(error) = leftovers::end_all(&self.ground.leftovers) {
             tracing::warn!("failed to end the processes of the run: {error}");
         }
+    }
+
+    /// The last output of each plugin that has ended, at most 4 KiB each.
+    #[must_use]
+    pub fn last_output(&self) -> BTreeMap<ResultKey, String> {
+        self.ground.last_output.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn take(&self, plugin: &PluginName) -> Vec<mpsc::Sender<Control>> {
@@ -95,6 +101,10 @@ impl Dispatcher for LocalDispatcher {
             }
             exits
         })
+    }
+
+    fn unsent(&self, key: &ResultKey) -> Option<Unsent> {
+        execution::unsent(&self.ground.work, key)
     }
 
     fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>> {

@@ -8,6 +8,7 @@ mod finished;
 mod judge;
 mod rerun;
 mod steer;
+mod unsent;
 
 pub use begin::{Begun, Run, Settings};
 pub use error::RunError;

@@ -130,9 +130,8 @@ fn plugins_start_where_the_user_is_or_in_their_working_directory() {
     bed.write("conf/there.yaml", &(yaml.replace("plugin-name: here", "plugin-name: there") + "  workingDir: data\n"));
     bed.write("conf/data/file", "");
     bed.write("project/file", "");
-    let mut command = bed.command(&[
-        "run", "--local", "--output", "../out", "-p", "../conf/here.yaml", "-p", "../conf/there.yaml",
-    ]);
+    let mut command =
+        bed.command(&["run", "--local", "--output", "../out", "-p", "../conf/here.yaml", "-p", "../conf/there.yaml"]);
     command.current_dir(bed.path("project"));
     crate::bed::Done::of(command).expect(0);
     let root = bed.root().canonicalize().unwrap();
@@ -149,7 +148,9 @@ fn a_continued_run_starts_its_plugins_where_it_was_started() {
     bed.plugin(
         "where",
         "",
-        &format!("if ! test -e {root}/again; then echo $$ > {root}/pid; sleep 600; fi\npwd > $SONOBUOY_RESULTS_DIR/out"),
+        &format!(
+            "if ! test -e {root}/again; then echo $$ > {root}/pid; sleep 600; fi\npwd > $SONOBUOY_RESULTS_DIR/out"
+        ),
     );
     let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "where.yaml"]);
     wait_for("the plugin", || bed.path("pid").exists());
