@@ -129,6 +129,15 @@ pub struct Exit {
     pub text: String,
 }
 
+/// Files of a plugin whose result did not arrive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsent {
+    /// The directory with the files. Nothing writes to it any more.
+    pub directory: PathBuf,
+    /// Files in it that are no results, by their whole paths.
+    pub exclude: Vec<PathBuf>,
+}
+
 /// Puts drivers to work somewhere. One per run.
 pub trait Dispatcher: Send + Sync + 'static {
     /// The nodes that plugins may be expected on.
@@ -141,6 +150,12 @@ pub trait Dispatcher: Send + Sync + 'static {
     /// Called once all results of a plugin are in, before they are read: ends what still runs, after the grace that the dispatcher
     /// gives it, and tells which executions ended badly although their results arrived.
     fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>>;
+
+    /// Called after [`Dispatcher::settle`] for each result that did not arrive: the files that the plugin had written by then, if the
+    /// dispatcher can reach them. They are read like results, beside the error.
+    fn unsent(&self, _key: &ResultKey) -> Option<Unsent> {
+        None
+    }
 
     /// Called once, when every plugin is complete and before [`Dispatcher::cleanup`]: adds what is known of the place of the run to the
     /// tree that becomes the archive. What cannot be learned is recorded there, and never fails the run. Ends early when dropped.

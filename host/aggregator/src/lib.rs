@@ -30,7 +30,7 @@ mod vault;
 mod workdir;
 
 pub use compile::Job;
-pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Heard, Launch, Report, WorkerAccess};
+pub use dispatcher::{BoxFuture, DispatchError, Dispatcher, Exit, Heard, Launch, Report, Unsent, WorkerAccess};
 pub use judging::{
     JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_measured, judge_plugin, keep_tree,
     plan_judges, result_sets,

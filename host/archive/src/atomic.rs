@@ -1,5 +1,6 @@
 //! Files that are there whole or not at all.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,6 +9,17 @@ use tempfile::NamedTempFile;
 
 /// How the names of temporary files begin. A process that is killed leaves its own behind; this is how a person recognises it.
 pub const TEMPORARY_PREFIX: &str = ".plumbline-";
+
+/// Random characters behind [`TEMPORARY_PREFIX`].
+const TEMPORARY_RANDOM: usize = 6;
+
+/// Whether `name`, without directories, is the name of a temporary file of an [`AtomicFile`]. Such a file is never part of a result:
+/// it was left behind by a process that was killed, or is being written.
+#[must_use]
+pub fn is_temporary(name: &OsStr) -> bool {
+    let random = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY_PREFIX));
+    random.is_some_and(|random| random.len() == TEMPORARY_RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
 
 /// A file under way: written beside its place, under a temporary name, and moved there by [`AtomicFile::commit`]. Dropped
 /// without that, it is removed, and what was in its place stays.
@@ -24,7 +36,7 @@ impl AtomicFile {
     /// What the system says to a new file there.
     pub fn create(target: &Path) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
-        builder.prefix(TEMPORARY_PREFIX);
+        builder.prefix(TEMPORARY_PREFIX).rand_bytes(TEMPORARY_RANDOM);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
@@ -111,6 +123,8 @@ mod tests {
         let mut file = AtomicFile::create(&target).unwrap();
         file.write_all(b"new").unwrap();
         assert_eq!(file.temporary_path().parent(), Some(dir.path()));
+        assert!(is_temporary(file.temporary_path().file_name().unwrap()));
+        assert!(!is_temporary(OsStr::new(".plumbline-run-1a2b3c")) && !is_temporary(OsStr::new("file")));
         assert_eq!(fs::read_to_string(&target).unwrap(), "old");
         file.commit().unwrap();
         assert_eq!(fs::read_to_string(&target).unwrap(), "new");

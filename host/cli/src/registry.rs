@@ -27,6 +27,24 @@ pub(crate) struct Entry {
     pub(crate) status: Option<RunStatus>,
 }
 
+impl Entry {
+    /// Whether `id` is the run's id or the beginning of it.
+    pub(crate) fn is_called(&self, id: &str) -> bool {
+        self.run.to_string().starts_with(id) || self.run.short().starts_with(id)
+    }
+
+    /// Whether the run can be continued once nobody works on it.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.archive.is_none() && self.work.join("run.json").is_file()
+    }
+
+    /// Whether a process works on the run: it holds the lock of the working directory.
+    pub(crate) fn is_running(&self) -> bool {
+        let lock = fs::File::open(self.work.join("lock"));
+        lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+    }
+}
+
 /// `$XDG_STATE_HOME/plumbline/runs`, or `~/.local/state/plumbline/runs` (XDG Base Directory Specification). `None` without a home.
 fn directory() -> Option<PathBuf> {
     let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());

@@ -11,7 +11,7 @@ mod stock;
 mod unknown;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumbline_aggregator::Source;
@@ -22,7 +22,7 @@ use plumbline_registry::Reference;
 use plumbline_stock::Place;
 
 use crate::error::CliError;
-use definition::{has_definition, parse, read, read_file};
+use definition::{directory_of, has_definition, parse, read, read_file};
 
 pub(crate) use definition::{from_directory, from_file};
 pub(crate) use failure::{bundle_error, cache_error, store_error};
@@ -34,6 +34,8 @@ pub(crate) use stock::{stock_names, stock_yaml};
 /// A definition, where it came from, and what is odd about it.
 pub(crate) struct Found {
     pub(crate) source: Source,
+    /// The directory of the definition, if it came from a file: relative paths in it start there.
+    pub(crate) directory: Option<PathBuf>,
     pub(crate) warnings: Vec<Warning>,
     /// For messages: the file or the name.
     pub(crate) origin: String,
@@ -114,7 +116,11 @@ fn by_path_or_name(reference: &str) -> Result<Option<Found>, CliError> {
     }
     match is_packed(path) {
         true => packed::found(path, reference).map(Some),
-        false => parse(read_file(path)?, reference, None).map(Some),
+        // A single file is no bundle: modules beside it are not its own.
+        false => {
+            let found = parse(read_file(path)?, reference, None)?;
+            Ok(Some(Found { directory: directory_of(path), ..found }))
+        }
     }
 }
 
@@ -138,6 +144,7 @@ impl Found {
         });
         Self {
             warnings: warnings.collect(),
+            directory: Some(bundle.dir.clone()),
             source: Source { definition: Arc::new(bundle.definition), bundle: Some(bundle.dir) },
             origin: origin.to_owned(),
             digest: Some(bundle.definition_digest),

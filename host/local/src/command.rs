@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use plumbline_aggregator::DispatchError;
 use plumbline_core::definition::Definition;
 
-/// A program with its arguments, and where it runs.
+/// A program with its arguments, and the directory that it starts in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LocalCommand {
     pub(crate) program: PathBuf,
@@ -16,12 +16,9 @@ pub(crate) struct LocalCommand {
     pub(crate) directory: PathBuf,
 }
 
-/// The command of `definition`, which came from `bundle` or from a single file (then it runs in `fallback_directory`).
-pub(crate) fn resolve(
-    definition: &Definition,
-    bundle: Option<&Path>,
-    fallback_directory: &Path,
-) -> Result<LocalCommand, DispatchError> {
+/// The command of `definition`. Its `workingDir`, and a program with a slash in its name, are relative to `base`, the directory of the
+/// definition. Without a `workingDir` the command starts in `current`, where the user started the run.
+pub(crate) fn resolve(definition: &Definition, base: &Path, current: &Path) -> Result<LocalCommand, DispatchError> {
     let container = &definition.spec;
     let mut words = container.command().iter().chain(container.args());
     let Some(program) = words.next() else {
@@ -31,21 +28,21 @@ pub(crate) fn resolve(
             container.image().unwrap_or("(none)"),
         )));
     };
-    let base = bundle.unwrap_or(fallback_directory);
-    let directory = match container.working_dir() {
-        Some(directory) => base.join(directory),
-        None => base.to_owned(),
+    let (base, directory) = match container.working_dir() {
+        Some(directory) => (base.join(directory), base.join(directory)),
+        None => (base.to_owned(), current.to_owned()),
     };
     if !directory.is_dir() {
         return Err(DispatchError::new(format!(
-            "plugin `{}`: its working directory `{}` is not on this machine",
+            "plugin `{}`: working directory `{}` does not exist on this machine",
             definition.name,
             directory.display()
         )));
     }
-    let Some(found) = find(program, &directory) else {
+    let Some(found) = find(program, &base) else {
+        let place = if program.contains('/') { base.display().to_string() } else { "$PATH".to_owned() };
         return Err(DispatchError::new(format!(
-            "plugin `{}`: its command `{program}` cannot be run on this machine: there is no such program{}",
+            "plugin `{}`: command `{program}` not found: no such program in {place}{}",
             definition.name,
             container.image().map(|image| format!(" (it may be inside image `{image}`)")).unwrap_or_default(),
         )));
@@ -53,7 +50,7 @@ pub(crate) fn resolve(
     Ok(LocalCommand { program: found, args: words.map(OsString::from).collect(), directory })
 }
 
-/// As a shell finds programs: with a slash relative to the directory, without one along `PATH`.
+/// Looks a program up as a shell does: with a slash in its name relative to `directory`, otherwise along `PATH`.
 fn find(program: &str, directory: &Path) -> Option<PathBuf> {
     if program.contains('/') {
         return Some(directory.join(program)).filter(|path| is_executable(path));
@@ -75,28 +72,52 @@ mod tests {
         Definition::parse(&yaml).unwrap().definition
     }
 
+    fn script(path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
     #[test]
-    fn a_relative_program_is_found_in_the_bundle() {
-        let bundle = tempfile::tempdir().unwrap();
-        let script = bundle.path().join("check.sh");
-        std::fs::write(&script, "#!/bin/sh\n").unwrap();
+    fn a_relative_program_is_found_beside_the_definition_and_starts_where_the_user_is() {
+        let (bundle, current) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let resolve =
-            || resolve(&definition("{name: p, command: [./check.sh], args: [a]}"), Some(bundle.path()), Path::new("/"));
+            || resolve(&definition("{name: p, command: [./check.sh], args: [a]}"), bundle.path(), current.path());
+        std::fs::write(bundle.path().join("check.sh"), "#!/bin/sh\n").unwrap();
         assert!(resolve().unwrap_err().message.contains("./check.sh"), "not executable");
-        std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).unwrap();
+        script(&bundle.path().join("check.sh"));
         let command = resolve().unwrap();
-        assert_eq!(command.directory, bundle.path());
+        assert_eq!(command.program, bundle.path().join("./check.sh"));
+        assert_eq!(command.directory, current.path());
         assert_eq!(command.args, ["a"]);
     }
 
     #[test]
+    fn a_working_directory_is_relative_to_the_definition() {
+        let (bundle, current) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        script(&bundle.path().join("sub/check.sh"));
+        let of = |directory: &str| {
+            let spec = format!("{{name: p, command: [./check.sh], workingDir: {directory}}}");
+            resolve(&definition(&spec), bundle.path(), current.path())
+        };
+        let command = of("sub").unwrap();
+        assert_eq!(
+            (command.program, command.directory),
+            (bundle.path().join("sub/./check.sh"), bundle.path().join("sub"))
+        );
+        let absolute = bundle.path().join("sub");
+        assert_eq!(of(absolute.to_str().unwrap()).unwrap().directory, absolute);
+        let error = of("nowhere").unwrap_err().message;
+        assert!(error.contains("nowhere` does not exist on this machine"), "{error}");
+    }
+
+    #[test]
     fn programs_along_path_and_missing_ones() {
-        let sh = resolve(&definition("{name: p, command: [sh, -c, 'true']}"), None, Path::new("/")).unwrap();
-        assert!(sh.program.is_absolute());
-        let error =
-            resolve(&definition("{name: p, image: x/y:1, command: [/run_e2e.sh]}"), None, Path::new("/")).unwrap_err();
+        let of = |spec: &str| resolve(&definition(spec), Path::new("/"), Path::new("/"));
+        assert!(of("{name: p, command: [sh, -c, 'true']}").unwrap().program.is_absolute());
+        let error = of("{name: p, image: x/y:1, command: [/run_e2e.sh]}").unwrap_err();
         assert!(error.message.contains("/run_e2e.sh") && error.message.contains("x/y:1"), "{error}");
-        let error = resolve(&definition("{name: p, image: x/y:1}"), None, Path::new("/")).unwrap_err();
+        let error = of("{name: p, image: x/y:1}").unwrap_err();
         assert!(error.message.contains("no `spec.command`"), "{error}");
     }
 }

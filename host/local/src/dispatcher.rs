@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report};
-use plumbline_core::{Node, PluginName};
+use plumbline_aggregator::{BoxFuture, DispatchError, Dispatcher, Exit, Launch, Report, Unsent};
+use plumbline_core::{Node, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::execution::{Control, Execution, Ground};
+use crate::execution::{self, Control, Execution, Ground, LastOutput};
 use crate::leftovers;
 use crate::machine::this_machine;
+use crate::start::StartDirectories;
 
 /// Where a local run keeps its things.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct LocalOptions {
     pub logs: PathBuf,
     /// The program that runs as `worker global` and `worker single-node`: this very binary.
     pub binary: PathBuf,
+    /// Where plugins start.
+    pub start: StartDirectories,
 }
 
 /// Runs plugins as processes on this machine.
@@ -36,10 +39,11 @@ impl LocalDispatcher {
     /// # Errors
     /// When the directories cannot be used.
     pub fn new(options: LocalOptions) -> std::io::Result<Self> {
-        let leftovers = options.work.join("processes");
-        std::fs::create_dir_all(&options.work)?;
+        let LocalOptions { work, logs, binary, start } = options;
+        let leftovers = work.join("processes");
+        std::fs::create_dir_all(&work)?;
         leftovers::end_all(&leftovers)?;
-        let ground = Ground { work: options.work, logs: options.logs, binary: options.binary, leftovers };
+        let ground = Ground { work, logs, binary, start, leftovers, last_output: LastOutput::default() };
         Ok(Self { ground, node: this_machine(), running: Mutex::default() })
     }
 
@@ -48,6 +52,12 @@ impl LocalDispatcher {
         if let Err(error) = leftovers::end_all(&self.ground.leftovers) {
             tracing::warn!("failed to end the processes of the run: {error}");
         }
+    }
+
+    /// The last output of each plugin that has ended, at most 4 KiB each.
+    #[must_use]
+    pub fn last_output(&self) -> BTreeMap<ResultKey, String> {
+        self.ground.last_output.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn take(&self, plugin: &PluginName) -> Vec<mpsc::Sender<Control>> {
@@ -91,6 +101,10 @@ impl Dispatcher for LocalDispatcher {
             }
             exits
         })
+    }
+
+    fn unsent(&self, key: &ResultKey) -> Option<Unsent> {
+        execution::unsent(&self.ground.work, key)
     }
 
     fn cleanup(&self) -> BoxFuture<'_, Result<(), DispatchError>> {

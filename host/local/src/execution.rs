@@ -1,13 +1,16 @@
 //! One execution: a plugin's process and its worker, watched until their end.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use plumbline_aggregator::{DispatchError, Exit, Launch, Report};
+use plumbline_aggregator::{DispatchError, Exit, Launch, Report, Unsent};
+use plumbline_archive::atomic::is_temporary;
 use plumbline_core::ResultKey;
 use plumbline_core::ledger::ErrorRecord;
 use tokio::sync::{mpsc, oneshot};
@@ -16,13 +19,18 @@ use crate::command;
 use crate::environment::{self, Places};
 use crate::leftovers;
 use crate::process::{End, Process, Program};
+use crate::start::StartDirectories;
 
 /// How long a process may go on after its results arrived. Many have a last thing to do; some loop for ever, so that a pod is not restarted.
 const SETTLE: Duration = Duration::from_secs(2);
 /// The file that says that results are complete (docs/protocol.md, «Done file»).
 const DONE: &str = "done";
-/// The directory that takes what a plugin left without saying that it is done: the done file must not become a part of the result.
-const COLLECTED: &str = "collected";
+/// The directory that takes what a plugin left behind without a done file: the done file must not become part of the result.
+const COLLECTED: &str = ".plumbline-collected";
+/// The name of that directory until it is complete.
+const COLLECTING: &str = ".plumbline-collecting";
+/// The archive that a worker makes of a directory.
+const PACKED: &str = "results.tar.gz";
 
 /// Where executions live, and what runs workers.
 #[derive(Debug, Clone)]
@@ -33,8 +41,31 @@ pub(crate) struct Ground {
     pub(crate) logs: PathBuf,
     /// The program that has the role `worker`.
     pub(crate) binary: PathBuf,
+    /// Where plugins start.
+    pub(crate) start: StartDirectories,
     /// What its own processes are written down in.
     pub(crate) leftovers: PathBuf,
+    /// The last output of each plugin that has ended.
+    pub(crate) last_output: LastOutput,
+}
+
+/// The last output of plugins that have ended.
+pub(crate) type LastOutput = Arc<Mutex<BTreeMap<ResultKey, String>>>;
+
+/// The directory of an execution, below `work`.
+fn home(work: &Path, key: &ResultKey) -> PathBuf {
+    work.join(key.plugin.as_str()).join(key.node.as_str())
+}
+
+/// The files that the plugin had written and that no worker has sent; `None` if there are none.
+pub(crate) fn unsent(work: &Path, key: &ResultKey) -> Option<Unsent> {
+    let results = home(work, key).join("results");
+    let collected = [COLLECTED, COLLECTING].map(|name| results.join(name)).into_iter().find(|dir| dir.is_dir());
+    let directory = collected.unwrap_or_else(|| results.clone());
+    let exclude = vec![results.join(DONE), directory.join(PACKED)];
+    let entries = fs::read_dir(&directory).ok()?;
+    let any = entries.filter_map(Result::ok).any(|entry| !exclude.contains(&entry.path()));
+    any.then_some(Unsent { directory, exclude })
 }
 
 /// What an execution is told.
@@ -50,6 +81,7 @@ pub(crate) struct Execution {
     results: PathBuf,
     plugin: Process,
     worker: Process,
+    last_output: LastOutput,
 }
 
 impl Execution {
@@ -58,11 +90,12 @@ impl Execution {
         let failed = |what: &str, error: io::Error| {
             DispatchError::new(format!("plugin `{}`: failed to {what}: {error}", key.plugin))
         };
-        let home = ground.work.join(key.plugin.as_str()).join(key.node.as_str());
+        let home = home(&ground.work, key);
         let (results, config) = (home.join("results"), home.join("config"));
         let logs = ground.logs.join(key.plugin.as_str()).join("logs");
         prepare(&home, &results, &config, &logs, launch).map_err(|error| failed("prepare its directories", error))?;
-        let command = command::resolve(&launch.definition, launch.bundle.as_deref(), &home)?;
+        let base = ground.start.base(&key.plugin, launch.bundle.as_deref());
+        let command = command::resolve(&launch.definition, base, &ground.start.current)?;
         let port = free_port().map_err(|error| failed("find a free port for progress updates", error))?;
         let places = Places { results: &results, config: &config, progress_port: port, binary: &ground.binary };
 
@@ -95,7 +128,7 @@ impl Execution {
                 );
             }
         }
-        Ok(Self { key: key.clone(), results, plugin, worker })
+        Ok(Self { key: key.clone(), results, plugin, worker, last_output: Arc::clone(&ground.last_output) })
     }
 
     /// Watches both until told to end.
@@ -152,20 +185,18 @@ impl Execution {
         }
     }
 
-    /// The plugin's process ended: the worker has, or now gets, a done file; or there is a failure to report.
+    /// The plugin's process has ended: the worker has a done file, or gets one for whatever the plugin left behind, as in a pod whose
+    /// containers have all ended. However the process ended, its files are read; a bad exit code is reported beside them.
+    /// Returns the failure to report if there is nothing to read.
     fn after_plugin(&self, status: ExitStatus) -> Option<String> {
         if self.results.join(DONE).exists() {
             return None;
         }
-        if !status.success() {
-            return Some(format!("process {} and left no done file", describe(status)));
-        }
-        // As for a pod whose containers all succeeded: everything in the results directory is the result.
         match submit_all(&self.results) {
             Ok(true) => None,
-            Ok(false) => Some("process exited with code 0 without any result".to_owned()),
+            Ok(false) => Some(format!("process {} and left no results", describe(status))),
             Err(error) => {
-                Some(format!("process exited with code 0 and left no done file, and none could be written: {error}"))
+                Some(format!("process {}, and its results could not be collected: {error}", describe(status)))
             }
         }
     }
@@ -184,7 +215,8 @@ impl Execution {
     }
 
     async fn settle(mut self, mut ended: Option<ExitStatus>, told_end: bool) -> Option<Exit> {
-        if ended.is_none() {
+        // A plugin whose results were sent may have a last thing to do. One that is given up ends now.
+        if ended.is_none() && self.worker.has_succeeded().await {
             ended = tokio::time::timeout(SETTLE, self.plugin.wait()).await.ok().and_then(Result::ok);
         }
         let key = self.key.clone();
@@ -196,6 +228,10 @@ impl Execution {
 
     async fn end(self) {
         let (plugin, worker) = tokio::join!(self.plugin.finish(), self.worker.abandon());
+        if let Ok(end) = &plugin {
+            let mut last_output = self.last_output.lock().unwrap_or_else(PoisonError::into_inner);
+            last_output.insert(self.key.clone(), end.tail.clone());
+        }
         for (what, end) in [("process", plugin), ("worker", worker)] {
             match end {
                 Ok(End { status, .. }) => tracing::debug!(plugin = %self.key.plugin, "{what} {}", describe(status)),
@@ -207,12 +243,13 @@ impl Execution {
 
 /// Hands everything in the results directory to the worker; whether there is anything.
 fn submit_all(results: &Path) -> io::Result<bool> {
-    let entries = fs::read_dir(results)?.collect::<io::Result<Vec<_>>>()?;
+    let mut entries = fs::read_dir(results)?.collect::<io::Result<Vec<_>>>()?;
+    entries.retain(|entry| !is_temporary(&entry.file_name()));
     if entries.is_empty() {
         return Ok(false);
     }
     let collected = results.join(COLLECTED);
-    let aside = results.join(format!(".{COLLECTED}"));
+    let aside = results.join(COLLECTING);
     fs::create_dir(&aside)?;
     for entry in entries {
         fs::rename(entry.path(), aside.join(entry.file_name()))?;
@@ -271,13 +308,28 @@ mod tests {
         let results = results.path();
         assert!(!submit_all(results).unwrap());
         assert!(names(results).is_empty(), "nothing is no result");
-        // One of them has the very name of the directory.
-        for name in ["a", COLLECTED] {
+        for name in ["a", "collected", ".plumbline-Ab12cD"] {
             fs::write(results.join(name), name).unwrap();
         }
         assert!(submit_all(results).unwrap());
-        assert_eq!(names(results), [COLLECTED, DONE]);
+        assert_eq!(names(results), [".plumbline-Ab12cD", COLLECTED, DONE], "a temporary file of a worker is no result");
         let named = fs::read_to_string(results.join(DONE)).unwrap();
-        assert_eq!(names(Path::new(&named)), ["a", COLLECTED]);
+        assert_eq!(names(Path::new(&named)), ["a", "collected"]);
+    }
+
+    #[test]
+    fn unsent_files_are_found_wherever_the_collection_stopped() {
+        let work = tempfile::tempdir().unwrap();
+        let key: ResultKey = "smoke/global".parse().unwrap();
+        assert_eq!(unsent(work.path(), &key), None, "never launched");
+        let results = home(work.path(), &key).join("results");
+        fs::create_dir_all(&results).unwrap();
+        fs::write(results.join(DONE), "x").unwrap();
+        assert_eq!(unsent(work.path(), &key), None, "a done file is no result");
+        fs::remove_file(results.join(DONE)).unwrap();
+        fs::write(results.join("a"), "a").unwrap();
+        assert_eq!(unsent(work.path(), &key).unwrap().directory, results);
+        assert!(submit_all(&results).unwrap());
+        assert_eq!(unsent(work.path(), &key).unwrap().directory, results.join(COLLECTED));
     }
 }

@@ -12,6 +12,8 @@ mod leftovers;
 mod machine;
 mod output;
 mod process;
+mod start;
 
 pub use dispatcher::{LocalDispatcher, LocalOptions};
 pub use machine::this_machine;
+pub use start::StartDirectories;

@@ -100,6 +100,11 @@ impl Process {
         self.child.wait().await
     }
 
+    /// Whether it has ended well, or is about to.
+    pub(crate) async fn has_succeeded(&mut self) -> bool {
+        matches!(tokio::time::timeout(LAST_WORDS, self.child.wait()).await, Ok(Ok(status)) if status.success())
+    }
+
     /// Ends what is left of the group, politely at first, and returns how the process itself ended.
     pub(crate) async fn finish(self) -> io::Result<End> {
         self.signal(Signal::TERM);

@@ -58,7 +58,7 @@ fn gather_now(
     let located = locate(results_dir, named).map_err(GatherError::Locate)?;
     let path = match located.kind {
         Kind::File => located.path,
-        Kind::Directory => pack(&located.path, limit, cancelled).map_err(GatherError::Pack)?,
+        Kind::Directory => pack(&located.path, results_dir, limit, cancelled).map_err(GatherError::Pack)?,
     };
     let (pin, source) = pin(results_dir, named, &path).map_err(GatherError::Locate)?;
     let filename = path.file_name().and_then(|name| name.to_str()).map(str::to_owned);

@@ -7,6 +7,8 @@ use plumbline_archive::atomic::AtomicFile;
 use plumbline_archive::pack::{PackOptions, Packing, pack_directory};
 use tokio_util::sync::CancellationToken;
 
+use crate::done::DONE_FILE;
+
 /// The name that a packed directory has, inside that directory and on its way.
 pub const PACKED_NAME: &str = "results.tar.gz";
 
@@ -36,8 +38,14 @@ pub enum PackError {
 
 /// Packs `dir` into [`PACKED_NAME`] inside it, at most `limit` bytes, and gives its path. Blocks until it is done or `cancelled`.
 ///
-/// The archive of an earlier attempt is replaced and not packed; so is whatever else has its name there.
-pub(crate) fn pack(dir: &Path, limit: u64, cancelled: &CancellationToken) -> Result<PathBuf, PackError> {
+/// The archive of an earlier attempt is replaced and not packed, like any other file of that name there. The done file, which is in
+/// `results_dir`, is not packed either: it is no result.
+pub(crate) fn pack(
+    dir: &Path,
+    results_dir: &Path,
+    limit: u64,
+    cancelled: &CancellationToken,
+) -> Result<PathBuf, PackError> {
     let path = dir.join(PACKED_NAME);
     let cannot_write = |source| PackError::Write { path: path.clone(), source };
     // Under another name until it is whole: a worker that is started again must not take half an archive for the plugin's own file.
@@ -45,7 +53,7 @@ pub(crate) fn pack(dir: &Path, limit: u64, cancelled: &CancellationToken) -> Res
     // One thread: a worker shares its node with what is being tested.
     let options = PackOptions {
         max_bytes: Some(limit),
-        exclude: vec![path.clone(), file.temporary_path().to_owned()],
+        exclude: vec![path.clone(), results_dir.join(DONE_FILE)],
         ..PackOptions::single_threaded()
     };
     let (file, packing) = pack_directory(dir, file, &options, &mut || cancelled.is_cancelled())

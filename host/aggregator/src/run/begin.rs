@@ -374,10 +374,9 @@ fn check_whole(
 
 /// Removes what was stored but not recorded when the aggregator ended: no sender was told that it is safe.
 fn discard_unrecorded(state: &State, store: &Store) -> Result<(), RunError> {
-    let received = |state: &KeyState| matches!(state, KeyState::Received { .. });
-    let keys: Vec<ResultKey> = state.read(|ledger| {
-        ledger.keys().filter(|key| !ledger.state(key).is_some_and(|state| received(&state))).cloned().collect()
-    });
+    let plugins: Vec<PluginName> = state.read(|ledger| ledger.plugins().cloned().collect());
+    let missing = |plugin| state.read(|ledger| ledger.missing(plugin).into_iter().cloned().collect::<Vec<_>>());
+    let keys: Vec<ResultKey> = plugins.iter().flat_map(missing).collect();
     for key in keys {
         store.discard(&key).map_err(|source| RunError::Io {
             what: format!("remove the result `{key}`, which was not acknowledged"),

@@ -9,6 +9,7 @@ mod judge;
 mod rerun;
 mod space;
 mod steer;
+mod unsent;
 
 pub use begin::{Begun, OnArchived, Run, Settings};
 pub use error::RunError;

@@ -21,6 +21,7 @@ use super::finished::{Finished, PluginOutcome};
 use super::judge::items_file;
 use super::rerun::Rerun;
 use super::space::with_space;
+use super::unsent;
 use crate::dispatcher::{Dispatcher, Exit, Heard, Launch, Report};
 use crate::journal::JournalError;
 use crate::postprocess::{EXIT_FILE, Outcome, PostProcessError, TREE_FILE, post_process};
@@ -210,6 +211,8 @@ impl Run {
         let tree = self.work.tree();
         let scratch = self.work.scratch();
         let cancel = cancel.clone();
+        let limits = self.settings.receive.clone();
+        let failed: Vec<_> = self.recorded_errors().into_iter().filter(|(key, _)| key.plugin == *plugin).collect();
         processing.spawn(async move {
             let plugin = planned.name().clone();
             let exits = settle(dispatcher.as_ref(), &plugin).await;
@@ -218,6 +221,21 @@ impl Run {
                 for exit in &exits {
                     let path = tree.join(layout::errors_dir(&exit.key.plugin, &exit.key.node)).join(EXIT_FILE);
                     write(path, &json!({"exit": exit.text}), &format!("write how `{}` ended", exit.key))?;
+                }
+                for (key, error) in &failed {
+                    let Some(unsent) = dispatcher.unsent(key) else { continue };
+                    let target = tree.join(layout::result_dir(&key.plugin, &key.node));
+                    let partial = match unsent::keep(&unsent, &target, &scratch, &limits) {
+                        Ok(0) => continue,
+                        Ok(files) => json!({ "files": files }),
+                        Err(error) => {
+                            tracing::warn!(plugin = %key.plugin, node = %key.node, "partial results are lost: {error}");
+                            json!({ "error": error.to_string() })
+                        }
+                    };
+                    let path = tree.join(layout::error_file(&key.plugin, &key.node));
+                    let document = error.clone().with("partial-results", partial).to_error_json();
+                    write(path, &document, &format!("write the error of result `{key}`"))?;
                 }
                 let dir = tree.join(layout::plugin_dir(planned.name()));
                 std::fs::create_dir_all(&dir)

@@ -12,6 +12,7 @@ use tar::{Builder, EntryType, Header};
 use super::content::{CapReached, Capped, Content};
 use super::error::PackError;
 use super::options::{MAX_SKIPPED_LISTED, PackOptions, Skipped};
+use crate::atomic::is_temporary;
 use crate::gzip::{Digest, ParallelGzip, Sha256Writer};
 use crate::member::{MemberName, NameLimits, shown};
 use crate::walk::{Met, WalkLimits, walk};
@@ -33,6 +34,7 @@ pub struct Packing {
 ///
 /// * In order of names: a directory, then what is in it. Names are relative to `dir`, without `./` before or a slash after them.
 ///   The root itself is no member.
+/// * Without temporary files of [`crate::atomic`]: a process that was killed left them behind.
 /// * Regular files and directories only. Links, sockets, pipes, devices, and files whose name is not UTF-8 or is over the limits of
 ///   [`crate::member`] are left out and reported; nothing leads out of `dir`.
 /// * Owner 0, no owner's names; directories have mode 0755, files 0644, or 0755 if their owner may execute them.
@@ -119,13 +121,17 @@ impl<W: Write> Packer<'_, W> {
                 let mut header = header(EntryType::Directory, 0, 0o755, self.mtime(&metadata));
                 self.append(&mut header, name, io::empty(), 0)
             }
-            Met::File { name, .. } if self.excluded.contains(Path::new(name.as_str())) => Ok(()),
+            Met::File { name, .. } if self.leaves_out(Path::new(name.as_str())) => Ok(()),
             Met::File { name, file, metadata } => {
                 let size = metadata.len();
                 let mut header = header(EntryType::Regular, size, mode(&metadata), self.mtime(&metadata));
                 self.append(&mut header, name, file, size)
             }
         }
+    }
+
+    fn leaves_out(&self, name: &Path) -> bool {
+        self.excluded.contains(name) || name.file_name().is_some_and(is_temporary)
     }
 
     fn append(

@@ -23,7 +23,7 @@ pub(crate) struct RunArgs {
     /// if nothing else is said
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Time>,
-    /// Directory for the archive; without it, the current directory, or where the local run that is gone on with was begun
+    /// Directory for the archive; without it, the current directory, or that of the local run that is continued
     #[arg(long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
     /// What is shown while waiting
@@ -32,9 +32,10 @@ pub(crate) struct RunArgs {
     /// Print the outcome of a local run as data on standard output
     #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", requires = "local")]
     pub(crate) format: Option<RunFormat>,
-    /// Go on with a local run that was broken off: its working directory
-    #[arg(long = "continue", value_name = "DIR", conflicts_with_all = ["plugins", "timeout", "dry_run"])]
-    pub(crate) resume: Option<PathBuf>,
+    /// Continue an interrupted local run: its id, the beginning of it, or its working directory; without a value, the newest
+    /// unfinished run
+    #[arg(long = "continue", value_name = "RUN|DIR", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["plugins", "timeout", "dry_run"])]
+    pub(crate) resume: Option<String>,
     /// Begin only if every plugin that is no stock plugin is a bundle with a signature that counts (docs/signing.md)
     #[arg(long, conflicts_with_all = ["resume", "manifest"])]
     pub(crate) require_signed: bool,

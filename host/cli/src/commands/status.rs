@@ -3,6 +3,7 @@
 mod cluster;
 mod document;
 mod local;
+mod local_list;
 mod sentence;
 mod table;
 mod trouble;

@@ -5,11 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use plumbline_aggregator::{Failure, Finished, PluginOutcome};
-use plumbline_core::judgement::VerdictSummary;
+use plumbline_core::judgement::{VerdictStatus, VerdictSummary};
 use plumbline_core::run_status::EntryStatus;
-use plumbline_core::{Verdict, shell_quote, text};
+use plumbline_core::{Status, Verdict, shell_quote, text};
 use serde_json::{Value, json};
 
+use super::last_output::{LastOutput, list_last_output};
 use super::text::{name, one_line};
 use super::{print_json, print_yaml, size};
 use crate::args::RunFormat;
@@ -24,17 +25,20 @@ const MAX_COUNTS: usize = 10;
 /// Failed leaves of one plugin that are listed; the report shows all.
 const MAX_LISTED: usize = 10;
 
-/// Prints how the run came out: as data in `format`, or as a summary.
-pub(crate) fn print_outcome(finished: &Finished, format: Option<RunFormat>) -> Result<(), CliError> {
+/// Prints the outcome of a run: as data in `format`, or as a summary with the last lines of logs where something is wrong.
+pub(crate) fn print_outcome(
+    finished: &Finished,
+    format: Option<RunFormat>,
+    last_output: &LastOutput,
+) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
     let printed = match format {
         Some(RunFormat::Json) => print_json(&document(finished), &mut out),
         Some(RunFormat::Yaml) => print_yaml(&document(finished), &mut out),
-        None => summary(finished, &mut out),
+        None => summary(finished, last_output, &mut out),
     };
     printed.map_err(|error| {
-        CliError::system("the outcome cannot be printed")
-            .because(&error)
+        CliError::printing("failed to print the outcome", &error)
             .hint(format!("the archive is complete: {}", finished.archive.display()))
     })
 }
@@ -69,7 +73,7 @@ fn document(finished: &Finished) -> Value {
     })
 }
 
-fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
+fn summary(finished: &Finished, last_output: &LastOutput, out: &mut impl Write) -> io::Result<()> {
     let width = finished.plugins.iter().map(|plugin| plugin.plugin.as_str().len()).max().unwrap_or_default().max(12);
     writeln!(out)?;
     for plugin in &finished.plugins {
@@ -78,6 +82,9 @@ fn summary(finished: &Finished, out: &mut impl Write) -> io::Result<()> {
             writeln!(out, "  {:width$}   {}", "", name(&judged.sentence()))?;
         }
         list_failures(&plugin.outcome.failures, listed(finished, plugin), width + 5, out)?;
+        if !is_green(finished, plugin) {
+            list_last_output(last_output, plugin.plugin.as_str(), width + 5, out)?;
+        }
     }
     for (plugin, why) in &finished.status.withdrawn {
         writeln!(out, "  {plugin:width$}   withdrawn   {}", one_line(why))?;
@@ -146,6 +153,15 @@ fn judged<'a>(finished: &'a Finished, plugin: &PluginOutcome) -> Option<&'a Verd
     finished.status.verdicts.as_ref()?.get(plugin.plugin.as_str())
 }
 
+/// Whether the plugin has nothing that a person must look at.
+fn is_green(finished: &Finished, plugin: &PluginOutcome) -> bool {
+    let passed = match judged(finished, plugin) {
+        Some(judged) => judged.status == VerdictStatus::Passed,
+        None => plugin.outcome.total.status == Status::Passed,
+    };
+    passed || finished.verdict == Verdict::Passed
+}
+
 /// What is listed of a plugin that was judged: what counts, and what judges could not say.
 pub(crate) fn to_list(judged: &VerdictSummary) -> u64 {
     [judged.counting, judged.checks_failed, judged.checks_unknown, judged.judges_failed].iter().sum()
@@ -212,7 +228,6 @@ fn seconds(elapsed: Duration) -> String {
 mod tests {
     use super::*;
     use plumbline_aggregator::{NodeOutcome, Outcome};
-    use plumbline_core::Status;
 
     fn finished() -> Finished {
         let total =
@@ -238,7 +253,8 @@ mod tests {
     #[test]
     fn the_summary_says_what_failed_and_what_to_do_next() {
         let mut out = Vec::new();
-        summary(&finished(), &mut anstream::StripStream::new(&mut out)).unwrap();
+        let output = [("node-check/global".parse().unwrap(), "checking\nswap is on\n".to_owned())].into();
+        summary(&finished(), &output, &mut anstream::StripStream::new(&mut out)).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
     }
 

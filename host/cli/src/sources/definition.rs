@@ -36,12 +36,16 @@ pub(crate) fn from_file(path: &Path) -> Result<Found, CliError> {
     if path.is_dir() {
         return from_directory(path);
     }
+    parse(read_file(path)?, &path.display().to_string(), directory_of(path))
+}
+
+/// The directory of the file at `path`, as an absolute path.
+pub(super) fn directory_of(path: &Path) -> Option<PathBuf> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let bundle = parent.canonicalize().ok();
-    parse(read_file(path)?, &path.display().to_string(), bundle)
+    parent.canonicalize().ok()
 }
 
 pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Result<Found, CliError> {
@@ -52,10 +56,11 @@ pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Res
         check_log_progress(progress)
             .map_err(|error| CliError::usage(format!("definition `{origin}` cannot be used")).because(&error))?;
     }
+    let directory = bundle.clone();
     let source = Source { definition: Arc::new(definition), bundle };
     let digest = Some(Digest::of(&text));
     let place = Where::Named;
-    Ok(Found { source, warnings, origin: origin.to_owned(), digest, place, signatures: None, pinned: None })
+    Ok(Found { source, directory, warnings, origin: origin.to_owned(), digest, place, signatures: None, pinned: None })
 }
 
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {

@@ -35,7 +35,7 @@ fn an_interrupted_run_keeps_what_it_has_and_leaves_no_process() {
     assert_eq!(alive_in_group(&group), 2);
     run.signal("INT");
     let done = run.wait().expect(130);
-    assert!(done.err.contains("interrupted: ending plugins and keeping what was gathered"), "{}", done.err);
+    assert!(done.err.contains("interrupted: ending plugins and archiving their results"), "{}", done.err);
     assert!(done.out.contains("interrupted: what was gathered so far is in the archive"), "{}", done.out);
     assert_eq!(alive_in_group(&group), 0, "the plugin and what it started are gone when the run is");
     assert_eq!(bed.tree("one")["status"], "passed");
@@ -56,7 +56,7 @@ fn a_second_interrupt_ends_everything_at_once() {
     let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "deaf.yaml"]);
     wait_for("the plugin", || fs::read_to_string(bed.path("pid")).is_ok_and(|pid| pid.ends_with('\n')));
     run.signal("INT");
-    wait_for("the first to be heard", || run.err().contains("once more to give up at once"));
+    wait_for("the first to be heard", || run.err().contains("interrupt again to end at once"));
     run.signal("INT");
     run.wait().expect(130);
     let group = fs::read_to_string(bed.path("pid")).unwrap();

@@ -40,7 +40,7 @@ fn guide() -> String {
 }
 
 /// A directory in which `plumbline` is this program.
-fn path_with_this_program(dir: &Path) -> std::ffi::OsString {
+pub(crate) fn path_with_this_program(dir: &Path) -> std::ffi::OsString {
     let bin = dir.join("bin");
     fs::create_dir_all(&bin).unwrap();
     std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("plumbline"), bin.join("plumbline")).unwrap();

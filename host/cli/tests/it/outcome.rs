@@ -103,7 +103,7 @@ fn a_process_that_fails_without_results_leaves_its_last_words() {
     let done = bed.run(&["bad"], &[]).expect(3);
     assert!(done.out.contains("incomplete: 1 of 1 results did not arrive"), "{}", done.out);
     let error: Value = serde_json::from_str(&bed.member("plugins/bad/errors/global/error.json")).unwrap();
-    assert_eq!(error, json!({"error": "process exited with code 3 and left no done file", "output": "it is broken"}));
+    assert_eq!(error, json!({"error": "process exited with code 3 and left no results", "output": "it is broken"}));
     let tree = bed.tree("bad");
     assert_eq!(tree["status"], "failed");
     assert_eq!(tree["items"].as_array().unwrap().len(), 1, "one failure is told once: {tree}");
@@ -117,7 +117,7 @@ fn a_process_that_ends_well_without_results_has_no_result() {
     bed.run(&["empty"], &[]).expect(3);
     let tree = bed.tree("empty");
     assert_eq!(tree["status"], "failed");
-    assert_eq!(tree["items"][0]["name"], "process exited with code 0 without any result");
+    assert_eq!(tree["items"][0]["name"], "process exited with code 0 and left no results");
 }
 
 #[test]

@@ -108,10 +108,61 @@ fn a_directory_brings_its_program_and_its_modules() {
     );
     std::fs::set_permissions(script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     bed.plumbline(&["run", "--local", "--output", "out", "-p", "bundle"]).expect(0);
-    let dir = bed.path("bundle").canonicalize().unwrap();
-    assert_eq!(bed.member("plugins/bundled/results/global/out"), format!("{0}\n{0}\n", dir.display()));
+    let here = bed.root().canonicalize().unwrap();
+    let dir = here.join("bundle");
+    assert_eq!(
+        bed.member("plugins/bundled/results/global/out"),
+        format!("{}\n{}\n", here.display(), dir.display()),
+        "it starts where the user is and knows where its files are"
+    );
     let tree = bed.tree("bundled");
     assert!(tree["meta"].to_string().contains("nonsense"), "an unknown format is told in the results: {tree}");
+}
+
+/// A definition in a directory of its own, and the user in another one.
+#[test]
+fn plugins_start_where_the_user_is_or_in_their_working_directory() {
+    let bed = Bed::new();
+    let pwd = "pwd > $SONOBUOY_RESULTS_DIR/out";
+    bed.plugin("conf/here", "", pwd);
+    let yaml = std::fs::read_to_string(bed.path("conf/here.yaml")).unwrap().replace("conf/here", "here");
+    bed.write("conf/here.yaml", &yaml);
+    bed.write("conf/there.yaml", &(yaml.replace("plugin-name: here", "plugin-name: there") + "  workingDir: data\n"));
+    bed.write("conf/data/file", "");
+    bed.write("project/file", "");
+    let mut command =
+        bed.command(&["run", "--local", "--output", "../out", "-p", "../conf/here.yaml", "-p", "../conf/there.yaml"]);
+    command.current_dir(bed.path("project"));
+    crate::bed::Done::of(command).expect(0);
+    let root = bed.root().canonicalize().unwrap();
+    for (plugin, directory) in [("here", "project"), ("there", "conf/data")] {
+        let member = bed.member(&format!("plugins/{plugin}/results/global/out"));
+        assert_eq!(member.trim_end(), root.join(directory).to_str().unwrap(), "{plugin}");
+    }
+}
+
+#[test]
+fn a_continued_run_starts_its_plugins_where_it_was_started() {
+    let bed = Bed::new();
+    let root = bed.root().display();
+    bed.plugin(
+        "where",
+        "",
+        &format!(
+            "if ! test -e {root}/again; then echo $$ > {root}/pid; sleep 600; fi\npwd > $SONOBUOY_RESULTS_DIR/out"
+        ),
+    );
+    let run = bed.start("run", &["run", "--local", "--output", "out", "-p", "where.yaml"]);
+    wait_for("the plugin", || bed.path("pid").exists());
+    run.signal("KILL");
+    run.wait();
+    bed.write("again", "");
+    let work = crate::bed::entries(&bed.path("out")).pop().unwrap();
+    let mut command = bed.command(&["run", "--local", "--continue", work.to_str().unwrap()]);
+    command.current_dir("/");
+    crate::bed::Done::of(command).expect(0);
+    let here = bed.root().canonicalize().unwrap();
+    assert_eq!(bed.member("plugins/where/results/global/out").trim_end(), here.to_str().unwrap());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::file::kind_of;
+use super::file::{DONE_FILE, kind_of};
 
 /// Where results directories are by custom. A path below one of these that leads nowhere is looked for in the results directory in
 /// use: plugins have one or the other written into them.
@@ -49,6 +49,12 @@ pub enum LocateError {
         /// The results directory in use.
         results_dir: PathBuf,
     },
+    /// It is the done file.
+    #[error("the done file names itself (`{named}`): it must name the file or directory with the results")]
+    Itself {
+        /// The path as written.
+        named: String,
+    },
     /// It is neither file nor directory.
     #[error("the done file names `{named}`, which is a {kind}: only regular files and directories can be sent")]
     NotSendable {
@@ -77,6 +83,7 @@ pub fn locate(results_dir: &Path, named: &str) -> Result<Located, LocateError> {
     let mut outside = false;
     for candidate in candidates(results_dir, named) {
         match candidate.canonicalize() {
+            Ok(path) if path == root.join(DONE_FILE) => return Err(LocateError::Itself { named: named.to_owned() }),
             Ok(path) if path.starts_with(&root) => {
                 let file_type = path.symlink_metadata().map_err(io_error)?.file_type();
                 let kind = if file_type.is_file() {
@@ -194,6 +201,8 @@ mod tests {
         let _socket = std::os::unix::net::UnixListener::bind(place.results.join("socket")).unwrap();
         let error = locate(&place.results, "socket").unwrap_err();
         assert!(matches!(error, LocateError::NotSendable { kind: "socket", .. }), "{error}");
+        fs::write(place.results.join("done"), "done").unwrap();
+        assert!(matches!(locate(&place.results, "done"), Err(LocateError::Itself { .. })));
         symlink("round", place.results.join("round")).unwrap();
         assert!(matches!(locate(&place.results, "round"), Err(LocateError::Io { .. })));
     }

@@ -65,6 +65,7 @@ impl LogFile {
             Err(LocateError::Io { source, .. }) => return Err(source),
             Err(LocateError::Outside { .. }) => return Err(io::Error::other("it is outside of the results directory")),
             Err(LocateError::NotSendable { kind, .. }) => return Err(io::Error::other(format!("it is a {kind}"))),
+            Err(LocateError::Itself { .. }) => return Err(io::Error::other("it is the done file")),
         };
         if located.kind != Kind::File {
             return Err(io::Error::other("it is a directory"));

@@ -81,6 +81,7 @@ fn definition(args: &ProcessArgs) -> Result<Found, CliError> {
             let source = Source { definition: Arc::new(parsed.definition), bundle: None };
             Found {
                 source,
+                directory: None,
                 warnings: parsed.warnings,
                 origin: name.to_owned(),
                 digest: None,

@@ -9,7 +9,7 @@ use plumbline_aggregator::{Begun, Finished, Provenance, Run, RunError, Settings,
 use plumbline_core::definition::check_set;
 use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_core::{PluginName, RunId, shell_path};
-use plumbline_local::{LocalDispatcher, LocalOptions};
+use plumbline_local::{LocalDispatcher, LocalOptions, StartDirectories};
 use plumbline_stock::Place;
 use tokio_util::sync::CancellationToken;
 
@@ -17,8 +17,12 @@ use crate::args::{ExitCodes, Global, RunArgs};
 use crate::error::{CliError, verdict_code};
 use crate::limits::Limits;
 use crate::output::outcome::print_outcome;
+use crate::sources::Found;
 use crate::ui::{Watch, local_logs, say};
 use crate::{judging, logging, registry, signed, sources, stock};
+
+use super::interrupt::cancel_on_signal;
+use super::resume;
 
 /// Runs plugins on this machine to their verdict.
 pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
@@ -39,11 +43,13 @@ pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
     let provenance: BTreeMap<_, _> = signed::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     check_set(&definitions).map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;
+    let work = work_dir(&args)?;
+    let start = start_directories(&work, &found)?;
     let sources: Vec<Source> = found.into_iter().map(|plugin| plugin.source).collect();
 
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| CliError::system("the threads of the aggregator cannot be started").because(&error))?;
-    runtime.block_on(run_local(args, global, sources, provenance))
+    runtime.block_on(run_local(args, global, sources, provenance, work, start))
 }
 
 async fn run_local(
@@ -51,18 +57,19 @@ async fn run_local(
     global: &Global,
     sources: Vec<Source>,
     provenance: BTreeMap<PluginName, Provenance>,
+    work: WorkDir,
+    start: StartDirectories,
 ) -> Result<ExitCode, CliError> {
     let limits = Limits::load(&args.limits)?;
-    let work = work_dir(&args)?;
     let root = work.root().to_owned();
     logging::init_run(global, &work.tree().join("meta/run.log"))?;
-    let dispatcher = dispatcher(&work)?;
+    let dispatcher = dispatcher(&work, start)?;
     let settings = Settings {
         timeout: args.timeout.unwrap_or_default().limit(),
         limits: limits.modules.clone(),
         receive: limits.uploads.clone(),
         provenance,
-        output: output(&args),
+        output: output(&args, &root),
         ..Settings::default()
     };
     let modules = stock::modules(&limits)?;
@@ -100,7 +107,11 @@ async fn run_local(
     entry.archive = Some(absolute(&finished.archive)?);
     entry.status = Some(finished.status.clone());
     remember(&entry);
-    print_outcome(&finished, args.format)?;
+    let printed = print_outcome(&finished, args.format, &dispatcher.last_output());
+    // After a hangup there is no terminal to print on: the archive has it all.
+    if !finished.status.interrupted {
+        printed?;
+    }
     Ok(exit_code(&finished, global))
 }
 
@@ -111,47 +122,56 @@ fn exit_code(finished: &Finished, global: &Global) -> ExitCode {
     }
 }
 
-/// A new directory below the output directory (so that the archive need not cross file systems), or the one to go on with.
+/// A new directory below the output directory (so that the archive need not cross file systems), or that of the run to continue.
 fn work_dir(args: &RunArgs) -> Result<WorkDir, CliError> {
-    let root = match &args.resume {
-        Some(root) if root.join("run.json").is_file() => root.clone(),
-        Some(root) => {
-            return Err(CliError::usage(format!("there is no run to go on with in `{}`", root.display())).hint(
-                "`--continue` takes the working directory that a broken off run named, such as `./.plumbline-run-…`",
-            ));
-        }
-        None => {
-            let output = absolute(&output(args))?;
-            std::fs::create_dir_all(&output).map_err(|error| {
-                CliError::system(format!("the output directory `{}` cannot be made", output.display())).because(&error)
-            })?;
-            output.join(format!(".plumbline-run-{}", RunId::random().short()))
-        }
-    };
-    let root = absolute(&root)?;
-    WorkDir::open(root).map_err(|error| CliError::system("the run's working directory cannot be used").because(&error))
-}
-
-/// Where the archive goes. The working directory of a run lies there from the beginning.
-fn output(args: &RunArgs) -> PathBuf {
-    let begun = args.resume.as_deref().and_then(Path::parent).filter(|parent| !parent.as_os_str().is_empty());
-    match (&args.output, begun) {
-        (Some(output), _) => output.clone(),
-        (None, Some(begun)) => begun.to_owned(),
-        (None, None) => PathBuf::from("."),
+    if let Some(wanted) = &args.resume {
+        return resume::open(wanted);
     }
+    let output = absolute(args.output.as_deref().unwrap_or(Path::new(".")))?;
+    std::fs::create_dir_all(&output).map_err(|error| {
+        CliError::system(format!("failed to create the output directory `{}`", output.display())).because(&error)
+    })?;
+    WorkDir::open(output.join(format!(".plumbline-run-{}", RunId::random().short())))
+        .map_err(|error| CliError::system("failed to create the working directory of the run").because(&error))
 }
 
-fn absolute(path: &Path) -> Result<PathBuf, CliError> {
+/// Where the archive goes. Without `--output`, a continued run leaves it beside its working directory `root`.
+fn output(args: &RunArgs, root: &Path) -> PathBuf {
+    let continued = args.resume.as_ref().and_then(|_| root.parent());
+    args.output.clone().or(continued.map(Path::to_owned)).unwrap_or_else(|| PathBuf::from("."))
+}
+
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, CliError> {
     std::path::absolute(path)
         .map_err(|error| CliError::system(format!("the path `{}` cannot be resolved", path.display())).because(&error))
 }
 
-fn dispatcher(work: &WorkDir) -> Result<Arc<LocalDispatcher>, CliError> {
+/// Where plugins start: for a new run in the current directory, for a continued one where it was started.
+fn start_directories(work: &WorkDir, found: &[Found]) -> Result<StartDirectories, CliError> {
+    let recorded = StartDirectories::load(work.root()).map_err(|error| {
+        CliError::system(format!("failed to read where the run in `{}` was started", work.root().display()))
+            .because(&error)
+    })?;
+    if let Some(recorded) = recorded {
+        return Ok(recorded);
+    }
+    let current = std::env::current_dir()
+        .map_err(|error| CliError::system("failed to find the current directory").because(&error))?;
+    let definitions = found
+        .iter()
+        .filter_map(|plugin| Some((plugin.source.definition.name.clone(), plugin.directory.clone()?)))
+        .collect();
+    Ok(StartDirectories { current, definitions })
+}
+
+fn dispatcher(work: &WorkDir, start: StartDirectories) -> Result<Arc<LocalDispatcher>, CliError> {
+    if let Err(error) = start.save(work.root()) {
+        tracing::warn!("failed to record where the run was started; continue it from the same directory: {error}");
+    }
     let binary = std::env::current_exe().map_err(|error| {
         CliError::system("the path of this program cannot be found; workers are the same program").because(&error)
     })?;
-    let options = LocalOptions { work: work.root().join("local"), logs: local_logs(work.root()), binary };
+    let options = LocalOptions { work: work.root().join("local"), logs: local_logs(work.root()), binary, start };
     let dispatcher = LocalDispatcher::new(options)
         .map_err(|error| CliError::system("the directories for plugins cannot be prepared").because(&error))?;
     Ok(Arc::new(dispatcher))
@@ -164,6 +184,10 @@ fn remember(entry: &registry::Entry) {
 }
 
 fn run_error(error: &RunError, root: &Path) -> CliError {
+    if let RunError::Finished { archive, .. } = error {
+        let told = CliError::usage("there is nothing to continue").because(error);
+        return told.hint(format!("its results: plumbline results {}", shell_path(archive)));
+    }
     let usage = matches!(error, RunError::Plan(_) | RunError::NoPlugins | RunError::Definition(_));
     let told = if usage { CliError::usage("the run cannot begin") } else { CliError::system("the run failed") };
     let told = told.because(error);
@@ -175,29 +199,6 @@ fn run_error(error: &RunError, root: &Path) -> CliError {
     } else {
         told
     }
-}
-
-/// The first signal ends the run and keeps what there is; the second ends this process.
-async fn cancel_on_signal(cancel: CancellationToken, dispatcher: Arc<LocalDispatcher>) {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        tracing::warn!("signals cannot be caught: Ctrl-C ends this process without keeping what was gathered");
-        return;
-    };
-    let mut next = async || {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
-    };
-    next().await;
-    say("interrupted: ending plugins and keeping what was gathered; once more to give up at once");
-    cancel.cancel();
-    next().await;
-    // Nothing of theirs would be ended by this process's end.
-    dispatcher.kill_all();
-    std::process::exit(130);
 }
 
 /// Says what would happen; nothing is left behind.

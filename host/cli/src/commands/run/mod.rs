@@ -2,7 +2,9 @@
 
 mod cluster;
 mod failures;
+mod interrupt;
 mod local;
+mod resume;
 
 use std::process::ExitCode;
 

@@ -3,14 +3,14 @@
 use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 use jiff::Timestamp;
-use plumbline_aggregator::{HEARTBEAT, Published, STATUS_FILE};
+use plumbline_aggregator::{Published, STATUS_FILE};
 use plumbline_core::run_status::{PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{Status, Verdict, shell_path};
 
+use super::local_list::list;
 use super::sentence::{failure, judged};
 use super::{ago, one_line_of_json};
 use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
@@ -19,21 +19,20 @@ use crate::output;
 use crate::registry::{self, Entry};
 use crate::ui::{local_log, period, stalled, withdrawn};
 
-/// A status file older than this was left behind by an aggregator that is gone.
-const STALE: Duration = HEARTBEAT.saturating_mul(3);
 /// Results of one plugin that are listed one by one; more are summed up.
 const MAX_LISTED: usize = 20;
 
 /// Shows how it goes.
 pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, CliError> {
-    let entry = find(args.run.as_deref())?;
+    let (entry, others) = find(args.run.as_deref())?;
     let seen = look(&entry)?;
     let mut out = anstream::stdout().lock();
     let printed = match (args.json, args.format) {
         (true, _) => one_line_of_json(&seen.status, &mut out),
         (_, Some(StatusFormat::Json)) => output::print_json(&seen.status, &mut out),
         (_, Some(StatusFormat::Yaml)) => output::print_yaml(&seen.status, &mut out),
-        (_, wide) => print(&entry, &seen, args.show_all || wide.is_some(), &mut out),
+        (_, wide) => print(&entry, &seen, args.show_all || wide.is_some(), &mut out)
+            .and_then(|()| list(&others, Timestamp::now(), &mut out)),
     };
     printed.map_err(|error| CliError::printing("the status cannot be printed", &error))?;
     let over = matches!(seen.status.status, RunPhase::Complete | RunPhase::Failed);
@@ -45,36 +44,37 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
     })
 }
 
-fn find(wanted: Option<&str>) -> Result<Entry, CliError> {
-    let runs = registry::list().map_err(|error| CliError::system("the list of runs cannot be read").because(&error))?;
+/// The run that is wanted, and the others if none was named.
+fn find(wanted: Option<&str>) -> Result<(Entry, Vec<Entry>), CliError> {
+    let runs = registry::list().map_err(|error| CliError::system("failed to list the runs").because(&error))?;
     let Some(wanted) = wanted else {
-        return runs.into_iter().next().ok_or_else(|| {
-            CliError::usage("there is no run of this user on this machine")
+        let mut runs = runs.into_iter();
+        let newest = runs.next().ok_or_else(|| {
+            CliError::usage("you have no runs on this machine")
                 .hint("start one with `plumbline run --local --plugin …`")
-        });
+        })?;
+        return Ok((newest, runs.collect()));
     };
-    let mut found =
-        runs.into_iter().filter(|run| run.run.to_string().starts_with(wanted) || run.run.short().starts_with(wanted));
+    let mut found = runs.into_iter().filter(|run| run.is_called(wanted));
     match (found.next(), found.next()) {
-        (Some(run), None) => Ok(run),
+        (Some(run), None) => Ok((run, Vec::new())),
         (Some(_), Some(_)) => {
-            Err(CliError::usage(format!("more than one run begins with `{wanted}`")).hint("give more of its id"))
+            Err(CliError::usage(format!("more than one run starts with `{wanted}`")).hint("give more of its id"))
         }
-        (None, _) => {
-            Err(CliError::usage(format!("no run begins with `{wanted}`"))
-                .hint("without an id, the newest run is shown"))
-        }
+        (None, _) => Err(CliError::usage(format!("no run starts with `{wanted}`"))
+            .hint("`plumbline status --local` shows the newest run and lists the others")),
     }
 }
 
-struct Seen {
-    status: RunStatus,
+pub(super) struct Seen {
+    pub(super) status: RunStatus,
     at: Option<Timestamp>,
-    /// Nobody works on the run any more, and it has not ended.
-    lost: bool,
+    /// No process works on the run any more, and it has not finished.
+    pub(super) lost: bool,
 }
 
-fn look(entry: &Entry) -> Result<Seen, CliError> {
+/// The last status of a run.
+pub(super) fn look(entry: &Entry) -> Result<Seen, CliError> {
     if let Some(status) = &entry.status {
         return Ok(Seen { status: status.clone(), at: None, lost: false });
     }
@@ -95,12 +95,11 @@ fn look(entry: &Entry) -> Result<Seen, CliError> {
     };
     let published: Published = serde_json::from_slice(&bytes)
         .map_err(|error| CliError::system(format!("`{}` is not a status", path.display())).because(&error))?;
-    let age = Duration::try_from(Timestamp::now().duration_since(published.at)).unwrap_or_default();
-    Ok(Seen { status: published.status, at: Some(published.at), lost: age > STALE })
+    Ok(Seen { status: published.status, at: Some(published.at), lost: !entry.is_running() })
 }
 
 fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io::Result<()> {
-    let phase = if seen.lost { "lost: nobody works on it any more" } else { seen.status.status.as_str() };
+    let phase = if seen.lost { "interrupted: no process works on it" } else { seen.status.status.as_str() };
     writeln!(out, "run {} · {phase} · began {}", entry.run.short(), ago(entry.started))?;
     let entries = seen.status.plugins.as_deref().unwrap_or_default();
     if !entries.is_empty() {
@@ -123,13 +122,14 @@ fn print(entry: &Entry, seen: &Seen, show_all: bool, out: &mut impl Write) -> io
     if let (true, Some(at)) = (seen.lost, seen.at) {
         writeln!(
             out,
-            "\nlast sign of life {}; go on with: plumbline run --local --continue {}",
+            "\nlast heartbeat {}\ncontinue it with: plumbline run --local --continue {}\nworking directory: {}",
             ago(at),
+            entry.run.short(),
             shell_path(&entry.work)
         )?;
     }
     if let Some(archive) = &entry.archive {
-        let gone = if archive.exists() { "" } else { " (no longer there)" };
+        let gone = if archive.exists() { "" } else { " (removed)" };
         writeln!(out, "\narchive: {}{gone}", archive.display())?;
     }
     Ok(())

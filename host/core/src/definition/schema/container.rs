@@ -44,7 +44,7 @@ pub(in crate::definition) const CONTAINER: &[Field] = &[
     )
     .examples(&[r#"["./check.sh"]"#]),
     Field::new("args", "Arguments", TEXTS, "Arguments to the entry point."),
-    Field::new("workingDir", "Working directory", Shape::Text, "Left out: that of the image."),
+    Field::new("workingDir", "Working directory", Shape::Text, "Left out: that of the image; in a local run, the current directory of the user. Relative to the directory of the definition there."),
     Field::new("env", "Environment", Shape::List(&Shape::Section { fields: ENV, open: true }), "Variables of the container.")
         .examples(&[r#"[{"name": "LEVEL", "value": "1"}]"#]),
     Field::new("envFrom", "Environment from objects", MAPPINGS, "ConfigMaps and Secrets whose keys become variables."),

@@ -1,0 +1,59 @@
+//! The last lines of a plugin's log, below an outcome that is not green.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use plumbline_core::ResultKey;
+
+use super::text::shortened;
+
+/// Lines that are shown.
+const MAX_LINES: usize = 10;
+/// Characters of a line.
+const MAX_WIDTH: usize = 160;
+
+/// The last output of plugins, by result.
+pub(crate) type LastOutput = BTreeMap<ResultKey, String>;
+
+/// Prints the last lines of the logs of `plugin`, `indent` columns from the left, and where the whole logs are.
+pub(super) fn list_last_output(
+    output: &LastOutput,
+    plugin: &str,
+    indent: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    for (key, text) in output.iter().filter(|(key, _)| key.plugin.as_str() == plugin) {
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        let log = format!("podlogs/local/{}/logs/{}.txt", key.plugin, key.node);
+        writeln!(out, "{:indent$}last lines of its log ({log} in the archive):", "")?;
+        for line in lines.iter().skip(lines.len().saturating_sub(MAX_LINES)) {
+            writeln!(out, "{:indent$}  {}", "", shortened(line, MAX_WIDTH))?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_bounded_and_does_not_control_the_terminal() {
+        let text: String =
+            (0..30).map(|n| format!("line {n}\n\n")).collect::<String>() + "\u{1b}[2Jgone " + &"x".repeat(500);
+        let output: LastOutput = [("smoke/global".parse().unwrap(), text)].into();
+        let mut out = Vec::new();
+        list_last_output(&output, "smoke", 2, &mut out).unwrap();
+        list_last_output(&output, "other", 2, &mut out).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        assert!(shown.starts_with(
+            "  last lines of its log (podlogs/local/smoke/logs/global.txt in the archive):\n    line 21\n"
+        ));
+        assert_eq!(shown.lines().count(), 1 + MAX_LINES);
+        assert!(!shown.contains('\u{1b}') && shown.contains("[2Jgone x"), "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() <= MAX_WIDTH + 5), "{shown}");
+    }
+}

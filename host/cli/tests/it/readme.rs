@@ -1,0 +1,108 @@
+//! The commands of the README, executed in their order as they are printed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::guide::path_with_this_program;
+
+/// Commands that are not executed here, by how they start, and why.
+const SKIPPED: [(&str, &str); 18] = [
+    ("cargo xtask ", "builds the workspace: a task of its own in CI"),
+    ("plumbline run -p ", "needs a cluster"),
+    ("plumbline status ", "of a run in a cluster"),
+    ("plumbline logs ", "needs a cluster"),
+    ("plumbline wait", "needs a cluster"),
+    ("plumbline retrieve ", "needs a cluster"),
+    ("plumbline delete ", "needs a cluster"),
+    ("plumbline conformance run", "needs a cluster"),
+    ("plumbline plugin new ", "executed by the test of the authors' guide, in every language"),
+    ("cd my-format", "executed by the test of the authors' guide"),
+    ("plumbline plugin build", "executed by the test of the authors' guide"),
+    ("plumbline plugin test", "executed by the test of the authors' guide"),
+    ("plumbline run --local -p .", "executed by the test of the authors' guide"),
+    ("plumbline run --local -- pytest", PYTEST),
+    ("plumbline run --local -p smoke.yaml", PYTEST),
+    ("plumbline results smoke/", PYTEST),
+    ("mkdir unpacked", PYTEST),
+    ("plumbline plugin process --definition smoke.yaml", PYTEST),
+];
+
+/// Only skipped where pytest is missing.
+const PYTEST: &str = "needs pytest";
+
+/// Commands whose exit code is a verdict over the machine that the test runs on.
+const MACHINE: [&str; 3] =
+    ["plumbline run --local -p host-facts", "plumbline results first/", "plumbline results diff first/"];
+
+fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
+    let fence = format!("```{language}\n");
+    text.split(fence.as_str()).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
+}
+
+fn commands(readme: &str) -> Vec<&str> {
+    blocks(readme, "console").into_iter().flat_map(str::lines).filter_map(|line| line.strip_prefix("$ ")).collect()
+}
+
+fn why_skipped(command: &str, has_pytest: bool) -> Option<&'static str> {
+    // `status --local` is a command of this machine.
+    let local = command.starts_with("plumbline status --local");
+    let rule = SKIPPED.iter().filter(|_| !local).find(|(start, _)| command.starts_with(start))?;
+    Some(rule.1).filter(|&why| why != PYTEST || !has_pytest)
+}
+
+#[test]
+fn every_command_works_as_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(root.join("examples"), dir.path().join("examples")).unwrap();
+    let smoke = blocks(&readme, "yaml").into_iter().find(|block| block.contains("plugin-name: smoke")).unwrap();
+    fs::write(dir.path().join("smoke.yaml"), smoke).unwrap();
+    let path = path_with_this_program(dir.path());
+    let bash = |command: &str| {
+        let output = Command::new("bash")
+            .args(["-c", command])
+            .current_dir(dir.path())
+            .env("PATH", &path)
+            .envs(
+                ["data", "config", "state"]
+                    .map(|kind| (format!("XDG_{}_HOME", kind.to_uppercase()), dir.path().join(kind))),
+            )
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (output.status.code(), text)
+    };
+    let has_pytest = bash("pytest --version").0 == Some(0);
+    let mut executed = Vec::new();
+    for command in commands(&readme) {
+        if let Some(why) = why_skipped(command, has_pytest) {
+            eprintln!("SKIPPED: `{command}`: {why}");
+            continue;
+        }
+        let (code, text) = bash(command);
+        let machine = MACHINE.iter().any(|start| command.starts_with(start));
+        let fine = code == Some(0) || (machine && code == Some(1));
+        assert!(fine, "`{command}` ended with {code:?}:\n{text}");
+        executed.push((command, text));
+    }
+    let text = |start: &str| executed.iter().find(|(command, _)| command.starts_with(start)).map(|(_, text)| text);
+    assert!(text("plumbline status --local").unwrap().contains("complete"), "{executed:?}");
+    if has_pytest {
+        let smoke = text("plumbline run --local -p smoke.yaml").unwrap();
+        assert!(smoke.contains("passed: 1 check"), "{smoke}");
+        let again = text("plumbline plugin process --definition smoke.yaml").unwrap();
+        assert!(again.contains("passed"), "{again}");
+    }
+}
+
+#[test]
+fn nothing_is_skipped_that_the_readme_does_not_have() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let commands = commands(&readme);
+    for (start, _) in SKIPPED.iter().filter(|(_, why)| *why != PYTEST) {
+        assert!(commands.iter().any(|command| command.starts_with(start)), "`{start}` is not in the README");
+    }
+}
