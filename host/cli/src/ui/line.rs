@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
 
-use crate::output::printable;
+use plumbline_core::text::printable;
 
 /// The colour of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
