@@ -7,7 +7,7 @@ use plumbline_core::run_status::PluginStatus;
 
 use super::line::{Line, Tone};
 use super::live::counts;
-use super::plugins::{Phase, Plugin, RunView, period, source, tone_of};
+use super::plugins::{Logs, Phase, Plugin, RunView, period, source, tone_of};
 use super::withdrawn::Withdrawals;
 use crate::output::one_line;
 
@@ -93,7 +93,8 @@ impl EventLog {
             }
         }
         let phase = one_line(run.status.status.as_str());
-        if phase != self.phase && !self.phase.is_empty() {
+        // On this machine the outcome follows at once.
+        if matches!(run.logs, Logs::Cluster(_)) && phase != self.phase && !self.phase.is_empty() {
             lines.push(plain(&format!("the run is {phase}")));
         }
         self.phase = phase;

@@ -1,5 +1,4 @@
 use super::super::plugins::tests::{now, pulling, seen};
-use super::super::plugins::{Logs, RunView};
 use super::*;
 use plumbline_core::run_status::RunStatus;
 use plumbline_kubernetes::status::Seen;

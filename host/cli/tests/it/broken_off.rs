@@ -77,7 +77,7 @@ fn a_killed_run_goes_on_where_it_was() {
 
     bed.write("again", "");
     let done = bed.plumbline(&["run", "--local", "--continue", work.to_str().unwrap()]).expect(0);
-    assert!(done.err.contains("going on"), "{}", done.err);
+    assert!(done.err.contains("this machine · continued"), "{}", done.err);
     assert_eq!(alive_in_group(&group), 0, "what the killed one left behind is ended");
     assert!(bed.archive().ends_with(&format!("_plumbline_{id}.tar.gz")), "{}", bed.archive());
     assert_eq!(

@@ -29,7 +29,7 @@ fn a_known_failure_does_not_fail_a_run() {
     plugin(&bed, JUNIT, KNOWN);
     let done = bed.run(&["suite"], &[]).expect(0);
     assert!(
-        done.err.contains("suite: judged passed: 1 failure, excused: 1 known-failure; 1 of 1 checks"),
+        done.err.contains("suite: verdict: passed: 1 failure, excused: 1 known-failure; 1 of 1 checks"),
         "{}",
         done.err
     );
