@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use unicode_width::UnicodeWidthChar;
-
 use plumbline_core::text::printable;
+use unicode_width::UnicodeWidthChar;
 
 /// The colour of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
