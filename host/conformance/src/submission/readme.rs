@@ -86,9 +86,10 @@ mod tests {
 
     #[test]
     fn it_says_what_was_tested_and_how() {
-        let product =
-            Product::parse(b"vendor: A | B\nname: Engine\nversion: 1.30\ndocumentation_url: https://example.org/docs\n")
-                .unwrap();
+        let product = Product::parse(
+            b"vendor: A | B\nname: Engine\nversion: 1.30\ndocumentation_url: https://example.org/docs\n",
+        )
+        .unwrap();
         let place = Place::new("v1.30".parse().unwrap(), "engine").unwrap();
         let facts = Facts {
             place: &place,
