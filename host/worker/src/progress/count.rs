@@ -50,6 +50,14 @@ impl Counter {
         }
     }
 
+    /// The names of failed tests, if the log shows them: not all of them, if there are many.
+    pub(super) fn failures(&self) -> &[String] {
+        match self {
+            Self::Ginkgo(ginkgo) => ginkgo.failures(),
+            Self::Patterns(_) => &[],
+        }
+    }
+
     /// Reads the next bytes of the log.
     pub(super) fn read(&mut self, bytes: &[u8]) {
         match self {

@@ -20,6 +20,12 @@ use regex::bytes::Regex;
 use super::count::Counts;
 use super::escape::Escapes;
 
+/// Names of failed tests that are kept. More help nobody.
+const MAX_NAMES: usize = 1_000;
+
+/// Bytes of a name; the rest is cut off.
+const MAX_NAME: usize = 500;
+
 /// Bytes of a line's text that are looked at: 4 KiB. Marks are not part of it, so there may be any number of them.
 const MAX_TEXT: usize = 4 << 10;
 
@@ -41,6 +47,13 @@ pattern!(SUCCINCT, r"^\[\d+\] .* - (\d+)/\d+ specs (?:- \d+ procs )?$");
 pattern!(BEHIND_TEXT, r"\S(?:•|↺)((?: \[[A-Z][^\]]*\][^\[]*)?) \[[\d.]+ seconds\]\s*$");
 // What follows the mark of a test that failed.
 pattern!(FAILED, r"^(?: \[(?:FAILED|PANICKED!?|TIMEDOUT|INTERRUPTED|ABORTED)\]| Failure\b|! |\.\.\. Timeout\b)");
+// The part of a failed test in its name: which of its nodes failed.
+pattern!(
+    NODE,
+    r"(?:^TOP-LEVEL )?\[(?:It|(?:Just)?(?:Before|After)Each|(?:Before|After)All|DeferCleanup \([^)]*\))\] ?"
+);
+// The labels behind a test's name: several, or one.
+pattern!(LABELS, r" \[([^\[\]]+)\]\s*$");
 // What may follow the mark of a test: a state or a time, or what another process prints, but no other words.
 pattern!(STATE, r"^(?:(?-u:[^ ])| ?$| \[| Failure\b| SUCCESS!)");
 // What follows the mark of a test that ran and skipped itself. Without a time, the test did not run.
@@ -100,6 +113,10 @@ pub(super) struct Ginkgo {
     counts: Counts,
     line: Line,
     summary: Summary,
+    /// Names of failed tests, as far as the log shows them.
+    failures: Vec<String>,
+    /// Whether the line before was that of a failed test: this one is its name.
+    failed: bool,
 }
 
 impl Ginkgo {
@@ -107,6 +124,10 @@ impl Ginkgo {
         let mut counts = self.counts;
         add(&mut counts, &self.line);
         counts
+    }
+
+    pub(super) fn failures(&self) -> &[String] {
+        &self.failures
     }
 
     pub(super) fn read(&mut self, bytes: &[u8]) {
@@ -131,7 +152,12 @@ impl Ginkgo {
 
     pub(super) fn end_line(&mut self) {
         let line = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.failed) && line.mark.is_none() && self.failures.len() < MAX_NAMES {
+            self.failures.extend(name(&line.text));
+        }
+        let before = self.counts.failed;
         add(&mut self.counts, &line);
+        self.failed = self.counts.failed > before;
         match line.mark {
             None => self.plain(&line.text),
             // Words may start with S: that of the summary does.
@@ -191,6 +217,7 @@ impl Ginkgo {
     fn start(&mut self, total: u64) {
         self.counts = Counts { total, ..Counts::default() };
         self.summary = Summary::None;
+        self.failures.clear();
     }
 
     /// A line of the summary.
@@ -214,6 +241,29 @@ impl Ginkgo {
             self.summary = if verdict.is_some() && reason { Summary::Reasons } else { Summary::None };
         }
     }
+}
+
+/// The name of a failed test in the line behind its mark: without the node that failed, and without labels, which the name repeats or
+/// of which there are several.
+fn name(text: &[u8]) -> Option<String> {
+    let node = NODE.as_ref()?;
+    if !node.is_match(text) {
+        return None;
+    }
+    let text = node.replacen(text, 1, &b""[..]);
+    let mut name = text.trim_ascii();
+    if let Some(labels) = LABELS.as_ref()?.captures(name)
+        && let (Some(all), Some(labels)) = (labels.get(0), labels.get(1).map(|labels| labels.as_bytes()))
+        && let Some(rest) = name.get(..all.start())
+        && (labels.contains(&b',') || rest.windows(labels.len()).any(|part| part == labels))
+    {
+        name = rest;
+    }
+    let mut name = String::from_utf8_lossy(name).into_owned();
+    if name.len() > MAX_NAME {
+        name.truncate((0..=MAX_NAME).rev().find(|&end| name.is_char_boundary(end)).unwrap_or_default());
+    }
+    Some(name).filter(|name| !name.is_empty())
 }
 
 /// Adds to `counts` what a line says, or says so far.

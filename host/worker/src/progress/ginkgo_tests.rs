@@ -95,6 +95,25 @@ fn while_it_runs_no_test_is_missed_or_counted_twice() {
 }
 
 #[test]
+fn names_of_failed_tests_are_those_of_the_report() {
+    let names = |name: &str| {
+        let log = all().into_iter().find(|log| log.name == name).unwrap();
+        let mut ginkgo = Ginkgo::default();
+        ginkgo.read(&log.text());
+        assert_eq!(ginkgo.failures().len() as u64, log.last.failed, "{name}");
+        ginkgo.failures().to_vec()
+    };
+    let expected = ["fails", "fails at once", "panics", "times out", "fails in cleanup", "must pass repeatedly"];
+    assert_eq!(names("serial"), expected.map(|test| format!("[sig-a] things {test} [Conformance]")));
+    for log in ["serial", "parallel", "verbose", "parallel-verbose", "flaky-colour"] {
+        let names = names(&format!("kubernetes-{log}"));
+        let quota =
+            "[sig-api-machinery] ResourceQuota should verify ResourceQuota with best effort scope. [Conformance]";
+        assert!(names.iter().any(|name| name == quota), "{log}: {names:?}");
+    }
+}
+
+#[test]
 fn a_dry_run_counts_what_would_run() {
     let log = logs! { "dry": 37, 37, 0; };
     assert_eq!(read([log[0].text()]).ended, 37);

@@ -108,7 +108,7 @@ impl LogWatch {
         }
         self.posts.set_counting(true);
         let turn = self.posts.turn().await;
-        let update = update(&self.file, counts, self.posts.said().as_ref());
+        let update = update(&self.file, counts, self.counter.failures(), self.posts.said().as_ref());
         if self.reported.as_ref() == Some(&update) {
             return true;
         }
@@ -129,10 +129,11 @@ impl LogWatch {
     }
 }
 
-/// The update for `counts`, with the names of failed tests from what the plugin `said`. The plugin may be a test ahead of its log.
-fn update(file: &str, counts: Counts, said: Option<&ProgressUpdate>) -> Value {
-    let mut counts = counts;
-    let mut failures = said.map(|said| said.failures.as_slice()).unwrap_or_default();
+/// The update for `counts`, with the names of failed tests from the log or from what the plugin `said`, whichever are more. The plugin
+/// may be a test ahead of its log.
+fn update(file: &str, mut counts: Counts, names: &[String], said: Option<&ProgressUpdate>) -> Value {
+    let said_names = said.map(|said| said.failures.as_slice()).unwrap_or_default();
+    let mut failures = if said_names.len() < names.len() { names } else { said_names };
     if let Some(said) = said.filter(|_| !counts.finished) {
         let unsigned = |number: i64| u64::try_from(number).unwrap_or_default();
         counts.total = counts.total.max(unsigned(said.total));
@@ -174,7 +175,7 @@ mod tests {
     fn a_process_of_a_parallel_suite_knows_less_than_the_log() {
         let counts = Counts { total: 9, ended: 6, failed: 2, finished: false };
         let update =
-            update("e2e.log", counts, Some(&said(r#"{"msg": "FAILED a", "completed": 1, "failures": ["a"]}"#)));
+            update("e2e.log", counts, &[], Some(&said(r#"{"msg": "FAILED a", "completed": 1, "failures": ["a"]}"#)));
         assert_eq!(numbers(&update), (9, 4, 1, 1));
         assert_eq!(update["msg"], "FAILED a");
     }
@@ -182,14 +183,16 @@ mod tests {
     #[test]
     fn the_suite_posts_a_test_before_it_prints_it() {
         let counts = Counts { total: 9, ended: 6, failed: 1, finished: false };
-        let update = update("e2e.log", counts, Some(&said(r#"{"total": 9, "completed": 5, "failures": ["a", "b"]}"#)));
+        let update =
+            update("e2e.log", counts, &[], Some(&said(r#"{"total": 9, "completed": 5, "failures": ["a", "b"]}"#)));
         assert_eq!(numbers(&update), (9, 5, 0, 2));
     }
 
     #[test]
     fn final_counts_have_the_last_word() {
         let counts = Counts { total: 8, ended: 8, failed: 1, finished: true };
-        let update = update("e2e.log", counts, Some(&said(r#"{"total": 9, "completed": 8, "failures": ["a", "b"]}"#)));
+        let update =
+            update("e2e.log", counts, &[], Some(&said(r#"{"total": 9, "completed": 8, "failures": ["a", "b"]}"#)));
         assert_eq!(numbers(&update), (8, 7, 0, 1));
     }
 }
