@@ -127,6 +127,8 @@ pub struct Exit {
     pub key: ResultKey,
     /// A sentence such as `exited with code 3`.
     pub text: String,
+    /// Whether the exit code is 0.
+    pub success: bool,
 }
 
 /// Files of a plugin whose result did not arrive.
@@ -148,7 +150,7 @@ pub trait Dispatcher: Send + Sync + 'static {
     fn launch(&self, launch: Launch, reports: mpsc::Sender<Report>) -> BoxFuture<'_, Result<(), DispatchError>>;
 
     /// Called once all results of a plugin are in, before they are read: ends what still runs, after the grace that the dispatcher
-    /// gives it, and tells which executions ended badly although their results arrived.
+    /// gives it, and tells how executions ended whose results arrived, as far as they ended by themselves.
     fn settle<'a>(&'a self, plugin: &'a PluginName) -> BoxFuture<'a, Vec<Exit>>;
 
     /// Called after [`Dispatcher::settle`] for each result that did not arrive: the files that the plugin had written by then, if the

@@ -36,7 +36,7 @@ pub use judging::{
     plan_judges, result_sets,
 };
 pub use lazy::LazyModule;
-pub use modules::{Compiler, FALLBACK_FORMAT, ModuleError, Modules, PostProcessor, Summarizer};
+pub use modules::{Compiler, ModuleError, Modules};
 pub use plan::{LimitPolicy, PlanError, PlannedPlugin, Source, prepare};
 pub use postprocess::{
     ERROR_FILE, EXIT_FILE, Failure, LeanLimits, LeanTree, MAX_FAILURES, ModuleInput, NodeOutcome, Outcome,

@@ -1,4 +1,4 @@
-//! Which module stands behind a name: the plugin's own bundle first, then the stock.
+//! Finds the module of a given name and role: in the plugin's own bundle first, then among the built-in modules.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -6,16 +6,18 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use plumbline_core::closest;
+use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use plumbline_sandbox::{LoadError, ModuleInfo, Sandbox, inspect};
 
 use crate::compile::{Job, Pool};
 use crate::lazy::LazyModule;
 
-/// The format that a definition without one, or with one that nobody knows, is read as.
-pub const FALLBACK_FORMAT: &str = "raw";
 /// Modules that a bundle may carry.
 const MAX_BUNDLE_MODULES: usize = 64;
+/// The file that makes a directory a project, whose modules `plumbline plugin build` builds.
+const PROJECT_FILE: &str = "module.yaml";
 /// Bytes of a format's or module's name.
 const MAX_NAME: usize = 128;
 
@@ -38,15 +40,17 @@ pub enum ModuleError {
         /// The cause.
         source: LoadError,
     },
-    /// Nobody has a module of this name in this role.
-    #[error("{role} `{name}` is not known: it is neither in the plugin's bundle nor one of the stock ({})", known.join(", "))]
+    /// No module of this name implements this role.
+    #[error("unknown {role} `{name}`: no built-in module and no module of the plugin's bundle has this name")]
     Unknown {
-        /// `expectations`, `result-format` or `judge`.
+        /// What the definition names: `result format`, `summarizer`, `expectations` or `judge`.
         role: &'static str,
-        /// The name asked for.
+        /// The name, cut to 128 characters.
         name: String,
-        /// The names that the stock has.
+        /// The names that built-in modules of this role have.
         known: Vec<String>,
+        /// The project whose module is not built yet, if the plugin is in one.
+        unbuilt: Option<PathBuf>,
     },
     /// A module that says who must answer, where one that reads results is needed.
     #[error("module `{0}` is no post-processor: it does not read results")]
@@ -56,24 +60,23 @@ pub enum ModuleError {
     TooMany(PathBuf),
 }
 
-/// A post-processor that was found.
-#[derive(Clone)]
-pub struct PostProcessor {
-    /// The module.
-    pub module: LazyModule,
-    /// What a reader of the results must know: that the format was not known, and what was done.
-    pub warning: Option<String>,
-}
-
-/// Who says what the results of a plugin come to as a whole.
-#[derive(Clone)]
-pub enum Summarizer {
-    /// The definition names none: the module that reads the results, if it plays this role too.
-    Own,
-    /// The one that the definition names.
-    Named(LazyModule),
-    /// Nobody: the definition names one that is not known. A sentence for the reader of the results.
-    Unknown(String),
+impl ModuleError {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let Self::Unknown { name, known, unbuilt, .. } = self else { return None };
+        if let Some(project) = unbuilt {
+            let project = project.display();
+            return Some(format!(
+                "the module of this project is not built yet: `plumbline plugin build {project}` builds it"
+            ));
+        }
+        let known_names = format!("built-in: {}", known.join(", "));
+        Some(match closest(name, known.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean `{meant}`? ({known_names})"),
+            None => known_names,
+        })
+    }
 }
 
 /// Carries out what is to be compiled, now or later, on a thread that may block.
@@ -121,32 +124,21 @@ impl Modules {
         Self { inner: Arc::new(Inner { sandbox, stock, bundles: Mutex::default(), compiler }) }
     }
 
-    /// The post-processor for `format` (empty: [`FALLBACK_FORMAT`]). `bundle` is the directory that the definition came with. A
-    /// format that nobody knows falls back to [`FALLBACK_FORMAT`], with a warning.
+    /// The post-processor for `format` (empty: [`RAW_FORMAT`]). `bundle` is the directory that the definition came with.
     ///
     /// # Errors
-    /// When the bundle's module of that name cannot be used, or the stock has no fallback.
-    pub fn post_processor(&self, bundle: Option<&Path>, format: &str) -> Result<PostProcessor, ModuleError> {
-        let wanted = if format.is_empty() { FALLBACK_FORMAT } else { format };
-        if let Some(module) = self.find(bundle, wanted, |module| module.info().roles.post_processor)? {
-            return Ok(PostProcessor { module, warning: None });
-        }
-        let module = self
-            .find(None, FALLBACK_FORMAT, |module| module.info().roles.post_processor)?
-            .ok_or_else(|| self.unknown("result-format", wanted))?;
-        let known = self.names().join(", ");
-        let shown: String = wanted.chars().take(MAX_NAME).collect();
-        let warning = format!(
-            "result format `{shown}` is not known (known: {known}): the files were listed as `{FALLBACK_FORMAT}`, not read"
-        );
-        Ok(PostProcessor { module, warning: Some(warning) })
+    /// [`ModuleError::Unknown`] for a format that no module reads: results that are listed and not read would pass. Other errors
+    /// when the bundle's module of that name cannot be used.
+    pub fn post_processor(&self, bundle: Option<&Path>, format: &str) -> Result<LazyModule, ModuleError> {
+        let wanted = if format.is_empty() { RAW_FORMAT } else { format };
+        self.required(bundle, "result format", wanted, |module| module.info().roles.post_processor)
     }
 
     /// The module in the file at `path`, as a post-processor for whatever format.
     ///
     /// # Errors
     /// When the file cannot be read, is no module, or plays another role.
-    pub fn post_processor_in(&self, path: &Path) -> Result<PostProcessor, ModuleError> {
+    pub fn post_processor_in(&self, path: &Path) -> Result<LazyModule, ModuleError> {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
         let failed = |source| ModuleError::Load { path: path.to_owned(), source };
         let accepted = self.inner.sandbox.accept(stem, read(path)?).map_err(failed)?;
@@ -155,56 +147,53 @@ impl Modules {
         }
         let module = LazyModule::new(path, accepted);
         self.start(&module);
-        Ok(PostProcessor { module, warning: None })
+        Ok(module)
     }
 
     /// The expectations of that name.
     ///
     /// # Errors
-    /// When nobody has them, or the bundle's module of that name cannot be used. There is no fallback: to expect the wrong
-    /// results is worse than not to start.
+    /// When no module has that name and role, or the bundle's module of that name cannot be used.
     pub fn expectations(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
-        self.find(bundle, name, |module| module.info().roles.expectations)?
-            .ok_or_else(|| self.unknown("expectations", name))
+        self.required(bundle, "expectations", name, |module| module.info().roles.expectations)
     }
 
-    /// The summarizer that a definition names, or not.
+    /// The summarizer of that name.
     ///
     /// # Errors
-    /// When the bundle's module of that name cannot be used.
-    pub fn summarizer(&self, bundle: Option<&Path>, name: Option<&str>) -> Result<Summarizer, ModuleError> {
-        let plays = |module: &LazyModule| module.info().roles.summarizer;
-        let Some(name) = name else { return Ok(Summarizer::Own) };
-        if let Some(module) = self.find(bundle, name, plays)? {
-            return Ok(Summarizer::Named(module));
-        }
-        let known: Vec<&str> = self
-            .inner
-            .stock
-            .iter()
-            .filter(|module| plays(module))
-            .flat_map(|module| module.info().formats.iter().map(String::as_str))
-            .collect();
-        let shown: String = name.chars().take(MAX_NAME).collect();
-        Ok(Summarizer::Unknown(format!(
-            "summarizer `{shown}` is not known: it is neither in the plugin's bundle nor one of the stock ({}): the results are not summarised",
-            known.join(", ")
-        )))
+    /// When no module has that name and role, or the bundle's module of that name cannot be used.
+    pub fn summarizer(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
+        self.required(bundle, "summarizer", name, |module| module.info().roles.summarizer)
     }
 
     /// The judge of that name.
     ///
     /// # Errors
-    /// When nobody has it, or the bundle's module of that name cannot be used. There is no fallback: a verdict without one of its
-    /// judges is another verdict.
+    /// When no module has that name and role, or the bundle's module of that name cannot be used.
     pub fn judge(&self, bundle: Option<&Path>, name: &str) -> Result<LazyModule, ModuleError> {
-        let plays = |module: &LazyModule| module.info().roles.judge;
-        if let Some(module) = self.find(bundle, name, plays)? {
+        self.required(bundle, "judge", name, |module| module.info().roles.judge)
+    }
+
+    /// The module of that name and role. There is no fallback: a run with another module than the one that its definition names
+    /// comes to another verdict.
+    fn required(
+        &self,
+        bundle: Option<&Path>,
+        role: &'static str,
+        name: &str,
+        implements: impl Fn(&LazyModule) -> bool,
+    ) -> Result<LazyModule, ModuleError> {
+        if let Some(module) = self.find(bundle, name, &implements)? {
             return Ok(module);
         }
-        let judges = self.inner.stock.iter().filter(|module| plays(module));
-        let known = judges.flat_map(|module| module.info().formats.clone()).collect();
-        Err(ModuleError::Unknown { role: "judge", name: name.chars().take(MAX_NAME).collect(), known })
+        let built_in = self.inner.stock.iter().filter(|module| implements(module));
+        let known = built_in.flat_map(|module| module.info().formats.clone()).collect();
+        let unbuilt = bundle.filter(|directory| directory.join(PROJECT_FILE).is_file());
+        let unbuilt = match unbuilt {
+            Some(directory) if module_files(directory)?.is_empty() => Some(directory.to_owned()),
+            _ => None,
+        };
+        Err(ModuleError::Unknown { role, name: name.chars().take(MAX_NAME).collect(), known, unbuilt })
     }
 
     /// The file of `bundle` from which the module with this digest was loaded, if it was: everything else is stock.
@@ -214,16 +203,6 @@ impl Modules {
             |path: &Path, module: &LazyModule| path.parent() == Some(bundle) && module.info().digest == digest;
         let path = loaded.by_path.iter().find(|(path, module)| of_bundle(path, module)).map(|(path, _)| path)?;
         Some(path.file_name()?.to_string_lossy().into_owned())
-    }
-
-    fn unknown(&self, role: &'static str, name: &str) -> ModuleError {
-        ModuleError::Unknown { role, name: name.chars().take(MAX_NAME).collect(), known: self.names() }
-    }
-
-    fn names(&self) -> Vec<String> {
-        // What judges answer to is no format of results.
-        let reads = self.inner.stock.iter().filter(|module| !module.info().roles.judge);
-        reads.flat_map(|module| module.info().formats.clone()).collect()
     }
 
     fn find(

@@ -9,7 +9,7 @@ use plumbline_sandbox::{CallStats, Expect, ModuleFailure, OptionProblem, PluginI
 
 use crate::judging::{PlannedJudge, plan_judges};
 use crate::lazy::LazyModule;
-use crate::modules::{ModuleError, Modules, PostProcessor, Summarizer};
+use crate::modules::{ModuleError, Modules};
 use crate::options;
 use crate::postprocess::{RunLog, Subject};
 
@@ -27,12 +27,12 @@ pub struct Source {
 pub struct PlannedPlugin {
     /// Definition and directory.
     pub source: Source,
-    /// Who reads its results.
-    pub post_processor: PostProcessor,
+    /// The module that reads its results.
+    pub post_processor: LazyModule,
     /// Who says which results must arrive. `None`: there is none of that name, which is an error when it is asked.
     pub expectations: Option<LazyModule>,
-    /// Who says what they come to.
-    pub summarizer: Summarizer,
+    /// The summarizer that the definition names; `None`: the post-processor, if it has this role too.
+    pub summarizer: Option<LazyModule>,
     /// Who says what of its finished tree counts, in their order.
     pub judges: Vec<PlannedJudge>,
     /// What one call of its modules may use.
@@ -119,20 +119,19 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
     let post_processor = modules
         .post_processor(source.bundle.as_deref(), definition.result_format.as_deref().unwrap_or_default())
         .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
-    let summarizer = modules
-        .summarizer(source.bundle.as_deref(), definition.plumbline.summarizer.as_deref())
+    let summarizer = definition.plumbline.summarizer.as_deref();
+    let summarizer = summarizer
+        .map(|name| modules.summarizer(source.bundle.as_deref(), name))
+        .transpose()
         .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
     // The definition's author knows the results, the module's author only the module.
-    let request = definition.plumbline.limits.clone().or(&post_processor.module.info().limits);
+    let request = definition.plumbline.limits.clone().or(&post_processor.info().limits);
     let limits = effective_limits(&request, &policy.default, &policy.cap)
         .map_err(|source| PlanError::Limit { plugin, source })?;
     // Found now, so that it is being compiled when it is asked. That it is not there, is said then.
     let expectations = modules.expectations(source.bundle.as_deref(), definition.expectations_module()).ok();
-    let mut infos = vec![post_processor.module.info()];
-    infos.extend(match &summarizer {
-        Summarizer::Named(module) => Some(module.info()),
-        Summarizer::Own | Summarizer::Unknown(_) => None,
-    });
+    let mut infos = vec![post_processor.info()];
+    infos.extend(summarizer.as_ref().map(LazyModule::info));
     infos.extend(expectations.as_ref().map(LazyModule::info));
     let option_warnings = options::check(definition, &infos)?;
     Ok(PlannedPlugin {
@@ -145,6 +144,17 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
         expected: Vec::new(),
         option_warnings,
     })
+}
+
+impl PlanError {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Module { source, .. } => source.hint(),
+            _ => None,
+        }
+    }
 }
 
 fn sentence(problems: &[OptionProblem]) -> String {
@@ -175,32 +185,24 @@ impl PlannedPlugin {
     #[must_use]
     pub fn subject(&self) -> Subject<'_> {
         let definition = &self.source.definition;
+        let own_summarizer = Some(&self.post_processor).filter(|module| module.info().roles.summarizer);
         Subject {
             plugin: self.info(),
             per_node: definition.driver.is_per_node(),
             result_files: &definition.result_files,
             limits: self.limits.clone(),
-            summarizer: match &self.summarizer {
-                Summarizer::Own => Some(&self.post_processor.module).filter(|module| module.info().roles.summarizer),
-                Summarizer::Named(module) => Some(module),
-                Summarizer::Unknown(_) => None,
-            }
-            .cloned(),
+            summarizer: self.summarizer.as_ref().or(own_summarizer).cloned(),
+            allow_empty: definition.plumbline.allow_empty,
             warnings: self.warnings(),
             keep_items: None,
         }
     }
 
-    /// What a reader of its results must know: modules that were named and are not there.
+    /// What a reader of its results must know: schemas of options that cannot be used.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings: Vec<String> = self.post_processor.warning.iter().cloned().collect();
-        if let Summarizer::Unknown(warning) = &self.summarizer {
-            warnings.push(warning.clone());
-        }
-        warnings.extend(self.option_warnings.iter().cloned());
-        warnings.extend(self.judges.iter().flat_map(|judge| judge.warnings.iter().cloned()));
-        warnings
+        let judges = self.judges.iter().flat_map(|judge| &judge.warnings);
+        self.option_warnings.iter().chain(judges).cloned().collect()
     }
 
     /// Waits until the modules that read its results are compiled. Blocking. A run does not need this: what turns out to be unusable once results
@@ -209,12 +211,8 @@ impl PlannedPlugin {
     /// # Errors
     /// When one of them cannot be used after all.
     pub fn ready(&self) -> Result<(), PlanError> {
-        let named = match &self.summarizer {
-            Summarizer::Named(module) => Some(module),
-            Summarizer::Own | Summarizer::Unknown(_) => None,
-        };
         let judges = self.judges.iter().map(|judge| &judge.module);
-        for module in std::iter::once(&self.post_processor.module).chain(named).chain(judges) {
+        for module in std::iter::once(&self.post_processor).chain(&self.summarizer).chain(judges) {
             module.wait().map_err(|source| PlanError::Module { plugin: self.name().clone(), source })?;
         }
         Ok(())

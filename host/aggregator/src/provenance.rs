@@ -70,7 +70,7 @@ fn definition_digest(plugin: &PlannedPlugin) -> String {
 
 fn uses<'a>(plugin: &'a PlannedPlugin, subject: &'a Subject<'_>) -> Vec<Use<'a>> {
     let expectations = plugin.expectations.iter().map(|module| Use { role: "expectations", module });
-    let reader = Use { role: "post-processor", module: &plugin.post_processor.module };
+    let reader = Use { role: "post-processor", module: &plugin.post_processor };
     let summarizer = subject.summarizer.iter().map(|module| Use { role: "summarizer", module });
     let judges = plugin.judges.iter().map(|judge| Use { role: "judge", module: &judge.module });
     expectations.chain([reader]).chain(summarizer).chain(judges).collect()

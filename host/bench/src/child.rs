@@ -109,6 +109,6 @@ fn tree(dir: &Path) -> Result<(f64, u64)> {
     let scratch = tempfile::tempdir_in(dir)?;
     let start = Instant::now();
     let tree = dir.join("tree.yaml");
-    let outcome = post_process(&plugin.subject(), dir, &plugin.post_processor.module, scratch.path(), &tree)?;
+    let outcome = post_process(&plugin.subject(), dir, &plugin.post_processor, scratch.path(), &tree)?;
     Ok((start.elapsed().as_secs_f64(), outcome.items))
 }

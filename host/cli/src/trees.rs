@@ -1,6 +1,7 @@
 //! The result trees of an archive: as they stand there, or computed anew.
 
 mod judge;
+mod unread;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumbline_aggregator::{Modules, Source, post_process, prepare};
+use plumbline_aggregator::{ModuleError, Modules, Source, post_process, prepare};
 use plumbline_archive::extract::ExtractLimits;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_core::definition::Definition;
@@ -153,6 +154,9 @@ impl Trees {
         let mut source = self.source(plugin)?;
         // Judges come after the tree, and one of them that is missing is no reason not to have it.
         Arc::make_mut(&mut source.definition).plumbline.verdict.clear();
+        if self.reprocess.definition.is_none() {
+            without_unknown_modules(plugin, &modules, Arc::make_mut(&mut source.definition));
+        }
         let planned = prepare(&modules, &self.reprocess.limits.modules, source)
             .and_then(|planned| planned.ready().map(|()| planned))
             .map_err(|error| CliError::usage(format!("plugin `{plugin}` cannot be reprocessed")).because(&error))?;
@@ -169,7 +173,7 @@ impl Trees {
         let mut subject = planned.subject();
         // The name that the archive knows, which today may be none.
         plugin.clone_into(&mut subject.plugin.name);
-        post_process(&subject, files.path(), &planned.post_processor.module, &scratch, &tree)
+        post_process(&subject, files.path(), &planned.post_processor, &scratch, &tree)
             .map_err(|error| CliError::system(format!("plugin `{plugin}` cannot be reprocessed")).because(&error))?;
         self.made.insert(plugin.to_owned(), tree.clone());
         Ok(tree)
@@ -224,6 +228,25 @@ impl Trees {
         }
         let parsed = Definition::from_json(document).map_err(|error| cannot(&error))?;
         Ok(Source { definition: Arc::new(parsed.definition), bundle: None })
+    }
+}
+
+/// Takes modules out of the definition of an archived plugin that only its bundle had, because an archive holds no modules. Sonobuoy
+/// accepts any format, and lists files of one that it does not know. So its archives hold definitions with such formats.
+fn without_unknown_modules(plugin: &str, modules: &Modules, definition: &mut Definition) {
+    let is_unknown = |error: &ModuleError| matches!(error, ModuleError::Unknown { .. });
+    let warn = |error: &ModuleError, so: &str| say(&format!("warning: plugin `{plugin}`: {error}; {so}"));
+    if let Some(format) = definition.result_format.as_deref()
+        && let Some(error) = modules.post_processor(None, format).err().filter(is_unknown)
+    {
+        warn(&error, "its files are listed and not read");
+        definition.result_format = None;
+    }
+    if let Some(name) = definition.plumbline.summarizer.as_deref()
+        && let Some(error) = modules.summarizer(None, name).err().filter(is_unknown)
+    {
+        warn(&error, "its results are not summarized");
+        definition.plumbline.summarizer = None;
     }
 }
 

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::judgement::{VerdictStatus, VerdictSummary};
-use crate::rollup::counts_in;
 use crate::run_failure::{RunFailure, short};
 use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use crate::status::Status;
+use crate::verdict::Seen;
 
 /// The smallest limit that can be kept, 8 KiB: what [`Level::Totals`] takes at most.
 pub const MIN_LIMIT: usize = 8 << 10;
@@ -147,27 +147,30 @@ fn drop_names(status: &mut RunStatus, kept: Option<usize>) {
 }
 
 fn has_passed(entry: &PluginStatus) -> bool {
-    entry.status == EntryStatus::Complete && matches!(entry.result_status, Some(Status::Passed | Status::Skipped))
+    entry.status == EntryStatus::Complete && entry.result_status.as_ref().is_some_and(is_harmless)
+}
+
+fn is_harmless(status: &Status) -> bool {
+    matches!(status, Status::Passed | Status::Skipped | Status::NotRead)
 }
 
 fn is_in_trouble(entry: &PluginStatus, now: Timestamp) -> bool {
     match entry.status {
         EntryStatus::Failed => true,
-        EntryStatus::Complete => {
-            entry.result_status.is_some() && !matches!(class(entry), Some(Status::Passed | Status::Skipped))
-        }
+        EntryStatus::Complete => class(entry).is_some_and(|class| !is_harmless(&class)),
         EntryStatus::Running | EntryStatus::Other(_) => {
             entry.last_heartbeat.is_none_or(|heard| now.duration_since(heard) > SILENT)
         }
     }
 }
 
-/// Puts the entries of a plugin that agree in status and result together, where `folds` says so. One that is alone stays as it is.
+/// Puts the entries of a plugin that agree in status, result and what it means for a verdict together, where `folds` says so. One that
+/// is alone stays as it is.
 fn fold(entries: &[PluginStatus], mut folds: impl FnMut(&PluginStatus) -> bool) -> Vec<PluginStatus> {
     let mut folded: Vec<PluginStatus> = Vec::new();
     let mut places = HashMap::new();
     for entry in entries {
-        let key = (entry.plugin.as_str(), entry.status.as_str(), entry.result_status.as_ref());
+        let key = (entry.plugin.as_str(), entry.status.as_str(), entry.result_status.as_ref(), class(entry));
         let place = folds(entry).then(|| *places.entry(key).or_insert(folded.len()));
         match place.and_then(|place| folded.get_mut(place)) {
             Some(into) => add(into, entry),
@@ -219,8 +222,15 @@ fn one_verdict(verdicts: &BTreeMap<String, VerdictSummary>) -> BTreeMap<String, 
     [(ALL_JUDGED.to_owned(), one)].into()
 }
 
-/// One entry per status and standard result, over all plugins: at most 3 × 6.
+/// One entry per status and standard result, over all plugins: at most 3 × 8.
 fn totals(entries: &[PluginStatus], verdicts: Option<&BTreeMap<String, VerdictSummary>>) -> Vec<PluginStatus> {
+    let ran = plugins_that_ran(entries);
+    let class = |entry: &PluginStatus| match class(entry) {
+        // Whether it was all that the plugin has can no longer be seen once the plugins stand together.
+        Some(Status::Skipped) if ran.contains(entry.plugin.as_str()) => Some(Status::Passed),
+        Some(Status::Skipped) => Some(Status::Unknown),
+        other => other,
+    };
     let verdict = |entry: &PluginStatus| verdicts.and_then(|verdicts| verdicts.get(&entry.plugin));
     let plain: Vec<PluginStatus> = entries
         .iter()
@@ -252,12 +262,17 @@ fn totals(entries: &[PluginStatus], verdicts: Option<&BTreeMap<String, VerdictSu
     sums
 }
 
+/// The plugins that ran something that did not fail.
+fn plugins_that_ran(entries: &[PluginStatus]) -> BTreeSet<&str> {
+    entries.iter().filter(|entry| seen(entry).good).map(|entry| entry.plugin.as_str()).collect()
+}
+
 /// The result of a plugin that was judged, such that the verdict over it is the same.
 fn judged_class(verdict: VerdictStatus, class: Option<Status>) -> Status {
     match (verdict, class) {
         (VerdictStatus::Passed, _) => Status::Passed,
         (VerdictStatus::Failed, _) => Status::Failed,
-        (VerdictStatus::Unknown, None | Some(Status::Unknown)) => Status::Unknown,
+        (VerdictStatus::Unknown, None | Some(Status::Unknown | Status::NotRead)) => Status::Unknown,
         (VerdictStatus::Unknown, Some(Status::Custom(text))) if text == NOTHING => Status::Unknown,
         (VerdictStatus::Unknown, Some(_)) => Status::Custom(PARTLY_UNKNOWN.to_owned()),
     }
@@ -268,33 +283,26 @@ const PARTLY_UNKNOWN: &str = "passed: 1, unknown: 1";
 /// Counts that are all zero.
 const NOTHING: &str = "passed: 0";
 
-/// The result as one of few, such that the verdict over it is the same.
+/// The result as one of few, such that the verdict over it is the same; `None`: there is no result.
 fn class(entry: &PluginStatus) -> Option<Status> {
-    let result = entry.result_status.as_ref()?;
-    let counted = entry.result_counts.as_ref().and_then(|counts| counts.get("timeout")).is_some_and(|&n| n > 0);
-    let parts: Vec<Status> = match result {
-        Status::Custom(text) => match counts_in(text) {
-            Some(parts) => parts.into_iter().filter(|&(_, n)| n > 0).map(|(name, _)| Status::from(name)).collect(),
-            None => vec![Status::Passed],
-        },
-        standard => vec![standard.clone()],
-    };
-    let has = |status: Status| parts.contains(&status);
-    let good = parts.iter().any(|part| matches!(part, Status::Passed | Status::Skipped | Status::Custom(_)));
-    Some(if counted || has(Status::Timeout) {
-        Status::Timeout
-    } else if has(Status::Failed) {
-        Status::Failed
-    } else if has(Status::Unknown) && good {
-        Status::Custom(PARTLY_UNKNOWN.to_owned())
-    } else if has(Status::Unknown) {
-        Status::Unknown
-    } else if good {
-        Status::Passed
-    } else {
+    entry.result_status.as_ref()?;
+    Some(match seen(entry) {
+        Seen { timeout: true, .. } => Status::Timeout,
+        Seen { failed: true, .. } => Status::Failed,
+        Seen { unknown: true, good: true, .. } => Status::Custom(PARTLY_UNKNOWN.to_owned()),
+        Seen { unknown: true, .. } => Status::Unknown,
+        Seen { good: true, .. } => Status::Passed,
+        Seen { skipped: true, .. } => Status::Skipped,
+        Seen { not_read: true, .. } => Status::NotRead,
         // Counts that are all zero: nothing is known either way, and nothing was judged.
-        Status::Custom(NOTHING.to_owned())
+        Seen { .. } => Status::Custom(NOTHING.to_owned()),
     })
+}
+
+fn seen(entry: &PluginStatus) -> Seen {
+    let mut seen = Seen::default();
+    seen.look_at_entry(entry);
+    seen
 }
 
 #[cfg(test)]

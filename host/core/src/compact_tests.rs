@@ -150,10 +150,21 @@ fn one_entry_that_alone_is_too_large_is_no_entry_too_many() {
 
 fn any_entry() -> impl Strategy<Value = PluginStatus> {
     let status = prop::sample::select(&["running", "complete", "complete", "failed", "odd"][..]);
-    let results =
-        ["passed", "failed", "timeout", "unknown", "skipped", "mine", "a: 1, failed: 2", "b: 1, unknown: 3", "x: 0"];
+    let results = [
+        "passed",
+        "failed",
+        "timeout",
+        "unknown",
+        "skipped",
+        "not-read",
+        "mine",
+        "a: 1, failed: 2",
+        "b: 1, unknown: 3",
+        "x: 0",
+    ];
     let result = prop::option::weighted(0.8, prop::sample::select(results.to_vec()));
-    let counts = prop::option::of(prop::collection::btree_map("timeout|failed|[a-z]{1,9}", 0u64..9, 0..4));
+    let counts =
+        prop::option::of(prop::collection::btree_map("timeout|failed|skipped|not-read|[a-z]{1,9}", 0u64..9, 0..4));
     let names = prop::collection::vec("[a-z\"\\n]{0,60}", 0..40);
     let progress = prop::option::weighted(0.2, (names.clone(), names, 0i64..99, "[a-z]{0,99}"));
     ("[a-c]{1,2}", "[a-z]{1,40}", status, result, counts, progress, prop::option::of(0i64..200)).prop_map(

@@ -47,5 +47,5 @@ pub use quote::{go_quote, shell_path, shell_quote};
 pub use run_failure::{MAX_HINT_BYTES, MAX_REASON_BYTES, RunFailure};
 pub use run_status::RunStatus;
 pub use session::session_id;
-pub use status::Status;
+pub use status::{NOT_READ, Status};
 pub use verdict::Verdict;

@@ -1,7 +1,14 @@
 //! How the status of an item follows from those of its children (docs/architecture.md, «Result tree»).
 //!
-//! In the standard mode an item with children is `failed` if any child is `failed` or `timeout`, else `unknown` if any is, else
-//! `passed`. As soon as one leaf of a plugin's tree has a status of the plugin's own, the whole tree is in the custom mode: the status
+//! In the standard mode the status of an item with children is the first of these that applies:
+//!
+//! 1. `failed`, if a child is `failed` or `timeout`;
+//! 2. `unknown`, if a child is;
+//! 3. `passed`, if a child is;
+//! 4. `skipped`, if a child is;
+//! 5. `not-read`, if all children are.
+//!
+//! So what ran nothing is not `passed`. As soon as one leaf of a plugin's tree has a status of the plugin's own, the whole tree is in the custom mode: the status
 //! of every item with children is a list of counts, such as `failed: 1, warning: 3`.
 //!
 //! Every status of an item with children is overwritten, whatever the post-processor or a hand-written file said. A leaf keeps its
@@ -69,6 +76,7 @@ pub struct Tally {
     skipped: u64,
     timeout: u64,
     unknown: u64,
+    not_read: u64,
     custom: BTreeMap<String, u64>,
     beyond: u64,
 }
@@ -106,6 +114,7 @@ impl Tally {
             Status::Skipped => &mut self.skipped,
             Status::Timeout => &mut self.timeout,
             Status::Unknown => &mut self.unknown,
+            Status::NotRead => &mut self.not_read,
             Status::Custom(name) if name.is_empty() => &mut self.unknown,
             Status::Custom(name) => return self.add_custom(name, n),
         };
@@ -148,10 +157,14 @@ impl Tally {
             Status::from(counts.join(", "))
         } else if self.failed > 0 || self.timeout > 0 {
             Status::Failed
-        } else if self.passed + self.skipped > 0 && self.unknown == 0 && self.custom.is_empty() {
-            Status::Passed
-        } else {
+        } else if self.unknown > 0 || !self.custom.is_empty() {
             Status::Unknown
+        } else if self.passed > 0 {
+            Status::Passed
+        } else if self.skipped > 0 {
+            Status::Skipped
+        } else {
+            Status::NotRead
         }
     }
 
@@ -165,6 +178,7 @@ impl Tally {
             (Status::Skipped, self.skipped),
             (Status::Timeout, self.timeout),
             (Status::Unknown, self.unknown),
+            (Status::NotRead, self.not_read),
         ];
         counts.extend(standard.into_iter().filter(|&(_, n)| n > 0).map(|(status, n)| (status.as_str().to_owned(), n)));
         if self.beyond > 0 {

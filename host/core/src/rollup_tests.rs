@@ -23,8 +23,14 @@ fn rolled(mut root: Item) -> Item {
 fn the_status_of_a_parent_follows_from_its_children() {
     for (children, status) in [
         (&["passed"][..], "passed"),
-        (&["skipped"], "passed"),
-        (&["skipped", "skipped"], "passed"),
+        (&["skipped"], "skipped"),
+        (&["skipped", "skipped"], "skipped"),
+        (&["skipped", "not-read"], "skipped"),
+        (&["not-read", "not-read"], "not-read"),
+        (&["passed", "not-read"], "passed"),
+        (&["unknown", "not-read"], "unknown"),
+        (&["failed", "not-read"], "failed"),
+        (&["warning", "not-read"], "not-read: 1, warning: 1"),
         (&["passed", "skipped"], "passed"),
         (&["passed", "failed"], "failed"),
         (&["failed", "unknown"], "failed"),
@@ -151,7 +157,7 @@ fn a_deep_tree_costs_no_stack() {
 }
 
 fn status(custom: bool) -> impl Strategy<Value = Status> {
-    let standard = || prop::sample::select(&["passed", "failed", "skipped", "timeout", "unknown", ""][..]);
+    let standard = || prop::sample::select(&["passed", "failed", "skipped", "timeout", "unknown", "not-read", ""][..]);
     let own = || prop::sample::select(&["warn", "note", "warn: 2, passed: 1", "odd, text"][..]);
     let text = if custom { prop_oneof![3 => standard(), 1 => own()].boxed() } else { standard().boxed() };
     text.prop_map(Status::from)
@@ -190,8 +196,12 @@ fn expected(item: &Item, custom: bool) -> Status {
         Status::Failed
     } else if any(&[Status::Unknown]) {
         Status::Unknown
-    } else {
+    } else if any(&[Status::Passed]) {
         Status::Passed
+    } else if any(&[Status::Skipped]) {
+        Status::Skipped
+    } else {
+        Status::NotRead
     }
 }
 

@@ -9,7 +9,10 @@ use crate::text;
 /// Counts that a brief status lists.
 const MAX_COUNTS: usize = 10;
 
-/// How an item ended. Everything but the first five is a status of the plugin's own.
+/// The text of [`Status::NotRead`]. A module emits it as a custom status, which the host takes for this one.
+pub const NOT_READ: &str = "not-read";
+
+/// How an item ended. Everything but the first six is a status of the plugin's own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum Status {
@@ -24,6 +27,9 @@ pub enum Status {
     /// Nobody can say: no result, or one that could not be read.
     #[default]
     Unknown,
+    /// It was collected and not looked into, such as a file of format `raw`. It says neither that something passed nor that
+    /// something failed, so it never counts as a check that passed.
+    NotRead,
     /// A status of the plugin's own, such as `warning`; for an item with children also counts such as `failed: 1, warning: 3`.
     Custom(String),
 }
@@ -38,6 +44,7 @@ impl Status {
             Self::Skipped => "skipped",
             Self::Timeout => "timeout",
             Self::Unknown => "unknown",
+            Self::NotRead => NOT_READ,
             Self::Custom(text) => text,
         }
     }
@@ -49,7 +56,7 @@ impl Status {
         text::listed(&counts, MAX_COUNTS, ", ")
     }
 
-    /// Whether this is none of the five standard ones.
+    /// Whether this is a status of the plugin's own.
     #[must_use]
     pub fn is_custom(&self) -> bool {
         matches!(self, Self::Custom(_))
@@ -65,6 +72,7 @@ impl From<&str> for Status {
             "skipped" => Self::Skipped,
             "timeout" => Self::Timeout,
             "unknown" | "" => Self::Unknown,
+            NOT_READ => Self::NotRead,
             other => Self::Custom(other.to_owned()),
         }
     }
@@ -97,14 +105,16 @@ mod tests {
 
     #[test]
     fn every_status_is_read_as_it_is_written() {
-        for text in ["passed", "failed", "skipped", "timeout", "unknown", "warning", "failed: 1, passed: 2", "Passed"] {
+        let standard = ["passed", "failed", "skipped", "timeout", "unknown", "not-read"];
+        assert!(standard.iter().all(|text| !Status::from(*text).is_custom()));
+        for text in standard.into_iter().chain(["warning", "failed: 1, passed: 2", "Passed"]) {
             let status = Status::from(text);
             assert_eq!(status.to_string(), text);
             assert_eq!(serde_json::to_string(&status).unwrap(), format!("\"{text}\""));
             assert_eq!(serde_json::from_str::<Status>(&format!("\"{text}\"")).unwrap(), status);
         }
         assert_eq!(Status::from("timeout"), Status::Timeout);
-        // Words are taken as they are: only these five in lower case are the standard ones.
+        // Words are taken as they are: only these six in lower case are the standard ones.
         assert!(Status::from("Passed").is_custom());
         assert_eq!(Status::from(""), Status::Unknown);
     }

@@ -60,9 +60,11 @@ impl Verdict {
     /// 3. it is not complete, an expected result is missing (awaited, or an error stands in its place), or something ended with status
     ///    `timeout`: [`Verdict::Incomplete`], even if something else failed, because "failed" speaks of a complete run;
     /// 4. something failed: [`Verdict::Failed`];
-    /// 5. nothing is there, or everything is `unknown`: [`Verdict::NothingToJudge`];
-    /// 6. something is `unknown` beside things that are not: [`Verdict::Incomplete`], because nobody can say how that part came out;
-    /// 7. [`Verdict::Passed`]. Skipped items and statuses of a plugin's own are no failures.
+    /// 5. nothing ran: there are no results, or only `unknown`, `skipped` and `not-read` ones: [`Verdict::NothingToJudge`];
+    /// 6. something is `unknown` beside things that ran, or a plugin has only skipped items: [`Verdict::Incomplete`], because nobody
+    ///    can say how that part came out;
+    /// 7. [`Verdict::Passed`]. Skipped items of a plugin that ran something, statuses of a plugin's own and items that are
+    ///    `not-read` are no failures.
     ///
     /// Where judges have spoken ([`RunStatus::verdicts`]), their verdict over a plugin takes the place of the statuses and counts of its
     /// results; a result that is missing stays missing.
@@ -71,10 +73,10 @@ impl Verdict {
         Self::judge(run, [])
     }
 
-    /// Like [`Verdict::from_run`], with further results (statuses and leaf counts of whole trees of plugins that were not judged) taken
-    /// into account.
+    /// Like [`Verdict::from_run`], with further results (plugins that were not judged, with statuses and leaf counts of their whole
+    /// trees) taken into account.
     #[must_use]
-    pub fn judge<'a>(run: &'a RunStatus, more: impl IntoIterator<Item = (&'a Status, Option<&'a Counts>)>) -> Self {
+    pub fn judge<'a>(run: &'a RunStatus, more: impl IntoIterator<Item = (&'a str, &'a Status, &'a Counts)>) -> Self {
         if run.interrupted {
             return Self::Interrupted;
         }
@@ -84,21 +86,19 @@ impl Verdict {
         let entries = run.plugins.as_deref().unwrap_or_default();
         let missing =
             run.status != RunPhase::Complete || entries.iter().any(|entry| entry.status != EntryStatus::Complete);
-        let verdicts = run.verdicts.as_ref();
-        let is_judged = |plugin: &str| verdicts.is_some_and(|verdicts| verdicts.contains_key(plugin));
-        let results = entries
-            .iter()
-            .filter(|entry| !is_judged(&entry.plugin))
-            .map(|entry| (entry.result_status.as_ref().unwrap_or(&Status::Unknown), entry.result_counts.as_ref()));
-        let mut seen = Seen::default();
-        for (status, counts) in results.chain(more) {
-            seen.look_at(status, counts);
+        let mut plugins: BTreeMap<&str, Seen> = BTreeMap::new();
+        for entry in entries {
+            plugins.entry(&entry.plugin).or_default().look_at_entry(entry);
         }
-        for (plugin, verdict) in verdicts.into_iter().flatten() {
-            let of_plugin = entries.iter().filter(|entry| entry.plugin == *plugin);
-            seen.judged(verdict.status, of_plugin);
+        for (plugin, status, counts) in more {
+            plugins.entry(plugin).or_default().look_at(status, Some(counts));
         }
-        match seen {
+        for (plugin, verdict) in run.verdicts.iter().flatten() {
+            plugins.entry(plugin).or_default().judged(verdict.status);
+        }
+        let mut all = Seen::default();
+        plugins.into_values().for_each(|plugin| all.add(plugin));
+        match all {
             _ if missing => Self::Incomplete,
             Seen { timeout: true, .. } => Self::Incomplete,
             Seen { failed: true, .. } => Self::Failed,
@@ -118,31 +118,67 @@ impl fmt::Display for Verdict {
 /// Leaves by status.
 type Counts = BTreeMap<String, u64>;
 
+/// What results say, as far as a verdict depends on it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Seen {
-    failed: bool,
-    timeout: bool,
-    unknown: bool,
-    good: bool,
+pub(crate) struct Seen {
+    pub(crate) failed: bool,
+    pub(crate) timeout: bool,
+    pub(crate) unknown: bool,
+    /// Something ran, and did not fail.
+    pub(crate) good: bool,
+    pub(crate) skipped: bool,
+    pub(crate) not_read: bool,
 }
 
 impl Seen {
-    /// What judges made of a plugin with these results. Where nobody can say how it came out, it is still told
-    /// from a plugin that has nothing to judge.
-    fn judged<'a>(&mut self, verdict: VerdictStatus, entries: impl Iterator<Item = &'a PluginStatus>) {
-        match verdict {
-            VerdictStatus::Passed => self.good = true,
-            VerdictStatus::Failed => self.failed = true,
+    /// The result of `entry`; `unknown` where there is none.
+    pub(crate) fn look_at_entry(&mut self, entry: &PluginStatus) {
+        self.look_at(entry.result_status.as_ref().unwrap_or(&Status::Unknown), entry.result_counts.as_ref());
+    }
+
+    /// What judges made of the plugin whose results were seen. Where nobody can say how it came out, it is still told from a
+    /// plugin that has nothing to judge.
+    fn judged(&mut self, verdict: VerdictStatus) {
+        *self = match verdict {
+            VerdictStatus::Passed => Self { good: true, ..Self::default() },
+            VerdictStatus::Failed => Self { failed: true, ..Self::default() },
             VerdictStatus::Unknown => {
-                self.unknown = true;
-                let mut own = Self::default();
-                for entry in entries {
-                    if let Some(status) = &entry.result_status {
-                        own.look_at(status, entry.result_counts.as_ref());
-                    }
-                }
-                self.good |= own.good || own.failed || own.timeout;
+                Self { unknown: true, good: self.good || self.failed || self.timeout, ..Self::default() }
             }
+        };
+    }
+
+    /// Adds a plugin. One that skipped everything and ran nothing is as good as one of which nothing is known.
+    fn add(&mut self, plugin: Self) {
+        self.failed |= plugin.failed;
+        self.timeout |= plugin.timeout;
+        self.good |= plugin.good;
+        self.unknown |= plugin.unknown || plugin.ran_nothing();
+    }
+
+    /// Whether everything of a plugin with results was skipped.
+    pub(crate) fn ran_nothing(self) -> bool {
+        self.skipped && !self.good
+    }
+
+    /// A result whose status is `passed`. Sonobuoy gives this status also to a plugin that skipped everything, and to one without
+    /// any result.
+    fn passed(&mut self, counts: Option<&Counts>) {
+        let Some(counts) = counts else {
+            self.good = true;
+            return;
+        };
+        let has = |wanted: fn(&Status) -> bool| {
+            counts.iter().any(|(status, &n)| n > 0 && wanted(&Status::from(status.as_str())))
+        };
+        if has(|status| !matches!(status, Status::Skipped | Status::NotRead)) {
+            self.good = true;
+        } else if has(|status| *status == Status::Skipped) {
+            self.skipped = true;
+        } else if has(|status| *status == Status::NotRead) {
+            self.not_read = true;
+        } else {
+            self.unknown = true;
         }
     }
 
@@ -152,7 +188,9 @@ impl Seen {
             Status::Failed => self.failed = true,
             Status::Timeout => self.timeout = true,
             Status::Unknown => self.unknown = true,
-            Status::Passed | Status::Skipped => self.good = true,
+            Status::Skipped => self.skipped = true,
+            Status::NotRead => self.not_read = true,
+            Status::Passed => self.passed(counts),
             Status::Custom(text) => match counts_in(text) {
                 None => self.good = true,
                 Some(parts) => {

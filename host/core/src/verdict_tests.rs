@@ -9,7 +9,7 @@ fn entry(status: &str, counts: &[(&str, u64)]) -> PluginStatus {
         node: "global".to_owned(),
         status: EntryStatus::Complete,
         result_status: (!status.is_empty()).then(|| status.into()),
-        result_counts: Some(counts.iter().map(|&(status, n)| (status.to_owned(), n)).collect()),
+        result_counts: (!counts.is_empty()).then(|| counts.iter().map(|&(status, n)| (status.to_owned(), n)).collect()),
         ..PluginStatus::default()
     }
 }
@@ -24,7 +24,15 @@ fn a_complete_run_is_judged_by_its_results() {
     for (statuses, verdict) in [
         (&["passed"][..], Verdict::Passed),
         (&["passed", "skipped"], Verdict::Passed),
-        (&["skipped"], Verdict::Passed),
+        (&["passed", "not-read"], Verdict::Passed),
+        (&["failed", "not-read"], Verdict::Failed),
+        (&["skipped"], Verdict::NothingToJudge),
+        (&["not-read"], Verdict::NothingToJudge),
+        (&["skipped", "not-read"], Verdict::NothingToJudge),
+        (&["unknown", "not-read"], Verdict::NothingToJudge),
+        (&["skipped: 1, warning: 1"], Verdict::Passed),
+        (&["not-read: 1, warning: 1"], Verdict::Passed),
+        (&["skipped: 2, unknown: 1"], Verdict::NothingToJudge),
         (&["warning"], Verdict::Passed),
         (&["passed", "warning: 3"], Verdict::Passed),
         (&["passed", "failed"], Verdict::Failed),
@@ -58,6 +66,33 @@ fn a_timeout_below_a_failed_parent_makes_the_run_incomplete() {
 }
 
 #[test]
+fn a_plugin_that_ran_nothing_has_not_passed() {
+    let run = |entries: Vec<PluginStatus>| RunStatus { plugins: Some(entries), ..complete(&[]) };
+    let of = |plugin: &str, status: &str, counts: &[(&str, u64)]| PluginStatus {
+        plugin: plugin.to_owned(),
+        ..entry(status, counts)
+    };
+    for (entries, verdict) in [
+        // Sonobuoy calls a plugin passed that skipped everything, or has no result at all.
+        (vec![of("p", "passed", &[("skipped", 3)])], Verdict::NothingToJudge),
+        (vec![of("p", "passed", &[("passed", 0)])], Verdict::NothingToJudge),
+        (vec![of("p", "passed", &[("not-read", 3)])], Verdict::NothingToJudge),
+        (vec![of("p", "passed", &[("skipped", 3), ("passed", 1)])], Verdict::Passed),
+        // On another node it ran.
+        (vec![of("p", "passed", &[("passed", 1)]), of("p", "skipped", &[("skipped", 3)])], Verdict::Passed),
+        // Another plugin that passed does not speak for it.
+        (vec![of("p", "passed", &[("passed", 1)]), of("q", "skipped", &[("skipped", 3)])], Verdict::Incomplete),
+        (vec![of("p", "passed", &[("passed", 1)]), of("q", "passed", &[("skipped", 3)])], Verdict::Incomplete),
+        (vec![of("p", "failed", &[("failed", 1)]), of("q", "skipped", &[("skipped", 3)])], Verdict::Failed),
+        // Files that nobody reads are neutral.
+        (vec![of("p", "passed", &[("passed", 1)]), of("q", "not-read", &[("not-read", 3)])], Verdict::Passed),
+        (vec![of("p", "skipped", &[("skipped", 1)]), of("q", "not-read", &[("not-read", 3)])], Verdict::NothingToJudge),
+    ] {
+        assert_eq!(Verdict::from_run(&run(entries.clone())), verdict, "{entries:?}");
+    }
+}
+
+#[test]
 fn what_is_missing_comes_before_what_failed() {
     for missing in [EntryStatus::Running, EntryStatus::Failed, EntryStatus::Other("lost".to_owned())] {
         let mut run = complete(&["failed", "passed"]);
@@ -88,7 +123,8 @@ fn whole_trees_may_be_worse_than_their_parts() {
         (Status::Unknown, None, Verdict::Incomplete),
         (Status::Failed, Some(&counts), Verdict::Incomplete),
     ] {
-        assert_eq!(Verdict::judge(&run, [(&status, counts)]), verdict, "{status}");
+        let counts = counts.cloned().unwrap_or_else(|| [(status.to_string(), 1)].into());
+        assert_eq!(Verdict::judge(&run, [("p", &status, &counts)]), verdict, "{status}");
     }
 }
 

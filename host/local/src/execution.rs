@@ -222,8 +222,8 @@ impl Execution {
         let key = self.key.clone();
         self.end().await;
         // What had to be ended did not fail.
-        let status = ended.filter(|status| !told_end && !status.success())?;
-        Some(Exit { text: format!("process {}", describe(status)), key })
+        let status = ended.filter(|_| !told_end)?;
+        Some(Exit { text: format!("process {}", describe(status)), key, success: status.success() })
     }
 
     async fn end(self) {

@@ -1,8 +1,9 @@
-//! The format `raw`: files that nobody interprets. Each is one item without children, named like the file, with its path under the
-//! meta key `file`: `passed` when the file can be read, `failed` with the cause under `error` when it cannot.
+//! The format `raw`: files that no module interprets. Each is one item without children, named like the file, with its path under the
+//! meta key `file`. Its status is:
 //!
-//! What is in a file makes no difference, so a check that has failed and says so in its file still passes here. How the plugin's
-//! process ended does not stand in a file; the host adds it as an item of its own.
+//! * `not-read` for a file that can be read: whatever it holds, it is no check that passed;
+//! * `unknown` for an empty file, with the reason under `error`: whoever wrote it did not get to write anything;
+//! * `failed` for a file that cannot be read, with the cause under `error`.
 #![forbid(unsafe_code)]
 
 mod probe;
@@ -11,7 +12,10 @@ use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status};
 
 use probe::Probe;
 
-/// Plays the role. See the crate's documentation for the rules.
+/// The status of files that were collected and not interpreted. The host knows it: it is neutral in a verdict.
+const NOT_READ: &str = "not-read";
+
+/// The post-processor. See the crate's documentation for the rules.
 #[derive(Debug, Clone, Copy)]
 pub struct Raw;
 
@@ -21,7 +25,8 @@ impl PostProcessor for Raw {
         for mut file in files {
             let item = Item::new(0, file.file_name()).meta("file", file.path());
             out.emit(match probe.check(&mut file) {
-                Ok(()) => item.status(Status::Passed),
+                Ok(()) if file.size() == 0 => item.status(Status::Unknown).meta("error", "the file is empty"),
+                Ok(()) => item.status(Status::from(NOT_READ)),
                 Err(error) => item.status(Status::Failed).meta("error", error.to_string()),
             });
         }

@@ -6,7 +6,7 @@ use plumbline_sdk::{Item, Status};
 use serde_json::json;
 
 #[test]
-fn each_file_is_an_item_and_its_content_makes_no_difference() {
+fn each_file_is_an_item_that_was_not_read() {
     let run = Case::new()
         .format("raw")
         .file("results/node-1/systemd_logs", "the disk is on fire: FAILED")
@@ -17,9 +17,9 @@ fn each_file_is_an_item_and_its_content_makes_no_difference() {
     assert_eq!(
         run.to_json(),
         json!([
-            {"depth": 0, "name": "systemd_logs", "status": "passed", "meta": {"file": "results/node-1/systemd_logs"}},
-            {"depth": 0, "name": "core.bin", "status": "passed", "meta": {"file": "results/node-1/deep/er/core.bin"}},
-            {"depth": 0, "name": "empty", "status": "passed", "meta": {"file": "results/node-1/empty"}},
+            {"depth": 0, "name": "systemd_logs", "status": "not-read", "meta": {"file": "results/node-1/systemd_logs"}},
+            {"depth": 0, "name": "core.bin", "status": "not-read", "meta": {"file": "results/node-1/deep/er/core.bin"}},
+            {"depth": 0, "name": "empty", "status": "unknown", "meta": {"file": "results/node-1/empty", "error": "the file is empty"}},
         ])
     );
 }
@@ -38,7 +38,7 @@ fn a_file_that_cannot_be_read_fails_with_the_cause_and_the_others_do_not() {
                 .status(Status::Failed)
                 .meta("file", "results/global/gone.txt")
                 .meta("error", "cannot open: permission denied"),
-            Item::new(0, "there.txt").status(Status::Passed).meta("file", "results/global/there.txt"),
+            Item::new(0, "there.txt").status(Status::from("not-read")).meta("file", "results/global/there.txt"),
         ]
     );
 }

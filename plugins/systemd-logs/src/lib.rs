@@ -27,7 +27,7 @@
 //! # What the lines say about themselves
 //!
 //! Plumbline's worker writes lines of its own (docs/node-logs.md): that older lines are left out, or something odd, becomes the meta
-//! key `warning`; a machine without a journal is `skipped`; logs that could not be read are an item `incomplete`, which has `failed`.
+//! key `warning`; a machine without a journal, or with one that has no entries, is `not-read`; logs that could not be read are an item `incomplete`, which has `failed`.
 //!
 //! # Files that are not as they should be
 //!

@@ -8,6 +8,9 @@ use crate::priority::{Counts, NAMES, NONE};
 use crate::time::rfc3339;
 use crate::units::{Unit, Units};
 
+/// The status of a file without any entry that could be read. The host knows it: it is neutral in a verdict.
+const NOT_READ: &str = "not-read";
+
 /// Bytes of a message that is shown.
 const MAX_MESSAGE: usize = 1 << 10;
 
@@ -62,7 +65,11 @@ impl<'a> Report<'a> {
         let Self { options, entries, units, unparsed, first_unparsed, warning, failures, no_journal } = self;
         let mut file = Item::new(0, name).meta("file", path).meta("type", "file");
         if let Some(reason) = no_journal {
-            out.emit(file.status(Status::Skipped).meta("reason", reason));
+            out.emit(file.status(Status::from(NOT_READ)).meta("reason", reason));
+            return;
+        }
+        if entries.total() == 0 && unparsed == 0 && failures.is_empty() && problem.is_none() {
+            out.emit(file.status(Status::from(NOT_READ)).meta("reason", "the journal has no entries"));
             return;
         }
         file = counted(file.meta("entries", entries.total().to_string()), &entries);

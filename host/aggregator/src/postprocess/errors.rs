@@ -4,13 +4,16 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use plumbline_archive::layout::ERROR_FILE;
+use plumbline_core::rollup::REASON;
 use plumbline_core::{FlatItem, Status};
 use serde_json::{Map, Value};
 
 use super::select::SetFile;
 
-/// Name of the document that tells how an execution ended which did send results.
+/// Name of the document that tells how an execution ended that sent results.
 pub const EXIT_FILE: &str = "exit.json";
+/// The key in it that is `true` for exit code 0.
+pub(crate) const EXIT_SUCCESS: &str = "success";
 /// An error document carries at most a pod with its events; more is not read.
 const MAX_DOCUMENT: u64 = 16 << 20;
 
@@ -27,7 +30,9 @@ pub(super) fn error_item(file: &SetFile, depth: u32) -> io::Result<Option<FlatIt
         EXIT_FILE => exit(&read(file)?),
         _ => return Ok(None),
     };
-    Ok(Some(FlatItem { depth, meta: [("file".to_owned(), file.path.clone())].into(), ..item }))
+    let mut item = FlatItem { depth, ..item };
+    item.meta.insert("file".to_owned(), file.path.clone());
+    Ok(Some(item))
 }
 
 /// The document, or `None` when it is no JSON object.
@@ -57,7 +62,12 @@ fn error(document: Option<Map<String, Value>>) -> FlatItem {
 }
 
 fn exit(document: &Option<Map<String, Value>>) -> FlatItem {
-    let text = document.as_ref().and_then(|d| d.get("exit")).and_then(Value::as_str);
+    let get = |key| document.as_ref().and_then(|d| d.get(key));
+    if get(EXIT_SUCCESS) == Some(&Value::Bool(true)) {
+        let meta = [(REASON.to_owned(), "no file was read, so the exit code decides".to_owned())].into();
+        return FlatItem { name: "exit code 0".to_owned(), status: Some(Status::Passed), meta, ..FlatItem::default() };
+    }
+    let text = get("exit").and_then(Value::as_str);
     FlatItem { name: text.unwrap_or(EXIT_FILE).to_owned(), status: Some(Status::Failed), ..FlatItem::default() }
 }
 
@@ -86,6 +96,15 @@ mod tests {
             item("error.json", r#"{"error":"timeout waiting for results"}"#).unwrap().status,
             Some(Status::Timeout)
         );
+    }
+
+    #[test]
+    fn only_exit_code_0_passes() {
+        let status = |text| item("exit.json", text).unwrap().status;
+        assert_eq!(status(r#"{"exit":"process exited with code 0","success":true}"#), Some(Status::Passed));
+        for text in [r#"{"exit":"process exited with code 3"}"#, r#"{"success":"true"}"#, r#"{"success":false}"#, ""] {
+            assert_eq!(status(text), Some(Status::Failed), "{text}");
+        }
     }
 
     #[test]

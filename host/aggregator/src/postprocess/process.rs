@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use plumbline_core::rollup::{NO_RESULTS_REASON, REASON, Tally};
+use plumbline_core::rollup::{REASON, Tally};
 use plumbline_core::{FlatItem, ModuleLimits, Status};
 use plumbline_sandbox::{InputFile, Module, ModuleFailure, PluginInfo, PostProcess};
 
@@ -18,6 +18,8 @@ use crate::modules::ModuleError;
 use super::errors::{error_item, is_exit};
 use super::failure::{Failure, MAX_FAILURES};
 use super::keep::keep;
+use super::leaf_counts::LeafCounts;
+use super::reason::{Decided, reason};
 use super::select::{ResultSet, Selection, SetFile, result_sets};
 use super::sink::{RunLog, SetSink};
 use super::spool::{RootOutcome, Spool, SpoolWriter};
@@ -42,7 +44,9 @@ pub struct Subject<'a> {
     pub summarizer: Option<LazyModule>,
     /// A file for the items of the finished tree, for who judges it; `None`: nobody does.
     pub keep_items: Option<PathBuf>,
-    /// Sentences that a reader of the tree must see, such as an unknown result format. They stand in the root's meta.
+    /// A result set in which nothing ran passes.
+    pub allow_empty: bool,
+    /// Sentences that a reader of the tree must see, such as a schema of options that cannot be used. They are in the root's meta.
     pub warnings: Vec<String>,
 }
 
@@ -66,6 +70,8 @@ pub struct Outcome {
     pub items: u64,
     /// The first leaves that failed, at most [`MAX_FAILURES`].
     pub failures: Vec<Failure>,
+    /// Why it came out so where the statuses do not say it: nothing ran, or nobody read the files.
+    pub reason: Option<String>,
     /// What the modules used, and how they behaved.
     pub usage: Usage,
 }
@@ -127,7 +133,7 @@ pub fn post_process(
         selection: &selection,
         scratch,
         usage: &usage,
-        failed: Mutex::default(),
+        notes: Mutex::default(),
     };
     let failed = || io_error(format!("failed to post-process plugin `{name}`"));
     let mut spools = run_all(&work, &results).map_err(failed())?;
@@ -142,7 +148,8 @@ pub fn post_process(
         spools = summarised.0;
         summary = Some(summarised.1).filter(|summary| !summary.is_empty());
     }
-    let outcome = write_tree(subject, tree, spools, summary)
+    let decided = work.notes().decided;
+    let outcome = write_tree(subject, tree, spools, summary, decided)
         .map_err(io_error(format!("failed to write the result tree of plugin `{name}`")))?;
     Ok(Outcome { usage: usage.into_inner().unwrap_or_else(PoisonError::into_inner), ..outcome })
 }
@@ -167,14 +174,23 @@ struct Work<'a> {
     selection: &'a Selection,
     scratch: &'a Path,
     usage: &'a Mutex<Usage>,
-    /// The result sets in which something failed.
-    failed: Mutex<BTreeSet<Option<String>>>,
+    notes: Mutex<Notes>,
 }
 
 impl Work<'_> {
-    fn failed(&self) -> std::sync::MutexGuard<'_, BTreeSet<Option<String>>> {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn notes(&self) -> std::sync::MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What results say, as far as it decides what errors and ends of processes mean. Result sets are told apart by their nodes.
+#[derive(Default)]
+struct Notes {
+    /// The result sets in which something failed.
+    failed: BTreeSet<Option<String>>,
+    /// The result sets of which nothing was read.
+    unread: BTreeSet<Option<String>>,
+    decided: Decided,
 }
 
 /// Runs every set; neighbouring sets share a spool, and spools come back in the order of their sets.
@@ -209,14 +225,7 @@ fn run_piece(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Spool> {
     let mut spool = SpoolWriter::create(work.scratch, work.subject.per_node, work.subject.reads_again())?;
     for (kind, set) in sets {
         match kind {
-            Kind::Results => {
-                let before = spool.failed();
-                let shift = push_node(set, &mut spool)?;
-                run_module(work, set, shift, &mut spool)?;
-                if spool.failed() > before {
-                    work.failed().insert(set.node.clone());
-                }
-            }
+            Kind::Results => run_results(work, set, &mut spool)?,
             Kind::Errors => run_errors(work, set, &mut spool)?,
         }
     }
@@ -231,21 +240,57 @@ fn push_node(set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<u32> {
     Ok(1)
 }
 
-/// Errors, each an item. How an execution ended is none where its results say themselves that something failed: suites end with another code than
-/// 0 then, and a leaf of its own would be a failure that no test has, which no list of known failures excuses. The document stays.
-fn run_errors(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
-    let told = work.failed().contains(&set.node);
-    let (told, rest): (Vec<&SetFile>, Vec<&SetFile>) = set.files.iter().partition(|file| told && is_exit(file));
-    if rest.is_empty() && !told.is_empty() {
-        return Ok(());
-    }
+/// The items of a result set. Where nothing ran and the definition allows that, an item says so.
+fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
+    let leaves = spool.leaves();
     let shift = push_node(set, spool)?;
-    for file in rest {
-        if let Some(item) = error_item(file, shift)? {
-            spool.push(&item)?;
-        }
+    let items = spool.items();
+    run_module(work, set, shift, spool)?;
+    // Without an item of its own, the node is a leaf that does not count.
+    let leaves = if spool.items() == items { LeafCounts::default() } else { spool.leaves().since(leaves) };
+    if leaves.failed > 0 {
+        work.notes().failed.insert(set.node.clone());
+    }
+    if work.subject.allow_empty && leaves.ran_nothing() {
+        work.notes().decided.by_allow_empty = true;
+        let name = "nothing ran".to_owned();
+        let meta = [(REASON.to_owned(), "`plumbline.allow-empty` allows it".to_owned())].into();
+        spool.push(&FlatItem { depth: shift, name, status: Some(Status::Passed), meta, ..FlatItem::default() })?;
+    } else if leaves.is_unread() {
+        work.notes().unread.insert(set.node.clone());
     }
     Ok(())
+}
+
+/// Errors, and how executions ended, each an item.
+///
+/// A bad end has no item where the results say themselves that something failed: suites end with another code than 0 then, and a leaf of
+/// its own would be a failure that no test has, which no list of known failures excuses. A good end has an item only where nothing of the
+/// results was read: then it is all that is known. The document stays in any case.
+fn run_errors(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::Result<()> {
+    let (failed, unread) = {
+        let notes = work.notes();
+        (notes.failed.contains(&set.node), notes.unread.contains(&set.node))
+    };
+    let shift = u32::from(set.node.is_some());
+    let (mut items, mut dropped) = (Vec::new(), false);
+    for file in &set.files {
+        let Some(item) = error_item(file, shift)? else { continue };
+        match (is_exit(file), &item.status) {
+            (true, Some(Status::Passed)) if unread => {
+                work.notes().decided.by_exit_code = true;
+                items.push(item);
+            }
+            (true, Some(Status::Passed)) => dropped = true,
+            (true, _) if failed => dropped = true,
+            _ => items.push(item),
+        }
+    }
+    if items.is_empty() && dropped {
+        return Ok(());
+    }
+    push_node(set, spool)?;
+    items.iter().try_for_each(|item| spool.push(item))
 }
 
 fn run_module(work: &Work<'_>, set: &ResultSet, shift: u32, spool: &mut SpoolWriter) -> io::Result<()> {
@@ -325,6 +370,7 @@ fn write_tree(
     tree: &Path,
     mut spools: Vec<Spool>,
     summary: Option<Spool>,
+    decided: Decided,
 ) -> io::Result<Outcome> {
     let sets = spools.len();
     spools.extend(summary);
@@ -350,9 +396,9 @@ fn write_tree(
     outcome.total.status = if outcome.items == 0 { Status::Unknown } else { roots.result(custom_mode) };
 
     let mut meta: BTreeMap<String, String> = [("type".to_owned(), "summary".to_owned())].into();
-    if outcome.items == 0 {
-        // A plugin that says nothing has not passed.
-        meta.insert(REASON.into(), NO_RESULTS_REASON.into());
+    outcome.reason = reason(&outcome.total, &subject.plugin.format, decided);
+    if let Some(reason) = &outcome.reason {
+        meta.insert(REASON.into(), reason.clone());
     }
     if !subject.warnings.is_empty() {
         meta.insert("warning".into(), subject.warnings.join("; "));

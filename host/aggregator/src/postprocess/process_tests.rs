@@ -23,7 +23,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn status(custom: bool) -> impl Strategy<Value = Option<Status>> {
-    let standard = prop::sample::select(vec!["passed", "failed", "skipped", "timeout", "unknown"]);
+    let standard = prop::sample::select(vec!["passed", "failed", "skipped", "timeout", "unknown", "not-read"]);
     let own = if custom { 1 } else { 0 };
     prop_oneof![
         2 => Just(None),
@@ -78,6 +78,7 @@ fn subject(files: &[String]) -> Subject<'_> {
         limits: ModuleLimits::default(),
         summarizer: None,
         keep_items: None,
+        allow_empty: false,
         warnings: Vec::new(),
     }
 }
@@ -104,7 +105,7 @@ fn on_disk(items: &[FlatItem], every: usize) -> (Item, Outcome) {
     let path = dir.path().join(TREE_FILE);
     let kept = dir.path().join("items");
     let subject = Subject { keep_items: Some(kept.clone()), ..subject(&[]) };
-    let outcome = write_tree(&subject, &path, spools, None).unwrap();
+    let outcome = write_tree(&subject, &path, spools, None, Decided::default()).unwrap();
     let yaml = fs::read_to_string(path).unwrap();
     let tree: Item = serde_saphyr::from_str(&yaml).unwrap_or_else(|error| panic!("{error}:\n{yaml}"));
     // What judges read in a run is what they read of the archive.
@@ -150,7 +151,8 @@ proptest! {
     #[test]
     fn the_tree_on_disk_is_the_one_in_memory(items in items(), every in 1..4_usize) {
         let (written, outcome) = on_disk(&items, every);
-        let expected = in_memory(&items);
+        let mut expected = in_memory(&items);
+        expected.meta.extend(outcome.reason.iter().map(|reason| (REASON.to_owned(), reason.clone())));
         prop_assert_eq!(&written, &expected);
         prop_assert_eq!(&outcome.total.status, &expected.status);
         prop_assert_eq!(outcome.items, items.len() as u64);

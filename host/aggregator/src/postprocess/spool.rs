@@ -14,6 +14,7 @@ use plumbline_core::rollup::Tally;
 use plumbline_core::{FlatItem, Status};
 
 use super::failure::{Failure, Failures};
+use super::leaf_counts::{LeafCounts, LeafKind};
 use super::yaml;
 
 /// Bytes of one index record: depth, status, head length, tail length, each a little-endian u32.
@@ -24,8 +25,9 @@ const CHUNK: usize = 4096;
 const MAX_CUSTOM: usize = 10_000;
 /// Different statuses in all: with statuses of a plugin's own, an item with children has a list of counts for a status.
 const MAX_STATUSES: usize = 1_000_000;
-/// The five standard statuses, in the order of their codes. Code 0 says that the item leaves its status to the host.
-const STANDARD: [Status; 5] = [Status::Passed, Status::Failed, Status::Skipped, Status::Timeout, Status::Unknown];
+/// The standard statuses, in the order of their codes. Code 0 says that the item leaves its status to the host.
+const STANDARD: [Status; 6] =
+    [Status::Passed, Status::Failed, Status::Skipped, Status::Timeout, Status::Unknown, Status::NotRead];
 
 #[derive(Clone, Copy)]
 pub(super) struct Record {
@@ -94,10 +96,10 @@ pub(super) struct SpoolWriter {
     keep_names: bool,
     root_names: Vec<String>,
     items: u64,
-    last: Option<(u32, bool)>,
-    /// Leaves that failed or timed out, as far as that is certain; and whether the last item is one, unless it gets children.
-    failed: (u64, bool),
-    custom_leaf: bool,
+    /// The last item: a leaf unless the next one is its child.
+    last: Option<(u32, LeafKind)>,
+    /// The leaves before it.
+    leaves: LeafCounts,
     failures: Failures,
     text: String,
 }
@@ -117,8 +119,7 @@ impl SpoolWriter {
             root_names: Vec::new(),
             items: 0,
             last: None,
-            failed: (0, false),
-            custom_leaf: false,
+            leaves: LeafCounts::default(),
             failures: Failures::default(),
             text: String::new(),
         })
@@ -155,26 +156,29 @@ impl SpoolWriter {
             self.root_names.push(item.name.clone());
         }
         self.items += 1;
-        self.last = Some((item.depth, item.status.as_ref().is_some_and(Status::is_custom)));
-        self.failed.1 = matches!(item.status, Some(Status::Failed | Status::Timeout));
+        self.last = Some((item.depth, LeafKind::of(item.status.as_ref())));
         self.failures.consider(item);
         // One huge item must not hold its memory for the rest of the set.
         self.text.shrink_to(1 << 20);
         Ok(())
     }
 
-    /// How many leaves failed or timed out, if nothing is appended below the last item.
-    pub(super) fn failed(&self) -> u64 {
-        self.failed.0 + u64::from(self.failed.1)
+    /// The leaves so far, if nothing is appended below the last item.
+    pub(super) fn leaves(&self) -> LeafCounts {
+        self.last.map_or(self.leaves, |(_, kind)| self.leaves.with(kind))
+    }
+
+    /// The items so far.
+    pub(super) fn items(&self) -> u64 {
+        self.items
     }
 
     /// The item before the one at `depth` is a leaf unless that one is its child.
     fn close_leaf(&mut self, depth: u32) {
-        if let Some((last, custom)) = self.last
+        if let Some((last, kind)) = self.last
             && depth <= last
         {
-            self.custom_leaf |= custom;
-            self.failed.0 += u64::from(self.failed.1);
+            self.leaves = self.leaves.with(kind);
             self.failures.accept();
         } else {
             self.failures.reject();
@@ -194,7 +198,7 @@ impl SpoolWriter {
             root_names: self.root_names,
             codes: self.codes,
             items: self.items,
-            custom_leaf: self.custom_leaf,
+            custom_leaf: self.leaves.custom > 0,
             failures: self.failures.found,
         })
     }

@@ -90,3 +90,14 @@ pub enum RunError {
     #[error("failed to write the archive: {0}")]
     Archive(#[source] plumbline_archive::pack::PackError),
 }
+
+impl RunError {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Plan(error) => error.hint(),
+            _ => None,
+        }
+    }
+}

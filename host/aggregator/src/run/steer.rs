@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use plumbline_archive::layout;
+use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::ledger::{Effect, ErrorRecord, Event, KeyState};
 use plumbline_core::{PluginName, ResultKey};
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ use super::space::with_space;
 use super::unsent;
 use crate::dispatcher::{Dispatcher, Exit, Heard, Launch, Report};
 use crate::journal::JournalError;
-use crate::postprocess::{EXIT_FILE, Outcome, PostProcessError, TREE_FILE, post_process};
+use crate::postprocess::{EXIT_FILE, EXIT_SUCCESS, Outcome, PostProcessError, TREE_FILE, post_process};
 use crate::publish::publish;
 use crate::state::State;
 use crate::workdir::replace;
@@ -218,9 +219,15 @@ impl Run {
             let exits = settle(dispatcher.as_ref(), &plugin).await;
             let what = format!("post-process plugin `{plugin}`");
             let work = move || {
-                for exit in &exits {
+                // A good end is only of use where the results are not read.
+                let unread = planned.post_processor.name() == RAW_FORMAT;
+                for exit in exits.iter().filter(|exit| unread || !exit.success) {
                     let path = tree.join(layout::errors_dir(&exit.key.plugin, &exit.key.node)).join(EXIT_FILE);
-                    write(path, &json!({"exit": exit.text}), &format!("write how `{}` ended", exit.key))?;
+                    let document = match exit.success {
+                        true => json!({"exit": exit.text, EXIT_SUCCESS: true}),
+                        false => json!({"exit": exit.text}),
+                    };
+                    write(path, &document, &format!("write how `{}` ended", exit.key))?;
                 }
                 for (key, error) in &failed {
                     let Some(unsent) = dispatcher.unsent(key) else { continue };
@@ -244,8 +251,7 @@ impl Run {
                 if !planned.judges.is_empty() {
                     subject.keep_items = Some(items_file(&scratch, planned.name()));
                 }
-                let outcome =
-                    post_process(&subject, &dir, &planned.post_processor.module, &scratch, &dir.join(TREE_FILE));
+                let outcome = post_process(&subject, &dir, &planned.post_processor, &scratch, &dir.join(TREE_FILE));
                 outcome.map_err(|error: PostProcessError| RunError::from(error))
             };
             (plugin, with_space(&what, &cancel, work).await)

@@ -1,7 +1,7 @@
 //! One upload: admitted, streamed to disk under limits, kept, recorded.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -78,7 +78,12 @@ impl Receiver {
     /// The answer to `PUT` of `key`.
     pub(super) async fn put(&self, key: ResultKey, headers: &HeaderMap, body: Body) -> Response<Body> {
         match self.admit(&key, headers).await {
-            Ok(admitted) => self.receive(key, admitted, body).await,
+            Ok(Admitted::Result(shape)) => {
+                // Every worker names its result; only Sonobuoy's reports of errors come without a name.
+                let is_named = headers.contains_key(CONTENT_DISPOSITION);
+                self.receive_result(key, shape, is_named, body).await
+            }
+            Ok(Admitted::Error) => self.receive_error(key, body).await,
             Err(answer) => {
                 refuse(headers, body).await;
                 *answer
@@ -165,14 +170,7 @@ impl Receiver {
         }
     }
 
-    async fn receive(&self, key: ResultKey, admitted: Admitted, body: Body) -> Response<Body> {
-        match admitted {
-            Admitted::Result(shape) => self.receive_result(key, shape, body).await,
-            Admitted::Error => self.receive_error(key, body).await,
-        }
-    }
-
-    async fn receive_result(&self, key: ResultKey, shape: Shape, body: Body) -> Response<Body> {
+    async fn receive_result(&self, key: ResultKey, shape: Shape, is_named: bool, body: Body) -> Response<Body> {
         let upload = self.next.fetch_add(1, Ordering::Relaxed);
         if let Err(error) = self.state.apply(Event::UploadStarted { key: key.clone(), upload }) {
             return apply_error(&key, &error);
@@ -183,14 +181,28 @@ impl Receiver {
         let result = async {
             let slot = self.store.slot()?;
             let sha256 = stream_to_disk(&slot, &mut stream, &self.limits).await?;
-            Ok::<_, ReceiveError>(self.store.unpack(slot, shape, sha256).await?)
+            if !is_named && let Some(error) = error_report(&slot, self.limits.message_bytes)? {
+                return Ok(Received::Error(error));
+            }
+            let unpacked = self.store.unpack(slot, shape, sha256).await?;
+            Ok::<_, ReceiveError>(Received::Result(unpacked))
         }
         .await;
         // Nothing is awaited between this and the task below, which goes on by itself when the connection breaks.
         guard.armed = false;
         drop(guard);
         match result {
-            Ok(unpacked) => {
+            Ok(Received::Error(error)) => {
+                let reason = format!("the worker sent an error in place of a result: {}", error.error);
+                tracing::warn!(plugin = %key.plugin, node = %key.node, "{reason}");
+                let failed = Event::UploadFailed { key: key.clone(), upload, reason };
+                let ended = self.state.apply(failed);
+                match ended.and(self.state.apply_promptly(Event::Failed { key: key.clone(), error }).await) {
+                    Ok(()) => answer::empty(StatusCode::OK),
+                    Err(error) => apply_error(&key, &error),
+                }
+            }
+            Ok(Received::Result(unpacked)) => {
                 let commit = commit(self.state.clone(), self.store.clone(), key.clone(), upload, unpacked);
                 match tokio::spawn(commit).await {
                     Ok(answer) => answer,
@@ -276,6 +288,22 @@ fn failed_to_store(
 enum Admitted {
     Result(Shape),
     Error,
+}
+
+/// What an upload turned out to be.
+enum Received {
+    Result(Unpacked),
+    Error(ErrorRecord),
+}
+
+/// The error that Sonobuoy's worker reports where it cannot read its result: a body of the form `{"error": "…"}`, under the content
+/// type of the result that it could not read.
+fn error_report(slot: &Slot, limit: u64) -> io::Result<Option<ErrorRecord>> {
+    let mut bytes = Vec::new();
+    File::open(&slot.body)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    let fits = bytes.len() as u64 <= limit && bytes.first() == Some(&b'{');
+    let record = if fits { ErrorRecord::from_json(&bytes).ok() } else { None };
+    Ok(record.filter(|record| record.details.is_empty()))
 }
 
 /// Tells the ledger of an upload whose connection went away in the middle.

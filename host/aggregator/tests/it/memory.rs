@@ -56,9 +56,10 @@ fn processed(bytes: usize) -> (Outcome, usize) {
         limits: ModuleLimits::default(),
         summarizer: None,
         keep_items: None,
+        allow_empty: false,
         warnings: Vec::new(),
     };
-    let module = modules().post_processor(None, "junit").unwrap().module;
+    let module = modules().post_processor(None, "junit").unwrap();
     let tree = dir.path().join(TREE_FILE);
     let outcome = post_process(&subject, dir.path(), &module, dir.path(), &tree).unwrap();
     assert!(tree.metadata().unwrap().len() as usize > bytes / 2, "the texts are in the tree");

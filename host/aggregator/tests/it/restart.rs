@@ -58,7 +58,7 @@ async fn a_run_goes_on_where_it_was_broken_off() {
     assert_eq!(send(&old, "p/n2", &file("a.txt", "second life")).await.unwrap(), Outcome::Stored);
     assert_eq!(send(&launch.access, "p/n3", &file("a.txt", "second life")).await.unwrap(), Outcome::Stored);
     let finished = second.finished().await;
-    assert_eq!(finished.verdict, Verdict::Passed);
+    assert_eq!(finished.verdict, Verdict::NothingToJudge);
     let archive = Archive::of(&finished);
     assert_eq!(archive.text("plugins/p/results/n1/a.txt"), "first life");
     assert_eq!(archive.text("plugins/p/results/n2/a.txt"), "second life");
@@ -102,9 +102,9 @@ async fn errors_are_written_anew_and_finished_plugins_are_not_launched_again() {
     let finished = second.finished().await;
     let archive = Archive::of(&finished);
     assert_eq!(archive.json("plugins/rest/errors/n1/error.json")["error"], "the pod is gone");
-    assert_eq!(archive.tree("done").status, Status::Passed);
+    assert_eq!(archive.tree("done").status, Status::NotRead);
     assert_eq!(finished.plugins.len(), 2);
-    assert_eq!(finished.plugins[0].outcome.total.status, Status::Passed);
+    assert_eq!(finished.plugins[0].outcome.total.status, Status::NotRead);
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn a_run_whose_results_are_all_in_only_has_to_be_read_and_packed() {
     let second = crashed.live(Vec::new(), &[]).await.finished().await;
     assert_eq!((second.run, second.started), (first.run, first.started));
     assert_eq!(second.archive.file_name(), first.archive.file_name(), "the same run, the same name");
-    assert_eq!(second.verdict, Verdict::Passed);
+    assert_eq!(second.verdict, Verdict::NothingToJudge);
     let (first, second) = (Archive::of(&first), Archive::of(&second));
     assert_eq!(second.tree("p"), first.tree("p"));
     assert_eq!(second.text("plugins/p/results/global/a.txt"), "a");
@@ -144,7 +144,7 @@ async fn a_torn_last_line_of_the_journal_is_what_a_crash_leaves() {
     for result in ["p/n2", "p/n3"] {
         send(&old, result, &file("a.txt", "a")).await.unwrap();
     }
-    assert_eq!(second.finished().await.verdict, Verdict::Passed);
+    assert_eq!(second.finished().await.verdict, Verdict::NothingToJudge);
 }
 
 #[tokio::test]

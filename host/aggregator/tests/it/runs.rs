@@ -80,7 +80,7 @@ async fn two_plugins_to_the_archive() {
     assert_eq!(definition["SessionID"], plumbline_core::session_id(&finished.run, &"zeta".parse().unwrap()));
 
     let alpha = archive.tree("alpha");
-    assert_eq!(alpha.status, Status::Passed);
+    assert_eq!(alpha.status, Status::NotRead);
     let nodes: Vec<(&str, &str)> =
         alpha.items.iter().map(|node| (node.name.as_str(), node.meta["type"].as_str())).collect();
     assert_eq!(nodes, [("n1", "node"), ("n2", "node"), ("n3", "node")]);
@@ -122,7 +122,7 @@ async fn a_launch_that_fails_is_a_failed_result() {
         assert!(error["error"].as_str().unwrap().contains("the image is not there"), "{error}");
     }
     assert_eq!(archive.tree("broken").status, Status::Failed);
-    assert_eq!(archive.tree("good").status, Status::Passed);
+    assert_eq!(archive.tree("good").status, Status::NotRead);
 }
 
 #[tokio::test]
@@ -157,7 +157,7 @@ async fn a_report_about_a_result_that_nobody_expects_changes_nothing() {
     }
     send(&launch.access, "p/global", &file("a.txt", "a")).await.unwrap();
     let finished = live.finished().await;
-    assert_eq!(finished.verdict, Verdict::Passed);
+    assert_eq!(finished.verdict, Verdict::NothingToJudge);
     assert!(Archive::of(&finished).0.keys().all(|name| !name.contains("errors/")));
 }
 
@@ -187,7 +187,7 @@ async fn an_exit_after_the_results_is_a_failed_leaf_beside_them() {
     let tree = archive.tree("p");
     assert_eq!(
         leaves(&tree),
-        [("a.txt".to_owned(), Status::Passed), ("exited with code 3".to_owned(), Status::Failed)]
+        [("a.txt".to_owned(), Status::NotRead), ("exited with code 3".to_owned(), Status::Failed)]
     );
     assert_eq!((tree.status, finished.verdict), (Status::Failed, Verdict::Failed));
 }
@@ -268,19 +268,44 @@ async fn groups_are_launched_one_after_the_other_and_the_end_is_cleaned_up_once(
     }
     assert_eq!(calls, ["a", "b", "last", ""]);
     assert!(live.launched.calls().is_empty());
-    assert_eq!(live.finished().await.verdict, Verdict::Passed);
+    assert_eq!(live.finished().await.verdict, Verdict::NothingToJudge);
 }
 
 #[tokio::test]
-async fn a_format_that_nobody_knows_is_listed_with_a_warning() {
-    let bed = Bed::new();
-    let mut live = bed.live(vec![source("p", "Job", "  result-format: cobol")], &[]).await;
-    let launch = live.launch().await;
-    send(&launch.access, "p/global", &file("a.txt", "a")).await.unwrap();
-    let finished = live.finished().await;
-    let tree = Archive::of(&finished).tree("p");
-    assert!(tree.meta["warning"].contains("result format `cobol` is not known"), "{}", tree.meta["warning"]);
-    assert_eq!(leaves(&tree), [("a.txt".to_owned(), Status::Passed)]);
+async fn an_unknown_format_or_summarizer_ends_the_run_before_it_starts() {
+    let project = tempfile::tempdir().unwrap();
+    std::fs::write(project.path().join("module.yaml"), "").unwrap();
+    for (rest, bundle, error, hint) in [
+        (
+            "  result-format: junt",
+            None,
+            "plugin `p`: unknown result format `junt`: ",
+            "did you mean `junit`? (built-in: ",
+        ),
+        ("  result-format: cobol", None, "plugin `p`: unknown result format `cobol`: ", "built-in: "),
+        (
+            "  result-format: cobol",
+            Some(&project),
+            "plugin `p`: unknown result format `cobol`: ",
+            "the module of this project is not built yet",
+        ),
+        (
+            "plumbline:\n  summarizer: host-fact",
+            None,
+            "plugin `p`: unknown summarizer `host-fact`: ",
+            "did you mean `host-facts`?",
+        ),
+    ] {
+        let bed = Bed::new();
+        let (dispatcher, launched) = TestDispatcher::new(&[]);
+        let mut source = source("p", "Job", rest);
+        source.bundle = bundle.map(|bundle| bundle.path().to_owned());
+        let Err(told) = bed.begin(vec![source], dispatcher).await else { panic!("it started: {rest}") };
+        assert!(told.to_string().starts_with(error), "{told}");
+        assert!(told.hint().unwrap().starts_with(hint), "{:?}", told.hint());
+        assert!(launched.is_empty());
+        assert!(!bed.root().join("run.json").exists(), "nothing was started");
+    }
 }
 
 #[tokio::test]
@@ -290,7 +315,7 @@ async fn expectations_that_nobody_knows_end_the_run_before_it_begins() {
     let sources = vec![source("p", "Job", "plumbline:\n  expectations: nobody")];
     let Err(error) = bed.begin(sources, dispatcher).await else { panic!("it began") };
     assert!(matches!(error, RunError::Plan(PlanError::Module { source: ModuleError::Unknown { .. }, .. })), "{error}");
-    assert!(error.to_string().starts_with("plugin `p`: expectations `nobody` is not known"), "{error}");
+    assert!(error.to_string().starts_with("plugin `p`: unknown expectations `nobody`"), "{error}");
     assert!(launched.is_empty());
     assert!(!bed.root().join("run.json").exists(), "nothing was begun");
 }
@@ -308,7 +333,7 @@ async fn a_run_that_could_not_be_planned_can_be_begun_in_the_same_place_with_oth
     let finished = live.finished().await;
     let entries: Vec<_> = finished.status.plugins.unwrap().into_iter().map(|entry| entry.plugin).collect();
     assert_eq!(entries, ["third"], "nothing is left of the attempt before");
-    assert_eq!(finished.verdict, Verdict::Passed);
+    assert_eq!(finished.verdict, Verdict::NothingToJudge);
 }
 
 #[tokio::test]
@@ -341,7 +366,7 @@ async fn a_module_of_the_bundle_is_taken_before_one_of_the_stock() {
     send(&stock.access, "stock/global", &file("junit.xml", JUNIT)).await.unwrap();
     let finished = live.finished().await;
     let archive = Archive::of(&finished);
-    assert_eq!(leaves(&archive.tree("own")), [("junit.xml".to_owned(), Status::Passed)]);
+    assert_eq!(leaves(&archive.tree("own")), [("junit.xml".to_owned(), Status::NotRead)]);
     assert_eq!(leaves(&archive.tree("stock")).len(), 2);
 }
 
@@ -381,5 +406,5 @@ async fn a_plugin_without_a_limit_of_time_is_not_ended_by_that_of_the_run() {
     assert!(live.state.read(|ledger| ledger.error(&key("endless/global")).is_none()));
     send(&endless.access, "endless/global", &file("a.txt", "a")).await.unwrap();
     let finished = live.finished().await;
-    assert_eq!(Archive::of(&finished).tree("endless").status, Status::Passed);
+    assert_eq!(Archive::of(&finished).tree("endless").status, Status::NotRead);
 }

@@ -37,7 +37,7 @@ fn write(dir: &Path, node: &str, document: &str) {
 fn processed(source: Source, dir: &Path) -> (Item, Outcome) {
     let planned = prepare(&modules(), &LimitPolicy::default(), source).unwrap();
     let tree = dir.join(TREE_FILE);
-    let outcome = post_process(&planned.subject(), dir, &planned.post_processor.module, dir, &tree).unwrap();
+    let outcome = post_process(&planned.subject(), dir, &planned.post_processor, dir, &tree).unwrap();
     let tree: Item = serde_saphyr::from_str(&fs::read_to_string(tree).unwrap()).unwrap();
     assert_eq!(outcome.total.status, tree.status);
     if !tree.items.is_empty() {
@@ -118,7 +118,7 @@ fn the_definition_names_a_summarizer_of_the_bundle() {
         ["n1", "n2", "n3", "n1/0/host-facts.json", "n2/0/host-facts.json", "n3/0/host-facts.json"]
     );
     assert_eq!(outcome.nodes.keys().collect::<Vec<_>>(), ["n1", "n2", "n3"]);
-    assert_eq!(outcome.total.status, Status::Passed);
+    assert_eq!(outcome.total.status, Status::NotRead);
 }
 
 #[test]
@@ -137,24 +137,19 @@ fn a_summarizer_that_fails_is_one_unknown_item_and_the_others_stay() {
         assert_eq!((&last.status, last.meta["type"].as_str()), (&Status::Unknown, "summary"), "{behaviour}");
         assert_eq!(tree.items.len(), 3 + before + 1, "{behaviour}");
         assert_eq!(outcome.total.status, Status::Unknown, "{behaviour}");
-        assert!(outcome.nodes.values().all(|node| node.status == Status::Passed), "{behaviour}");
+        assert!(outcome.nodes.values().all(|node| node.status == Status::NotRead), "{behaviour}");
         assert_eq!(outcome.nodes.len(), 3, "{behaviour}");
     }
 }
 
 #[test]
-fn a_summarizer_that_nobody_knows_is_a_warning_in_the_tree() {
-    let dir = three("x");
-    let (tree, _) = processed(host_facts("\nplumbline:\n  summarizer: nobody"), dir.path());
-    assert_eq!(
-        tree.meta["warning"],
-        "summarizer `nobody` is not known: it is neither in the plugin's bundle nor one of the stock (host-facts): \
-         the results are not summarised"
-    );
-    assert_eq!(names(&tree), ["n1", "n2", "n3"]);
-    // A stock module that plays another role is not it either.
-    let (tree, _) = processed(host_facts("\nplumbline:\n  summarizer: raw"), dir.path());
-    assert!(tree.meta["warning"].starts_with("summarizer `raw` is not known"), "{:?}", tree.meta);
+fn an_unknown_summarizer_is_an_error() {
+    // A built-in module that implements another role is not it either.
+    for name in ["nobody", "raw"] {
+        let source = host_facts(&format!("\nplumbline:\n  summarizer: {name}"));
+        let error = prepare(&modules(), &LimitPolicy::default(), source).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains(&format!("unknown summarizer `{name}`")), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -204,7 +199,7 @@ fn measure() {
         }
         let begun = Instant::now();
         let planned = prepare(&modules(), &LimitPolicy::default(), host_facts("")).unwrap();
-        let (module, tree) = (&planned.post_processor.module, dir.path().join(TREE_FILE));
+        let (module, tree) = (&planned.post_processor, dir.path().join(TREE_FILE));
         let outcome = post_process(&planned.subject(), dir.path(), module, dir.path(), &tree).unwrap();
         println!("{nodes} nodes: {:.1?}, {} KiB at most", begun.elapsed(), crate::memory::peak());
         outcome

@@ -27,6 +27,6 @@ async fn a_worker_dials_an_address_in_brackets_and_trusts_it() {
         assert!(url.starts_with("https://[::1]:"), "{url}");
         send(&launch.access, "six/global", &file("a.txt", "a")).await.unwrap();
         let finished = live.finished().await;
-        assert_eq!(finished.verdict, Verdict::Passed, "{advertise:?}");
+        assert_eq!(finished.verdict, Verdict::NothingToJudge, "{advertise:?}");
     }
 }

@@ -115,8 +115,8 @@ impl<'a> Named<'a> {
         let Some(format) = &definition.result_format else { return };
         let found = self.find(format, plays);
         if found.is_none() {
-            let what = format!("`result-format: {format}` names no module: the files are listed as `raw`, not read");
-            checked.warning(self.place, what, Some(&self.hint(format, plays)));
+            let what = format!("`result-format: {format}` names no module: a run does not start");
+            checked.error(self.place, what, Some(&self.hint(format, plays)));
         }
         self.take(&found);
     }
@@ -126,7 +126,7 @@ impl<'a> Named<'a> {
         let name = definition.expectations_module();
         let found = self.find(name, plays);
         if found.is_none() {
-            let what = format!("`plumbline.expectations: {name}` names no module: a run does not begin");
+            let what = format!("`plumbline.expectations: {name}` names no module: a run does not start");
             checked.error(self.place, what, Some(&self.hint(name, plays)));
         }
         self.take(&found);
@@ -137,7 +137,7 @@ impl<'a> Named<'a> {
         let Some(name) = &definition.plumbline.summarizer else { return };
         let found = self.find(name, plays);
         if found.is_none() {
-            let what = format!("`plumbline.summarizer: {name}` names no module: the results are not summarised");
+            let what = format!("`plumbline.summarizer: {name}` names no module: a run does not start");
             checked.error(self.place, what, Some(&self.hint(name, plays)));
         }
         self.take(&found);
@@ -150,11 +150,11 @@ impl<'a> Named<'a> {
             let (name, path) = (&entry.judge, format!("plumbline.verdict[{at}]"));
             let found = self.find(name, plays);
             if found.is_none() {
-                let what = format!("`{path}.judge: {name}` names no module: a run does not begin");
+                let what = format!("`{path}.judge: {name}` names no module: a run does not start");
                 checked.error(self.place, what, Some(&self.hint(name, plays)));
             }
             for key in entry.data.iter().filter(|key| !definition.config_map.contains_key(*key)) {
-                let what = format!("`{path}.data`: `{key}` is no key of `config-map`: a run does not begin");
+                let what = format!("`{path}.data`: `{key}` is no key of `config-map`: a run does not start");
                 checked.error(self.place, what, None);
             }
             let schema = found.as_ref().and_then(Found::schema);
@@ -165,7 +165,7 @@ impl<'a> Named<'a> {
                 checked.error(
                     self.place,
                     problem,
-                    Some("the judge's schema of options says what it takes; a run does not begin"),
+                    Some("the judge's schema of options says what it takes; a run does not start"),
                 );
             }
             self.take(&found);
@@ -195,7 +195,7 @@ impl<'a> Named<'a> {
             checked.error(
                 self.place,
                 problem,
-                Some("the module's schema of options says what it takes; a run does not begin"),
+                Some("the module's schema of options says what it takes; a run does not start"),
             );
         }
     }

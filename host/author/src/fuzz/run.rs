@@ -175,7 +175,7 @@ impl<'a> Input<'a> {
 
     fn call(&self) -> Result<(), ModuleFailure> {
         let plugin = &self.seed.plugin;
-        let module = plugin.post_processor.module.wait();
+        let module = plugin.post_processor.wait();
         let module = module.map_err(|error| ModuleFailure::Host(io::Error::other(error.to_string())))?;
         let wall_seconds = plugin.limits.wall_seconds.min(MAX_WALL_SECONDS);
         let limits = ModuleLimits { wall_seconds, ..plugin.limits.clone() };

@@ -34,7 +34,7 @@ pub(super) fn seeds(project: &Project, cases: &[Case], runner: &Runner<'_>) -> R
     for case in cases.iter().filter(|case| case.kind == CaseKind::Results) {
         let failed = |reason: String| FuzzError::Case { case: case.name.clone(), reason };
         let plugin = Arc::new(planned(project, case, runner).map_err(failed)?);
-        let module = &plugin.post_processor.module;
+        let module = &plugin.post_processor;
         let inputs =
             module_inputs(&plugin.subject(), &case.dir, module.info()).map_err(|error| failed(error.to_string()))?;
         for input in inputs {

@@ -112,7 +112,7 @@ fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     let scratch = scratch()?;
     let path = scratch.path().join(TREE_FILE);
     let start = Instant::now();
-    let outcome = post_process(&planned.subject(), &case.dir, &planned.post_processor.module, scratch.path(), &path)
+    let outcome = post_process(&planned.subject(), &case.dir, &planned.post_processor, scratch.path(), &path)
         .map_err(|error| error.to_string())?;
     let wall = start.elapsed();
     let bytes = read(&path, MAX_TREE).map_err(|error| format!("the tree cannot be read: {error}"))?;

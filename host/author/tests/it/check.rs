@@ -44,7 +44,7 @@ fn names_that_lead_nowhere_are_found_with_what_was_meant() {
     for part in [
         "warning: plugin.yaml: `sonobuoy-config.result-fromat` is not a known key and is ignored: did you mean `result-format`?",
         "did you mean `options`?",
-        "warning: plugin.yaml: `result-format: tpa` names no module",
+        "error: plugin.yaml: `result-format: tpa` names no module",
         "error: plugin.yaml: `plumbline.expectations: daemonst` names no module",
         "error: plugin.yaml: `plumbline.summarizer: host-fact` names no module",
         "warning: tap.wasm: the definition does not name this module",

@@ -29,7 +29,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 static RESULT: LazyLock<Bytes> = LazyLock::new(|| Bytes::from(packed().unwrap_or_default()));
 
 fn packed() -> std::io::Result<Vec<u8>> {
-    let text = b"{\"node\": \"is well\", \"checks\": 12, \"failed\": 0}\n";
+    let text = b"{\"Action\": \"pass\", \"Package\": \"node\", \"Test\": \"is well\"}\n";
     let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     let mut header = tar::Header::new_gnu();
     header.set_size(text.len() as u64);

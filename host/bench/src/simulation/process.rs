@@ -35,7 +35,7 @@ impl Process {
         fs::create_dir_all(&plugins)?;
         for plugin in PLUGINS {
             let yaml = format!(
-                "sonobuoy-config: {{plugin-name: {plugin}, driver: DaemonSet, result-format: raw}}\n\
+                "sonobuoy-config: {{plugin-name: {plugin}, driver: DaemonSet, result-format: gojson}}\n\
                  spec: {{name: plugin, image: registry.example/checks/{plugin}:v1, command: [\"/run.sh\"]}}\n"
             );
             fs::write(plugins.join(format!("{plugin}.yaml")), yaml)?;

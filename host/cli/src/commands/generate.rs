@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::args::{GenArgs, GenCommand, GenManifestArgs, Global};
+use crate::commands::gen_check::check_modules;
 use crate::commands::gen_options::Circumstances;
 use crate::commands::{gen_config, gen_plugin, gen_registry, gen_schema, suite};
 use crate::error::CliError;
@@ -53,6 +54,7 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, C
     }
     judging::apply(&args.judge, &mut found, &Limits::default())?;
     let mut config = args.run.config(&args.cluster.namespace, args.timeout)?;
+    check_modules(&found, &config)?;
     let questions = args.run.questions(&config, false);
     let answers = if questions.any() { ask(args)? } else { Answers::default() };
     let runtime = runtime()?;

@@ -7,6 +7,7 @@ pub(crate) mod delete;
 pub(crate) mod e2e;
 pub(crate) mod facts;
 mod finish;
+mod gen_check;
 pub(crate) mod gen_config;
 pub(crate) mod gen_delivery;
 mod gen_files;

@@ -36,14 +36,11 @@ pub(crate) fn processor(format: &str, limits: &LimitsArg) -> Result<Arc<Processo
     });
     let parsed = Definition::from_json(definition).map_err(|error| wrong(&error))?;
     let source = Source { definition: Arc::new(parsed.definition), bundle: None };
-    let mut plugin = prepare(&modules, &limits.modules, source).map_err(|error| wrong(&error))?;
+    let mut plugin = prepare(&modules, &limits.modules, source).map_err(|error| {
+        wrong(&error).hint(error.hint().unwrap_or_else(|| "the absolute path of a module works, too".to_owned()))
+    })?;
     if is_path {
         plugin.post_processor = modules.post_processor_in(path).map_err(|error| wrong(&error))?;
-    }
-    if let Some(warning) = &plugin.post_processor.warning {
-        // Read as another format, everything would be well.
-        return Err(CliError::usage(format!("RESULT_FORMAT cannot be used: {warning}"))
-            .hint("`plumbline plugin list` names the formats; the absolute path of a module works, too"));
     }
     plugin.ready().map_err(|error| wrong(&error))?;
     let format = format.to_owned();
@@ -59,7 +56,7 @@ fn process(plugin: &PlannedPlugin, format: &str, name: &Path, bytes: &[u8]) -> R
     fs::create_dir_all(&results).map_err(|error| failed(&error))?;
     fs::write(results.join(name), bytes).map_err(|error| failed(&error))?;
     let tree = scratch.path().join(TREE_FILE);
-    let (dir, module) = (scratch.path().join("plugin"), &plugin.post_processor.module);
+    let (dir, module) = (scratch.path().join("plugin"), &plugin.post_processor);
     // One file is all there is: whatever it is called, the module sees it.
     let names = [name.to_string_lossy().into_owned()];
     let subject = Subject { result_files: &names, ..plugin.subject() };

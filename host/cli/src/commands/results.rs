@@ -126,7 +126,7 @@ fn one_input(
             }
             Err(error) => return Err(error),
         };
-        seen.add(&name, &tree);
+        seen.add(&name, &tree, input.trees.verdict_counts(plugin, &tree.item));
         view.tree(&mut input.trees, tree)?;
     }
     view.end(&mut input.trees, !plugins.is_empty())

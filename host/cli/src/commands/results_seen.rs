@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plumbline_archive::layout::{ERROR_FILE, ERRORS_DIR};
 use plumbline_core::judgement::VerdictSummary;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
-use plumbline_core::{GLOBAL, Item, Verdict, rollup};
+use plumbline_core::{GLOBAL, Item, Verdict};
 
 use super::results::Tree;
 
@@ -17,8 +17,8 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Adds a tree of the input `input`.
-    pub(super) fn add(&mut self, input: &str, tree: &Tree<'_>) {
+    /// Adds a tree of the input `input`, with its leaves by status.
+    pub(super) fn add(&mut self, input: &str, tree: &Tree<'_>, counts: BTreeMap<String, u64>) {
         // Archives of several runs have the same plugins.
         let plugin = format!("{input}/{}", tree.plugin);
         // A result that is missing is no failure that a judge could excuse: the run ended incomplete, and so does a look at it.
@@ -29,7 +29,7 @@ impl Seen {
             node: GLOBAL.to_owned(),
             status: if is_incomplete { EntryStatus::Failed } else { EntryStatus::Complete },
             result_status: Some(tree.item.status.clone()),
-            result_counts: Some(rollup::counts(&tree.item)),
+            result_counts: Some(counts),
             ..PluginStatus::default()
         });
         if let Some(verdict) = &tree.verdict {

@@ -37,7 +37,7 @@ impl Test {
 
     /// Whether it ran, as far as is known.
     pub(crate) fn ran(&self) -> bool {
-        !matches!(self.status, Status::Skipped | Status::Unknown)
+        !matches!(self.status, Status::Skipped | Status::Unknown | Status::NotRead)
     }
 
     /// Of several of one name the one that counts: a failure before a pass, a pass before nothing.

@@ -40,9 +40,9 @@ fn case(item: &Item, place: String) -> TestCase {
         Status::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
         Status::Timeout | Status::Unknown => TestCaseStatus::non_success(NonSuccessKind::Error),
         // What a status of the format's own means is not known here: neither good nor bad, and named.
-        Status::Custom(text) => {
+        other @ (Status::NotRead | Status::Custom(_)) => {
             let mut skipped = TestCaseStatus::skipped();
-            skipped.set_message(fit(&format!("status: {text}")));
+            skipped.set_message(fit(&format!("status: {other}")));
             skipped
         }
     };
@@ -61,7 +61,7 @@ fn case(item: &Item, place: String) -> TestCase {
                 status.set_message(fit(&text));
             }
         }
-        Status::Passed | Status::Custom(_) => {}
+        Status::Passed | Status::NotRead | Status::Custom(_) => {}
     }
     let mut case = TestCase::new(fit(&item.name), status);
     if !place.is_empty() {

@@ -1,13 +1,13 @@
-//! How a run came out: a summary for a person, or one document for a program.
+//! The outcome of a run: a summary for a person, or one document for a program.
 
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_aggregator::{Failure, Finished, PluginOutcome};
+use plumbline_aggregator::{Failure, Finished, Outcome, PluginOutcome};
 use plumbline_core::judgement::{VerdictStatus, VerdictSummary};
 use plumbline_core::run_status::EntryStatus;
-use plumbline_core::{Status, Verdict, shell_quote, text};
+use plumbline_core::{NOT_READ, Status, Verdict, shell_quote, text};
 use serde_json::{Value, json};
 
 use super::last_output::{LastOutput, list_last_output};
@@ -53,6 +53,7 @@ fn document(finished: &Finished) -> Value {
             "items": plugin.outcome.items,
             "seconds": plugin.elapsed.map(|elapsed| elapsed.as_secs_f64()),
             "failures": plugin.outcome.failures,
+            "reason": plugin.outcome.reason,
         });
         if let (Some(judged), Some(fields)) = (judged(finished, plugin), shown.as_object_mut()) {
             fields.insert("verdict".to_owned(), json!(judged));
@@ -78,6 +79,9 @@ fn summary(finished: &Finished, last_output: &LastOutput, out: &mut impl Write) 
     writeln!(out)?;
     for plugin in &finished.plugins {
         plugin_line(plugin, width, out)?;
+        if let Some(reason) = &plugin.outcome.reason {
+            writeln!(out, "  {:width$}   {}", "", one_line(reason))?;
+        }
         if let Some(judged) = judged(finished, plugin) {
             writeln!(out, "  {:width$}   {}", "", name(&judged.sentence()))?;
         }
@@ -91,6 +95,9 @@ fn summary(finished: &Finished, last_output: &LastOutput, out: &mut impl Write) 
     }
     writeln!(out)?;
     writeln!(out, "{}", verdict(finished))?;
+    if let Some(hint) = hint(finished) {
+        writeln!(out, "hint:    {hint}")?;
+    }
     writeln!(out, "archive: {} ({})", shown(&finished.archive), size(finished.bytes))?;
     let bad = finished.plugins.iter().find(|plugin| listed(finished, plugin) > 0 || plugin.outcome.items == 0);
     let which = bad.map(|plugin| format!(" --plugin {}", plugin.plugin)).unwrap_or_default();
@@ -185,8 +192,9 @@ fn verdict(finished: &Finished) -> String {
     let judged = || finished.status.verdicts.iter().flat_map(|verdicts| verdicts.values());
     let excused: u64 = judged().map(|judged| judged.excused).sum();
     let required: u64 = judged().map(|judged| judged.checks).sum();
-    let all: u64 =
-        finished.plugins.iter().flat_map(|plugin| plugin.outcome.total.counts.values()).sum::<u64>() + required;
+    let counts = finished.plugins.iter().flat_map(|plugin| &plugin.outcome.total.counts);
+    // A file that was not read is not a check.
+    let all: u64 = counts.filter(|(status, _)| *status != NOT_READ).map(|(_, n)| n).sum::<u64>() + required;
     let checks = if all == 1 { "check" } else { "checks" };
     match finished.verdict {
         Verdict::Passed if excused > 0 => format!("passed: {all} {checks}, {excused} of them failed and excused"),
@@ -196,13 +204,39 @@ fn verdict(finished: &Finished) -> String {
             let entries = finished.status.plugins.as_deref().unwrap_or_default();
             let missing = entries.iter().filter(|entry| entry.status != EntryStatus::Complete).count();
             match missing {
+                0 if !idle(finished).is_empty() => format!("incomplete: nothing ran in {}", idle(finished).join(", ")),
                 0 => format!("incomplete: {failed} of {all} {checks} failed, and not everything could be judged"),
                 n => format!("incomplete: {n} of {} results did not arrive", entries.len()),
             }
         }
-        Verdict::NothingToJudge => "nothing to judge: there are no results, or only unknown ones".to_owned(),
+        Verdict::NothingToJudge => match &*finished.plugins {
+            [PluginOutcome { outcome: Outcome { reason: Some(reason), .. }, .. }] => {
+                format!("nothing to judge: {reason}")
+            }
+            _ => "nothing to judge: there are no results, or only unknown ones".to_owned(),
+        },
         Verdict::SystemFailure => "system failure: the run could not be completed".to_owned(),
         Verdict::Interrupted => "interrupted: what was gathered so far is in the archive".to_owned(),
+    }
+}
+
+/// The names of the plugins that skipped everything.
+fn idle(finished: &Finished) -> Vec<String> {
+    let idle = finished.plugins.iter().filter(|plugin| plugin.outcome.total.status == Status::Skipped);
+    idle.map(|plugin| format!("`{}`", plugin.plugin)).collect()
+}
+
+/// What to do where nothing could be judged.
+fn hint(finished: &Finished) -> Option<&'static str> {
+    let has = |status: &Status| finished.plugins.iter().any(|plugin| plugin.outcome.total.status == *status);
+    match finished.verdict {
+        Verdict::NothingToJudge if has(&Status::NotRead) => Some(
+            "name the format of the files with `result-format` in the definition, or set `plumbline.allow-empty: true`",
+        ),
+        Verdict::NothingToJudge | Verdict::Incomplete if has(&Status::Skipped) => {
+            Some("if a run of nothing is fine, set `plumbline.allow-empty: true` in the definition")
+        }
+        _ => None,
     }
 }
 
@@ -227,7 +261,7 @@ fn seconds(elapsed: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumbline_aggregator::{NodeOutcome, Outcome};
+    use plumbline_aggregator::NodeOutcome;
 
     fn finished() -> Finished {
         let total =
@@ -256,6 +290,54 @@ mod tests {
         let output = [("node-check/global".parse().unwrap(), "checking\nswap is on\n".to_owned())].into();
         summary(&finished(), &output, &mut anstream::StripStream::new(&mut out)).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    /// The plugins by name, with their statuses, leaves and reasons.
+    type Plugins<'a> = &'a [(&'a str, &'a str, &'a [(&'a str, u64)], Option<&'a str>)];
+
+    fn summary_of(verdict: Verdict, plugins: Plugins<'_>) -> String {
+        let plugins = plugins.iter().map(|(name, status, counts, reason)| PluginOutcome {
+            plugin: name.parse().unwrap(),
+            outcome: Outcome {
+                total: NodeOutcome {
+                    status: (*status).into(),
+                    counts: counts.iter().map(|(status, n)| ((*status).to_owned(), *n)).collect(),
+                },
+                items: 1,
+                reason: reason.map(Into::into),
+                ..Outcome::default()
+            },
+            elapsed: None,
+        });
+        let finished = Finished { plugins: plugins.collect(), verdict, ..finished() };
+        let mut out = Vec::new();
+        summary(&finished, &mut anstream::StripStream::new(&mut out)).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_ran_nothing_says_why_and_what_to_do() {
+        let unread = "2 files collected, none read: the result format is `raw`";
+        let shown = [
+            summary_of(Verdict::NothingToJudge, &[("files", "not-read", &[("not-read", 2)], Some(unread))]),
+            summary_of(
+                Verdict::Passed,
+                &[(
+                    "files",
+                    "passed",
+                    &[("not-read", 2), ("passed", 1)],
+                    Some("2 files collected, none read: the result format is `raw`; the exit code decides"),
+                )],
+            ),
+            summary_of(
+                Verdict::Incomplete,
+                &[
+                    ("good", "passed", &[("passed", 3)], None),
+                    ("idle", "skipped", &[("skipped", 5)], Some("nothing ran: all 5 tests were skipped")),
+                ],
+            ),
+        ];
+        insta::assert_snapshot!(shown.join("\n---\n"));
     }
 
     #[test]

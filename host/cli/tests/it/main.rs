@@ -17,6 +17,7 @@ mod completion;
 mod crowd;
 mod deploy;
 mod difference;
+mod endings;
 mod facts;
 mod fake_suite;
 mod fetched_bundles;

@@ -42,6 +42,8 @@ pub struct Extensions {
     pub progress: Option<LogProgress>,
     /// The judges that say what of the finished tree counts, in their order.
     pub verdict: Vec<VerdictEntry>,
+    /// A run in which nothing ran passes: no result, only skipped ones, or only files that nobody reads.
+    pub allow_empty: bool,
 }
 
 impl Extensions {
@@ -67,6 +69,7 @@ impl Extensions {
                 None => None,
             },
             verdict: verdict::read(&mut section, warnings)?,
+            allow_empty: section.truth("allow-empty")?,
             limits: match section.take("limits") {
                 Some(limits) => LimitsRequest::read(&section.at("limits"), limits, warnings)?,
                 None => LimitsRequest::default(),
@@ -102,6 +105,9 @@ impl Extensions {
         }
         if !self.verdict.is_empty() {
             fields.insert("verdict".to_owned(), self.verdict.iter().map(VerdictEntry::to_json).collect());
+        }
+        if self.allow_empty {
+            fields.insert("allow-empty".to_owned(), Value::from(true));
         }
         fields
     }

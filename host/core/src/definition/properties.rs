@@ -75,6 +75,7 @@ fn document() -> impl Strategy<Value = Value> {
         ("options", object(vec![("a", any_json().boxed()), ("B", any_json().boxed())]).boxed()),
         ("timeout", mostly(prop_oneof![text("[0-9]{1,11}(s|h|ns)"), any::<u64>().prop_map(Value::from)]).boxed()),
         ("limits", limits().boxed()),
+        ("allow-empty", mostly(any::<bool>().prop_map(Value::from)).boxed()),
         ("verdict", mostly(prop::collection::vec(judge(), 0..3).prop_map(Value::from)).boxed()),
     ]);
     let config = (

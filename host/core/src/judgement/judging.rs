@@ -42,12 +42,16 @@ pub struct Leaf<'a> {
 /// The rules, the first that applies:
 ///
 /// 1. a leaf that counts, or a failed check: failed. Without a ruling, leaves that failed or timed out count, and no others;
-/// 2. a judge that failed, a check that could not be evaluated, a leaf of unknown status without a ruling, or no leaf at all: unknown;
+/// 2. a judge that failed, a check that could not be evaluated, a leaf of unknown status without a ruling, or nothing that could be
+///    judged: unknown. Nothing could be judged where there is no leaf, where no leaf ran and some were skipped, and where no leaf
+///    was read and there is no check;
 /// 3. passed.
 #[derive(Debug, Clone)]
 pub struct Judging {
     verdict: PluginVerdict,
     leaves: u64,
+    skipped: u64,
+    not_read: u64,
     bytes: usize,
 }
 
@@ -56,7 +60,7 @@ impl Judging {
     #[must_use]
     pub fn new(plugin: impl Into<String>) -> Self {
         let verdict = PluginVerdict { version: VERDICT_VERSION, plugin: plugin.into(), ..PluginVerdict::default() };
-        Self { verdict, leaves: 0, bytes: 0 }
+        Self { verdict, leaves: 0, skipped: 0, not_read: 0, bytes: 0 }
     }
 
     /// The next judge of the chain.
@@ -72,6 +76,8 @@ impl Judging {
     /// The next leaf of the tree.
     pub fn leaf(&mut self, leaf: Leaf<'_>) {
         self.leaves += 1;
+        self.skipped += u64::from(*leaf.status == Status::Skipped);
+        self.not_read += u64::from(*leaf.status == Status::NotRead);
         let failed = matches!(leaf.status, Status::Failed | Status::Timeout);
         let verdict = &mut self.verdict;
         verdict.failures += u64::from(failed);
@@ -122,10 +128,12 @@ impl Judging {
     pub fn finish(self) -> PluginVerdict {
         let mut verdict = self.verdict;
         let has = |outcome| verdict.checks.iter().any(|check| check.check.outcome == outcome);
+        let ran = self.leaves.saturating_sub(self.skipped).saturating_sub(self.not_read);
+        let nothing = ran == 0 && (self.leaves == 0 || self.skipped > 0 || verdict.checks.is_empty());
         let failed_judge = verdict.chain.iter().any(|judge| judge.error.is_some());
         verdict.status = if verdict.counting > 0 || has(CheckOutcome::Failed) {
             VerdictStatus::Failed
-        } else if failed_judge || has(CheckOutcome::Unknown) || verdict.unknown > 0 || self.leaves == 0 {
+        } else if failed_judge || has(CheckOutcome::Unknown) || verdict.unknown > 0 || nothing {
             VerdictStatus::Unknown
         } else {
             VerdictStatus::Passed

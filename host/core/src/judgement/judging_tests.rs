@@ -40,12 +40,22 @@ fn the_status_follows_from_what_counts() {
     assert_eq!(status(&[("passed", None), ("unknown", known())]), VerdictStatus::Passed);
     assert_eq!(status(&[("failed", None), ("unknown", None)]), VerdictStatus::Failed);
     assert_eq!(status(&[]), VerdictStatus::Unknown);
+    // Nothing ran.
+    assert_eq!(status(&[("skipped", None), ("not-read", None)]), VerdictStatus::Unknown);
+    assert_eq!(status(&[("not-read", None)]), VerdictStatus::Unknown);
+    assert_eq!(status(&[("passed", None), ("not-read", None)]), VerdictStatus::Passed);
 
     let passed = [("passed", None)];
     let with = |outcome| judged(&passed, |judging| judging.check("checks", check(outcome))).status;
     assert_eq!(with(CheckOutcome::Passed), VerdictStatus::Passed);
     assert_eq!(with(CheckOutcome::Failed), VerdictStatus::Failed);
     assert_eq!(with(CheckOutcome::Unknown), VerdictStatus::Unknown);
+    // Checks look at files that no module reads.
+    let checked = |status: &'static str| {
+        judged(&[(status, None)], |judging| judging.check("checks", check(CheckOutcome::Passed))).status
+    };
+    assert_eq!(checked("not-read"), VerdictStatus::Passed);
+    assert_eq!(checked("skipped"), VerdictStatus::Unknown);
     let broken = JudgeRecord { judge: "j".into(), error: Some("crashed".into()), ..JudgeRecord::default() };
     assert_eq!(judged(&passed, |judging| judging.judge(broken)).status, VerdictStatus::Unknown);
 }
@@ -153,6 +163,12 @@ fn the_sentence_says_why() {
     );
     let skip = ("skipped", Some(ruling("skip-not-allowed", true)));
     assert_eq!(told(judged(&[skip.clone(), skip], |_| {})), "failed: no failures; 2 count: 2 skip-not-allowed");
+    // Checks look at files that no module reads.
+    let checked = |status: &'static str| {
+        judged(&[(status, None)], |judging| judging.check("checks", check(CheckOutcome::Passed))).status
+    };
+    assert_eq!(checked("not-read"), VerdictStatus::Passed);
+    assert_eq!(checked("skipped"), VerdictStatus::Unknown);
     let broken = JudgeRecord { judge: "j".into(), error: Some("crashed".into()), ..JudgeRecord::default() };
     assert_eq!(
         told(judged(&[("unknown", None)], |judging| judging.judge(broken))),

@@ -186,8 +186,8 @@ impl Ledger {
     #[must_use]
     pub fn verdict(&self, now: Timestamp) -> Verdict {
         let unjudged = self.plugins.iter().filter(|plugin| plugin.verdict.is_none());
-        let judged = unjudged.filter_map(|plugin| plugin.judged.as_ref());
-        Verdict::judge(&self.status(now), judged.map(|judged| (&judged.status, Some(&judged.counts))))
+        let judged = unjudged.filter_map(|plugin| Some((plugin.name.as_str(), plugin.judged.as_ref()?)));
+        Verdict::judge(&self.status(now), judged.map(|(plugin, judged)| (plugin, &judged.status, &judged.counts)))
     }
 
     /// What there is to be told of plugins, by name.

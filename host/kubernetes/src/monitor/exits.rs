@@ -12,17 +12,17 @@ pub(super) fn have_ended(pods: &[PodFacts], watched: &Watched) -> bool {
     pods.iter().filter_map(|pod| pod.container(&watched.container)).all(|container| !container.is_running())
 }
 
-/// Containers of the plugin that ended badly, with the results that they belong to, in order.
+/// How containers of the plugin ended, with the results that they belong to, in order.
 pub(super) fn exits(pods: &[PodFacts], watched: &Watched) -> Vec<Exit> {
     let mut exits: Vec<Exit> = pods
         .iter()
         .filter_map(|pod| {
             let container = pod.container(&watched.container)?;
-            let end = bad_end(container)?;
+            let end = end_of(container)?;
             let node = if watched.per_node { pod.place()?.parse().ok()? } else { NodeName::global() };
             let key = ResultKey::new(watched.plugin.clone(), node);
             let text = format!("container `{}` of pod `{}` {}", container.name, pod.name, how_it_ended(container, end));
-            watched.missing.contains(&key).then_some(Exit { key, text })
+            watched.missing.contains(&key).then_some(Exit { key, text, success: end.code == 0 })
         })
         .collect();
     exits.sort_by(|a, b| a.key.cmp(&b.key));
@@ -30,14 +30,14 @@ pub(super) fn exits(pods: &[PodFacts], watched: &Watched) -> Vec<Exit> {
     exits
 }
 
-/// A container that was started again and runs may yet end well: only one that is over, or waits to be started again, is judged.
-fn bad_end(container: &ContainerFacts) -> Option<&Ended> {
-    let end = match &container.state {
+/// How a container ended. One that was started again and runs may yet end in another way, and one that waits to be started again may
+/// yet fail: only a bad end counts then.
+fn end_of(container: &ContainerFacts) -> Option<&Ended> {
+    match &container.state {
         State::Ended(end) => Some(end),
-        State::Waiting { .. } => container.last.as_ref(),
+        State::Waiting { .. } => container.last.as_ref().filter(|end| end.code != 0),
         State::Running | State::Unknown => None,
-    };
-    end.filter(|end| end.code != 0)
+    }
 }
 
 #[cfg(test)]
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn only_bad_ends_of_the_plugins_own_container_are_told() {
+    fn ends_of_the_plugins_own_container_are_reported() {
         let ended = |code: i64, reason: &str| json!({"terminated": {"exitCode": code, "reason": reason}});
         let pods = [
             pod(
@@ -82,7 +82,10 @@ mod tests {
         };
         let told: Vec<String> =
             exits(&pods, &watched).iter().map(|exit| format!("{}: {}", exit.key, exit.text)).collect();
+        let good: Vec<bool> = exits(&pods, &watched).iter().map(|exit| exit.success).collect();
+        assert_eq!(good, [true, false, false, false]);
         insta::assert_snapshot!(told.join("\n"), @r"
+        a/w1: container `scan` of pod `p-w1` ended with exit code 0
         a/w2: container `scan` of pod `p-w2` ended with exit code 3
         a/w3: container `scan` of pod `p-w3` was killed because it used more memory than its limit of 64Mi, exit code 137 (OOMKilled)
         a/w4: container `scan` of pod `p-w4` ended with exit code 2

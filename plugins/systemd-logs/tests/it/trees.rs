@@ -104,8 +104,12 @@ fn what_the_worker_says_is_no_entry() {
     assert_eq!(failed.to_json()[1]["meta"]["error"], "broke off");
 
     let none = read(r#"{"PLUMBLINE_NO_JOURNAL":"1","MESSAGE":"there is no journal","PRIORITY":"5"}"#);
-    assert_eq!(none.outline(), "systemd_logs: skipped\n");
+    assert_eq!(none.outline(), "systemd_logs: not-read\n");
     assert_eq!(none.to_json()[0]["meta"]["reason"], "there is no journal");
+
+    let empty = read("");
+    assert_eq!(empty.outline(), "systemd_logs: not-read\n");
+    assert_eq!(empty.to_json()[0]["meta"]["reason"], "the journal has no entries");
 }
 
 #[test]

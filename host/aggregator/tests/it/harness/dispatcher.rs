@@ -64,7 +64,7 @@ impl TestDispatcher {
 
     /// The execution of `result` ended like this after it had sent its results.
     pub(crate) fn exit(self, result: &str, text: &str) -> Self {
-        self.exits.lock().unwrap().push(Exit { key: key(result), text: text.to_owned() });
+        self.exits.lock().unwrap().push(Exit { key: key(result), text: text.to_owned(), success: false });
         self
     }
 }

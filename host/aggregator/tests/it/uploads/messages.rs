@@ -94,3 +94,29 @@ async fn an_error_in_place_of_a_result() {
     assert_eq!(ground.put(&[], b"too late").await.status, 409);
     assert!(!ground.place().exists());
 }
+
+/// Sonobuoy's worker sends its errors without our header, without a name, and under the content type of the result that it could not
+/// read.
+#[tokio::test]
+async fn an_error_document_without_a_name_is_no_result() {
+    for content_type in ["application/json", "application/gzip", "text/plain"] {
+        let ground = Ground::new().await;
+        let headers = [format!("Content-Type: {content_type}")];
+        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+        let answer = ground.put(&headers, br#"{"error":"open /tmp/results/x: no such file"}"#).await;
+        assert_eq!(answer.status, 200, "{content_type}: {answer:?}");
+        let KeyState::Failed { error, .. } = ground.state_of("p/n1") else { panic!("{:?}", ground.state_of("p/n1")) };
+        assert_eq!(error.error, "open /tmp/results/x: no such file");
+        assert!(!ground.place().exists());
+    }
+    // A result that has a name, or that says more, is a result.
+    for (headers, body) in [
+        (&["Content-Disposition: attachment;filename=a.json"][..], r#"{"error":"x"}"#),
+        (&[], r#"{"error":"x","more":1}"#),
+        (&[], r#"[{"error":"x"}]"#),
+    ] {
+        let ground = Ground::new().await;
+        assert_eq!(ground.put(headers, body.as_bytes()).await.status, 200, "{body}");
+        assert!(matches!(ground.state_of("p/n1"), KeyState::Received { .. }), "{body}");
+    }
+}

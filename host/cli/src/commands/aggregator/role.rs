@@ -161,7 +161,10 @@ async fn run(
             finish_again(args, config, publishing, *status).await;
             return Ok(ExitCode::SUCCESS);
         }
-        Err(error) => return Err(CliError::system("failed to start the run").because(&error).into()),
+        Err(error) => {
+            let told = CliError::system("failed to start the run").because(&error);
+            return Err(error.hint().into_iter().fold(told, CliError::hint).into());
+        }
     };
     tracing::info!(run = %run.id(), url = run.url(), ?begun, "the aggregator accepts results");
     let early = look_around(run.url(), fail_fast.as_ref()).await;

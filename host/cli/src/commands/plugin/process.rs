@@ -44,8 +44,8 @@ pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, C
     let scratch = tempfile::tempdir()
         .map_err(|error| CliError::system("a directory for temporary files cannot be made").because(&error))?;
     let tree = scratch.path().join(TREE_FILE);
-    let outcome = post_process(&plugin.subject(), &args.dir, &plugin.post_processor.module, scratch.path(), &tree)
-        .map_err(|error| {
+    let outcome =
+        post_process(&plugin.subject(), &args.dir, &plugin.post_processor, scratch.path(), &tree).map_err(|error| {
             CliError::system(format!("`{}` cannot be post-processed", args.dir.display())).because(&error)
         })?;
     print(&tree, args.format).map_err(|error| CliError::printing("the result tree cannot be printed", &error))?;
@@ -114,8 +114,10 @@ fn plan(
     source: Source,
     args: &ProcessArgs,
 ) -> Result<PlannedPlugin, CliError> {
-    let mut plugin = prepare(modules, limits, source)
-        .map_err(|error| CliError::usage("the plugin cannot be used").because(&error))?;
+    let mut plugin = prepare(modules, limits, source).map_err(|error| {
+        let told = CliError::usage("the plugin cannot be used").because(&error);
+        error.hint().into_iter().fold(told, CliError::hint)
+    })?;
     if let Some(path) = &args.module {
         plugin.post_processor = modules
             .post_processor_in(path)

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::failures::print_failures;
 use crate::args::{Global, RunArgs, SkipPreflight};
+use crate::commands::gen_check::check_modules;
 use crate::commands::gen_options::Circumstances;
 use crate::commands::generate::{objects, serves_rbac};
 use crate::commands::status::{code_of_run, print_end};
@@ -80,6 +81,7 @@ fn plugins(args: &RunArgs) -> Result<Vec<Found>, CliError> {
 
 async fn run_there(args: &RunArgs, global: &Global, mut found: Vec<Found>) -> Result<Ended, CliError> {
     let mut config = args.cluster_run.config(&args.cluster.namespace, args.timeout)?;
+    check_modules(&found, &config)?;
     let given = args.manifest.as_deref().map(read_manifest).transpose()?;
     let namespace = match &given {
         Some(objects) => namespace_of(objects).unwrap_or_else(|| config.namespace.clone()),

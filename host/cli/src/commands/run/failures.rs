@@ -47,7 +47,10 @@ fn has_failures(plugin: &str, judged: Option<&VerdictSummary>, status: &RunStatu
     match judged {
         Some(judged) => to_list(judged) > 0,
         None => status.plugins.iter().flatten().filter(|entry| entry.plugin == plugin).any(|entry| {
-            entry.result_status.as_ref().is_none_or(|status| !matches!(status, Status::Passed | Status::Skipped))
+            entry
+                .result_status
+                .as_ref()
+                .is_none_or(|status| !matches!(status, Status::Passed | Status::Skipped | Status::NotRead))
         }),
     }
 }

@@ -190,7 +190,7 @@ fn run_error(error: &RunError, root: &Path) -> CliError {
     }
     let usage = matches!(error, RunError::Plan(_) | RunError::NoPlugins | RunError::Definition(_));
     let told = if usage { CliError::usage("the run cannot begin") } else { CliError::system("the run failed") };
-    let told = told.because(error);
+    let told = error.hint().into_iter().fold(told.because(error), CliError::hint);
     if root.join("run.json").exists() {
         told.hint(format!(
             "what was received is kept: once the cause is gone, go on with `plumbline run --local --continue {}`",
@@ -216,7 +216,7 @@ fn dry_run(run: &Run, root: &Path) -> Result<ExitCode, CliError> {
             "would run `{}` ({}), read its results as `{}`, and expect: {}",
             plugin.name(),
             plugin.source.definition.driver,
-            plugin.post_processor.module.info().name.as_deref().unwrap_or("raw"),
+            plugin.post_processor.info().name.as_deref().unwrap_or("raw"),
             if expected.is_empty() { "nothing".to_owned() } else { expected.join(", ") },
         ));
     }

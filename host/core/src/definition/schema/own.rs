@@ -99,6 +99,13 @@ pub(in crate::definition) const PLUMBLINE: &[Field] = &[
         "A chain of judges, in order: modules that say what of the finished tree counts, such as known failures, and which requirements on the whole are met.",
     )
     .examples(&[r#"[{"judge": "known-failures", "data": ["known.yaml"]}]"#]),
+    Field::new(
+        "allow-empty",
+        "Nothing ran is a pass",
+        Shape::Truth,
+        "The plugin passes although nothing ran: no result, only skipped tests, or only files that no module reads. Left out: there is nothing to judge.",
+    )
+    .default("false"),
     Field::new("depends-on", "Reserved", Shape::Few { of: &Shape::Text, least: 0, most: 0 }, "Reserved for a later version: leave it out or empty."),
 ];
 

@@ -195,6 +195,7 @@ fn what_the_reader_refuses_the_schema_refuses() {
         own("files", json!([""])),
         own("files", json!(["a\\b"])),
         own("files", json!(vec!["a"; 65])),
+        own("allow-empty", json!("yes")),
         own("verdict", json!([{}])),
         own("verdict", json!(["known-failures"])),
         own("verdict", json!([{"judge": "Known"}])),

@@ -50,7 +50,10 @@ fn the_verdict_knows_the_trees_of_whole_plugins() {
     for (text, upload) in [("a/global", 1), ("b/n1", 2), ("b/n2", 3)] {
         ledger.ok(1, started(text, upload));
         ledger.ok(2, stored(text, upload));
-        ledger.ok(3, Event::PostProcessed { key: key(text), status: Status::Passed, counts: [].into() });
+        ledger.ok(
+            3,
+            Event::PostProcessed { key: key(text), status: Status::Passed, counts: [("passed".to_owned(), 1)].into() },
+        );
     }
     ledger.ok(4, Event::Archived { tar: TarInfo::default() });
     assert_eq!(ledger.verdict(at(5)), Verdict::Passed);

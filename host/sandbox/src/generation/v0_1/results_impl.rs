@@ -1,6 +1,6 @@
 //! The interface `results`: the tree of a plugin, as a stream.
 
-use plumbline_core::{FlatItem, Status};
+use plumbline_core::{FlatItem, NOT_READ, Status};
 use serde_json::Value;
 use wasmtime::component::Resource;
 
@@ -58,6 +58,8 @@ impl From<Status> for types::Status {
             Status::Skipped => Self::Skipped,
             Status::Timeout => Self::Timeout,
             Status::Unknown => Self::Unknown,
+            // A word that the contract does not know.
+            Status::NotRead => Self::Custom(NOT_READ.to_owned()),
             Status::Custom(text) => Self::Custom(text),
         }
     }

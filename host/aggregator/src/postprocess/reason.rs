@@ -1,0 +1,83 @@
+//! Why a plugin has not simply passed or failed, in one sentence.
+
+use plumbline_core::definition::RAW_FORMAT;
+use plumbline_core::rollup::NO_RESULTS_REASON;
+use plumbline_core::{NOT_READ, Status};
+
+use super::process::NodeOutcome;
+
+/// What the host did about result sets in which nothing ran.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Decided {
+    /// The exit code of a process decided, because none of its files was read.
+    pub(super) by_exit_code: bool,
+    /// The definition allows that nothing runs.
+    pub(super) by_allow_empty: bool,
+}
+
+/// Why the plugin with these leaves came out as it did, where its statuses alone do not say it. `format` is the definition's result
+/// format, empty if it has none.
+pub(super) fn reason(total: &NodeOutcome, format: &str, decided: Decided) -> Option<String> {
+    let count = |status: &str| total.counts.get(status).copied().unwrap_or_default();
+    let all: u64 = total.counts.values().sum();
+    let (skipped, not_read) = (count(Status::Skipped.as_str()), count(NOT_READ));
+    if all == 0 {
+        Some(NO_RESULTS_REASON.to_owned())
+    } else if decided.by_allow_empty {
+        Some("nothing ran, which `plumbline.allow-empty` allows".to_owned())
+    } else if decided.by_exit_code {
+        Some(format!("{}; the exit code decides", unread(not_read, format)))
+    } else if all == not_read {
+        Some(unread(not_read, format))
+    } else if all == not_read.saturating_add(skipped) {
+        let tests = if skipped == 1 { "the only test was" } else { "all {n} tests were" };
+        Some(format!("nothing ran: {} skipped", tests.replace("{n}", &skipped.to_string())))
+    } else {
+        None
+    }
+}
+
+fn unread(files: u64, format: &str) -> String {
+    let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+    match format {
+        "" => format!("{files} collected, none read: the definition has no `result-format`"),
+        RAW_FORMAT => format!("{files} collected, none read: the result format is `{RAW_FORMAT}`"),
+        _ => format!("{files} collected, none read"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(counts: &[(&str, u64)], format: &str, decided: Decided) -> Option<String> {
+        let counts = counts.iter().map(|(status, n)| ((*status).to_owned(), *n)).collect();
+        reason(&NodeOutcome { counts, ..NodeOutcome::default() }, format, decided)
+    }
+
+    #[test]
+    fn what_ran_nothing_says_so() {
+        let none = Decided::default();
+        let exit = Decided { by_exit_code: true, ..none };
+        let allowed = Decided { by_allow_empty: true, ..none };
+        for (counts, format, decided, want) in [
+            (&[("passed", 1), ("skipped", 2)][..], "junit", none, None),
+            (&[("unknown", 1)], "junit", none, None),
+            (&[], "junit", none, Some(NO_RESULTS_REASON)),
+            (&[("skipped", 1)], "junit", none, Some("nothing ran: the only test was skipped")),
+            (&[("skipped", 12)], "junit", none, Some("nothing ran: all 12 tests were skipped")),
+            (&[("not-read", 1)], "raw", none, Some("1 file collected, none read: the result format is `raw`")),
+            (&[("not-read", 2)], "", none, Some("2 files collected, none read: the definition has no `result-format`")),
+            (&[("not-read", 2)], "systemd-logs", none, Some("2 files collected, none read")),
+            (
+                &[("not-read", 2), ("passed", 1)],
+                "raw",
+                exit,
+                Some("2 files collected, none read: the result format is `raw`; the exit code decides"),
+            ),
+            (&[("passed", 1)], "junit", allowed, Some("nothing ran, which `plumbline.allow-empty` allows")),
+        ] {
+            assert_eq!(of(counts, format, decided).as_deref(), want, "{counts:?}");
+        }
+    }
+}

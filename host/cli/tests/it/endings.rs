@@ -1,0 +1,228 @@
+//! Every way a plugin can end, and its verdict: `endings/table.rs` has a row for each. docs/exit-codes.md shows the same table.
+
+mod table;
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use plumbline_core::Verdict;
+
+use crate::bed::Bed;
+use table::ENDINGS;
+
+/// One way in which a plugin can end.
+pub(super) struct Ending {
+    name: &'static str,
+    process: Process,
+    /// What the done file names.
+    done: &'static str,
+    /// What files the plugin leaves.
+    files: &'static str,
+    /// The result format, and for JUnit what the report says.
+    format: &'static str,
+    /// What the items say.
+    items: &'static str,
+    script: &'static str,
+    code: i32,
+    extra: Extra,
+}
+
+/// How the process of the plugin ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Process {
+    Exits(u8),
+    /// A signal ends it.
+    Signal,
+    /// It runs when its time is up.
+    Timeout,
+    /// It runs after its results were sent.
+    RunsOn,
+    /// It cannot be started, or is not.
+    NotStarted,
+}
+
+/// What else a definition or a run has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extra {
+    Nothing,
+    Timeout,
+    NoSuchProgram,
+    AllowEmpty,
+    /// A line of the section `plumbline`.
+    Plumbline(&'static str),
+    /// Another plugin of the run passes.
+    BesidePassed,
+}
+
+impl Ending {
+    #[expect(clippy::too_many_arguments, reason = "one for each column of the table")]
+    const fn new(
+        name: &'static str,
+        process: Process,
+        done: &'static str,
+        files: &'static str,
+        format: &'static str,
+        items: &'static str,
+        script: &'static str,
+        code: i32,
+    ) -> Self {
+        Self { name, process, done, files, format, items, script, code, extra: Extra::Nothing }
+    }
+
+    const fn with(self, extra: Extra) -> Self {
+        Self { extra, ..self }
+    }
+
+    /// The name of the result format; `None`: the definition has none.
+    fn format_name(&self) -> Option<&str> {
+        self.format.split(' ').next().filter(|name| *name != "none")
+    }
+
+    fn definition(&self) -> String {
+        let format = self.format_name().map(|name| format!("  result-format: {name}\n")).unwrap_or_default();
+        let command = match self.extra {
+            Extra::NoSuchProgram => "command: [/no/such/program]".to_owned(),
+            _ => {
+                let script: String =
+                    format!("{FUNCTIONS}{}", self.script).lines().fold(String::new(), |mut text, line| {
+                        let _ = writeln!(text, "    {line}");
+                        text
+                    });
+                format!("command: [sh, -uc]\n  args:\n  - |\n{script}")
+            }
+        };
+        let plumbline = match self.extra {
+            Extra::Timeout => "plumbline: {timeout: 1s}\n".to_owned(),
+            Extra::AllowEmpty => "plumbline: {allow-empty: true}\n".to_owned(),
+            Extra::Plumbline(line) => format!("plumbline:\n  {line}\n"),
+            Extra::Nothing | Extra::NoSuchProgram | Extra::BesidePassed => String::new(),
+        };
+        format!(
+            "sonobuoy-config:\n  plugin-name: p\n  driver: Process\n{format}spec:\n  name: plugin\n  {command}\n{plumbline}"
+        )
+    }
+
+    /// Runs the plugin: the exit code is that of the row, and the data, the archive and the words agree.
+    fn check(&self) {
+        let bed = Bed::new();
+        bed.write("p.yaml", &self.definition());
+        let mut plugins = vec!["p"];
+        if self.extra == Extra::BesidePassed {
+            bed.plugin(
+                "good",
+                "result-format: junit",
+                "echo '<testsuite name=\"s\"><testcase name=\"t\"/></testsuite>' > $SONOBUOY_RESULTS_DIR/r.xml",
+            );
+            plugins.push("good");
+        }
+        let done = bed.run(&plugins, &["--wait-output", "silent"]);
+        let told = format!("{}\n{}\n{}", self.name, done.out, done.err);
+        assert_eq!(done.code, self.code, "{told}");
+        if self.code == 2 {
+            assert!(bed.archives().is_empty(), "{told}");
+            return;
+        }
+        assert_eq!(done.out.contains("passed: "), self.code == 0, "{told}");
+        // Whoever reads the archive later comes to the same verdict: what is missing is missing there, too.
+        let read = bed.plumbline(&["results", &bed.archive()]);
+        match self.code {
+            0 => assert_eq!(read.code, 0, "{told}\n{}\n{}", read.out, read.err),
+            _ => assert_ne!(read.code, 0, "{told}\n{}\n{}", read.out, read.err),
+        }
+        let again = bed.plumbline(&["results", &bed.archive(), "--reprocess"]);
+        assert_eq!(again.code == 0, self.code == 0, "{told}\n{}\n{}", again.out, again.err);
+    }
+
+    fn row(&self) -> String {
+        let process = match self.process {
+            Process::Exits(code) => format!("exit code {code}"),
+            Process::Signal => "a signal".to_owned(),
+            Process::Timeout => "runs at the timeout".to_owned(),
+            Process::RunsOn => "runs on after its results".to_owned(),
+            Process::NotStarted => "not started".to_owned(),
+        };
+        let more = match self.extra {
+            Extra::AllowEmpty => "`allow-empty`".to_owned(),
+            Extra::Plumbline(line) => format!("`{line}`"),
+            Extra::BesidePassed => "beside a plugin that passed".to_owned(),
+            Extra::Nothing | Extra::Timeout | Extra::NoSuchProgram => String::new(),
+        };
+        let format = self.format_name().map_or_else(|| "none".to_owned(), |name| format!("`{name}`"));
+        let verdict = [Verdict::Passed, Verdict::Failed, Verdict::Incomplete, Verdict::NothingToJudge]
+            .into_iter()
+            .find(|verdict| i32::from(verdict.exit_code()) == self.code)
+            .map_or("an error before the run", Verdict::as_str);
+        let cells = [&process, self.done, self.files, &format, self.items, &more, verdict];
+        format!("| {} | {} |", cells.join(" | "), self.code)
+    }
+}
+
+/// Writers of reports, for scripts.
+const FUNCTIONS: &str = r#"R=$SONOBUOY_RESULTS_DIR
+finish() { echo "$R/$1" > $R/.done; mv $R/.done $R/done; }
+report() { mkdir -p "$(dirname "$1")"; echo "<testsuite name=\"s\">$2</testsuite>" > "$1"; }
+passed() { report "$1" '<testcase name="a"/>'; }
+failed() { report "$1" '<testcase name="a"/><testcase name="b"><failure message="no"/></testcase>'; }
+skipped() { report "$1" '<testcase name="a"><skipped/></testcase><testcase name="b"><skipped/></testcase>'; }
+mixed() { report "$1" '<testcase name="a"/><testcase name="b"><skipped/></testcase>'; }
+none() { echo '<testsuites/>' > "$1"; }
+rubbish() { echo 'no report' > "$1"; }
+empty() { : > "$1"; }
+"#;
+
+/// As many at once as make the waiting for time limits short.
+const AT_ONCE: usize = 4;
+
+#[test]
+fn every_ending_has_the_verdict_of_its_row() {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let only = std::env::var("ENDING").ok();
+    let failed: std::sync::Mutex<Vec<String>> = std::sync::Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(ending) = ENDINGS.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+                    if only.as_ref().is_some_and(|only| only != ending.name) {
+                        continue;
+                    }
+                    if let Err(cause) = std::panic::catch_unwind(|| ending.check()) {
+                        let cause = cause.downcast_ref::<String>().cloned().unwrap_or_default();
+                        failed.lock().unwrap().push(format!("{}: {cause}", ending.name));
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{} endings:\n{}", failed.len(), failed.join("\n\n"));
+}
+
+#[test]
+fn no_failure_crash_or_absence_is_green() {
+    for ending in ENDINGS.iter().filter(|ending| ending.code == 0) {
+        let allowed = ending.extra == Extra::AllowEmpty;
+        assert!(!["failed", "unknown"].iter().any(|bad| ending.items.contains(bad)), "{}", ending.name);
+        assert!(matches!(ending.process, Process::Exits(0) | Process::RunsOn), "{}", ending.name);
+        assert!(allowed || !matches!(ending.items, "none" | "skipped only"), "{}", ending.name);
+    }
+}
+
+const BEGIN: &str = "<!-- endings: written by the test `endings`, with BLESS=1 -->\n";
+const END: &str = "<!-- end of endings -->\n";
+
+#[test]
+fn the_manual_shows_the_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/exit-codes.md");
+    let manual = std::fs::read_to_string(&path).unwrap();
+    let rows: String = ENDINGS.iter().map(|ending| ending.row() + "\n").collect();
+    let table = format!(
+        "| process | done file names | files | format | items | more | verdict | code |\n|---|---|---|---|---|---|---|---:|\n{rows}"
+    );
+    let (before, rest) = manual.split_once(BEGIN).unwrap();
+    let (shown, after) = rest.split_once(END).unwrap();
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
+    } else {
+        assert_eq!(shown, table, "run this test with BLESS=1");
+    }
+}
