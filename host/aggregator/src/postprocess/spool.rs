@@ -13,7 +13,7 @@ use std::path::Path;
 use plumbline_core::rollup::Tally;
 use plumbline_core::{FlatItem, Status};
 
-use super::failure::{Failure, Failures};
+use super::failure::Failures;
 use super::yaml;
 
 /// Bytes of one index record: depth, status, head length, tail length, each a little-endian u32.
@@ -195,7 +195,7 @@ impl SpoolWriter {
             codes: self.codes,
             items: self.items,
             custom_leaf: self.custom_leaf,
-            failures: self.failures.found,
+            failures: self.failures,
         })
     }
 }
@@ -209,7 +209,7 @@ pub(super) struct Spool {
     codes: Codes,
     items: u64,
     custom_leaf: bool,
-    failures: Vec<Failure>,
+    failures: Failures,
 }
 
 /// What the backward pass found.
@@ -259,8 +259,8 @@ impl Spool {
         self.items == 0
     }
 
-    /// The first leaves that failed.
-    pub(super) fn failures(&mut self) -> Vec<Failure> {
+    /// The tests that failed.
+    pub(super) fn take_failures(&mut self) -> Failures {
         std::mem::take(&mut self.failures)
     }
 
