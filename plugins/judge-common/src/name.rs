@@ -1,5 +1,7 @@
 //! Names of tests, as they are compared.
 
+use std::borrow::Cow;
+
 /// What ginkgo writes before the names of its tests in JUnit files, and nowhere else.
 const NODE_KIND: &str = "[It]";
 
@@ -10,6 +12,18 @@ pub fn plain(name: &str) -> &str {
     match name.strip_prefix(NODE_KIND) {
         Some(rest) if rest.starts_with(char::is_whitespace) => rest.trim_start(),
         _ => name,
+    }
+}
+
+/// The meta key of a test's class.
+const CLASS: &str = "classname";
+
+/// `name` with the class of the test in brackets, as every view shows it: `test_x (tests.test_a)`. Without a class, `name`.
+#[must_use]
+pub fn with_class<'a>(name: &'a str, meta: &[(String, String)]) -> Cow<'a, str> {
+    match meta.iter().find(|(key, class)| key == CLASS && !class.is_empty()) {
+        Some((_, class)) => Cow::Owned(format!("{name} ({class})")),
+        None => Cow::Borrowed(name),
     }
 }
 
@@ -28,5 +42,12 @@ mod tests {
         ] {
             assert_eq!(plain(name), same);
         }
+    }
+
+    #[test]
+    fn a_class_stands_in_brackets() {
+        let meta = |key: &str| [(key.to_owned(), "tests.a".to_owned())];
+        assert_eq!(with_class("x", &meta("classname")), "x (tests.a)");
+        assert_eq!(with_class("x", &meta("file")), "x");
     }
 }

@@ -30,7 +30,7 @@ impl Rules for Baseline {
             return None;
         }
         let source = self.source.clone();
-        if self.failed.contains(leaf.name) {
+        if self.failed.contains(leaf.full_name) || self.failed.contains(leaf.name) {
             let reason = "it failed in the baseline, too".to_owned();
             return Some(Said { class: "baseline-failure", counts: false, reason, source });
         }

@@ -5,7 +5,7 @@ use plumbline_sdk::{InputFile, Judge, PluginInfo, Ruling, Rulings, Tree, log};
 
 use crate::baseline::Baseline;
 use crate::list::List;
-use crate::name::plain;
+use crate::name::{plain, with_class};
 use crate::options::Options;
 use crate::pattern;
 use crate::problems::Problems;
@@ -26,7 +26,9 @@ impl Judge for Lists {
             let Some(status) = item.item.status.as_ref().filter(|_| item.leaf && item.ruling.is_none()) else {
                 continue;
             };
-            if let Some(said) = rules.say(&Leaf { name: plain(&item.item.name), status }) {
+            let name = plain(&item.item.name);
+            let full_name = with_class(name, &item.item.meta);
+            if let Some(said) = rules.say(&Leaf { name, full_name: &full_name, status }) {
                 let Said { class, counts, reason, source } = said;
                 let (reason, source) = (shorten(reason), shorten(source));
                 out.rule(item.index, Ruling { class: class.to_owned(), counts, reason, source });

@@ -15,7 +15,8 @@
 //! | | failures that failed again | `failed-again` | yes |
 //!
 //! A failure is a leaf that is `failed` or `timeout`. An item on which an earlier judge of the chain ruled is left alone. Names are compared
-//! without a leading `[It] ` and without blanks around them.
+//! without a leading `[It] ` and without blanks around them. If tests have classes (meta `classname`), a name may end with the class in
+//! brackets, as every view shows it: `test_x (tests.test_a)`. A name without a class stands for the tests of all classes.
 //!
 //! # Lists
 //!

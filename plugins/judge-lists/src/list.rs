@@ -10,6 +10,7 @@ use crate::date::Date;
 use crate::entry::{Entry, Which};
 use crate::pattern;
 use crate::problems::Problems;
+use crate::rules::Leaf;
 use crate::yaml;
 
 /// Bytes of a list at most: 8 MiB. Every test of the suite with a reason is a quarter of it.
@@ -110,10 +111,16 @@ impl List {
         Ok(())
     }
 
-    /// What the lists say of the plain name: by its name before by patterns, and by an entry that holds before by one that has expired.
-    pub(crate) fn find(&mut self, name: &str) -> Option<Found<'_>> {
-        let by_name = self.tests.get(name).into_iter().flatten().copied();
-        let by_pattern = self.patterns.iter().filter(|(pattern, _)| pattern.is_match(name.as_bytes()));
+    /// The entry for a leaf. Names come before patterns, names with a class before names without, and entries that hold before
+    /// expired ones.
+    pub(crate) fn find(&mut self, leaf: &Leaf<'_>) -> Option<Found<'_>> {
+        let Leaf { name, full_name, .. } = leaf;
+        let has_class = name != full_name;
+        let by_class = self.tests.get(*full_name).filter(|_| has_class).into_iter().flatten().copied();
+        let by_name = by_class.chain(self.tests.get(*name).into_iter().flatten().copied());
+        let by_pattern = self.patterns.iter().filter(|(pattern, _)| {
+            pattern.is_match(name.as_bytes()) || (has_class && pattern.is_match(full_name.as_bytes()))
+        });
         let mut expired = None;
         let mut found = None;
         for at in by_name.chain(by_pattern.map(|(_, at)| *at)) {

@@ -1,11 +1,12 @@
 //! `reruns`: what became of failures when they were run again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use plumbline_sdk::InputFile;
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::name::plain;
+use crate::name::{plain, with_class};
 use crate::problems::Problems;
 use crate::rules::{Leaf, Rules, Said};
 use crate::yaml;
@@ -22,7 +23,7 @@ const NAMED: usize = 5;
 /// What plugins that ran failures again found.
 #[derive(Default)]
 pub(crate) struct Reruns {
-    /// By plain name: who found that it passed, and who that it failed.
+    /// By plain name and class: who found that it passed, and who that it failed.
     found: HashMap<String, Again>,
 }
 
@@ -38,7 +39,18 @@ struct Again {
 struct Node {
     name: Option<String>,
     status: Option<String>,
+    meta: Option<BTreeMap<String, Value>>,
     items: Option<Vec<Node>>,
+}
+
+impl Node {
+    /// The plain name, with the class in brackets.
+    fn full_name(&self) -> Option<String> {
+        let name = plain(self.name.as_deref()?);
+        let class = self.meta.as_ref().and_then(|meta| meta.get("classname")).and_then(Value::as_str);
+        let meta = class.map(|class| ("classname".to_owned(), class.to_owned()));
+        Some(with_class(name, meta.as_slice()).into_owned())
+    }
 }
 
 impl Reruns {
@@ -57,18 +69,18 @@ impl Reruns {
 
     fn add(&mut self, plugin: &str, root: &Node) {
         // A name may occur twice: then it passed only if it did so each time.
-        let mut passed: HashMap<&str, bool> = HashMap::new();
+        let mut passed: HashMap<String, bool> = HashMap::new();
         leaves(root, &mut |name, status| {
             let this = match status {
                 "passed" => true,
                 "failed" | "timeout" => false,
                 _ => return,
             };
-            let all = passed.entry(plain(name)).or_insert(true);
+            let all = passed.entry(name).or_insert(true);
             *all = *all && this;
         });
         for (name, passed) in passed {
-            let again = self.found.entry(name.to_owned()).or_default();
+            let again = self.found.entry(name).or_default();
             let by = if passed { &mut again.passed } else { &mut again.failed };
             by.push(plugin.to_owned());
         }
@@ -81,10 +93,10 @@ fn plugin(path: &str) -> &str {
 }
 
 /// Tells each leaf. The nesting was bounded when the tree was read.
-fn leaves<'a>(node: &'a Node, tell: &mut impl FnMut(&'a str, &'a str)) {
+fn leaves<'a>(node: &'a Node, tell: &mut impl FnMut(String, &'a str)) {
     match node.items.as_deref() {
         None | Some([]) => {
-            if let (Some(name), Some(status)) = (&node.name, &node.status) {
+            if let (Some(name), Some(status)) = (node.full_name(), &node.status) {
                 tell(name, status);
             }
         }
@@ -94,7 +106,7 @@ fn leaves<'a>(node: &'a Node, tell: &mut impl FnMut(&'a str, &'a str)) {
 
 impl Rules for Reruns {
     fn say(&mut self, leaf: &Leaf<'_>) -> Option<Said> {
-        let again = self.found.get(leaf.name).filter(|_| leaf.failed())?;
+        let again = self.found.get(leaf.full_name).filter(|_| leaf.failed())?;
         let (class, counts, what, by) = match again.passed.is_empty() {
             false => ("flaky", false, "passed", &again.passed),
             true => ("failed-again", true, "failed", &again.failed),

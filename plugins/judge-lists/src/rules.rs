@@ -12,6 +12,8 @@ pub(crate) const EXPIRED: &str = "expired";
 pub(crate) struct Leaf<'a> {
     /// Its plain name.
     pub(crate) name: &'a str,
+    /// Its plain name with its class in brackets, if it has one.
+    pub(crate) full_name: &'a str,
     pub(crate) status: &'a Status,
 }
 
@@ -56,7 +58,7 @@ impl Rules for Listed {
             return None;
         }
         let (class, what) = (self.class, self.what);
-        Some(match self.list.find(leaf.name)? {
+        Some(match self.list.find(leaf)? {
             Found::Listed(entry) => {
                 let reason = if entry.reason.is_empty() { format!("it is {what}") } else { entry.reason.clone() };
                 Said { class, counts: false, reason, source: entry.source() }

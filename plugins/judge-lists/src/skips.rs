@@ -19,7 +19,7 @@ impl Rules for Skips {
             return None;
         }
         let not_allowed = |reason, source| Said { class: "skip-not-allowed", counts: true, reason, source };
-        match self.list.find(leaf.name) {
+        match self.list.find(leaf) {
             Some(Found::Listed(entry)) => {
                 let reason =
                     if entry.reason.is_empty() { "it may be skipped".to_owned() } else { entry.reason.clone() };

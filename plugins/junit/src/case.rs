@@ -3,10 +3,10 @@
 use plumbline_sdk::{Item, Status};
 use serde_json::Value;
 
-use crate::heading::Heading;
+use crate::heading::{Heading, Outcome};
 use crate::seconds::Seconds;
 use crate::tag::same;
-use crate::text::{MAX_TEXT, Text};
+use crate::text::{MAX_TEXT, Text, value};
 
 /// Bytes that are kept of all texts of one item together: 12 MiB, so that with its name an item stays below the host's 16 MiB.
 pub const MAX_ITEM_TEXT: usize = 12 << 20;
@@ -24,7 +24,7 @@ pub(crate) enum Part {
 }
 
 impl Part {
-    /// The part that the element of that name is.
+    /// The part for an element of that name, in lower case.
     pub(crate) fn of(element: &[u8]) -> Option<Self> {
         Some(match element {
             // First, because nearly all are.
@@ -33,10 +33,10 @@ impl Part {
             b"error" => Self::Error,
             b"system-out" => Self::SystemOut,
             b"system-err" => Self::SystemErr,
-            b"rerunFailure" => Self::Note("rerunFailure"),
-            b"rerunError" => Self::Note("rerunError"),
-            b"flakyFailure" => Self::Note("flakyFailure"),
-            b"flakyError" => Self::Note("flakyError"),
+            b"rerunfailure" => Self::Note("rerunFailure"),
+            b"rerunerror" => Self::Note("rerunError"),
+            b"flakyfailure" => Self::Note("flakyFailure"),
+            b"flakyerror" => Self::Note("flakyError"),
             b"warning" => Self::Note("warning"),
             _ => return None,
         })
@@ -54,6 +54,24 @@ impl Part {
         }
     }
 
+    /// The key in the details of a message that stands beside a body.
+    fn message_key(self) -> Option<&'static str> {
+        match self {
+            Self::Failure => Some("failure-message"),
+            Self::Error => Some("error-message"),
+            _ => None,
+        }
+    }
+
+    /// Whether the element reports a failed attempt, even one that a later attempt made up for.
+    fn is_failed_attempt(self) -> bool {
+        match self {
+            Self::Failure | Self::Error => true,
+            Self::Note(key) => key != "warning",
+            Self::Skipped | Self::SystemOut | Self::SystemErr => false,
+        }
+    }
+
     /// Whether the element has an attribute `message` that belongs to its text.
     fn has_message(self) -> bool {
         !matches!(self, Self::SystemOut | Self::SystemErr)
@@ -63,11 +81,16 @@ impl Part {
 /// The bare word, as Ginkgo writes it for each of thousands of tests. It is no reason.
 const BARE: &str = "skipped";
 
+/// Bytes of a message that are kept as a detail of its own: 64 KiB. The detail with message and body has the rest.
+const MAX_MESSAGE: usize = 64 << 10;
+
 /// The text of a part while it is open.
 #[derive(Debug)]
 struct OpenPart {
     part: Part,
     has_message: bool,
+    /// The message of a failure or error.
+    message: String,
     /// The message is [`BARE`], and nothing has come after it: it is not in `text` yet.
     bare: bool,
     text: Text,
@@ -76,7 +99,14 @@ struct OpenPart {
 impl OpenPart {
     fn new(part: Part, message: &[u8], room: usize) -> Self {
         let bare = part == Part::Skipped && message == BARE.as_bytes();
-        let mut open = Self { part, has_message: !message.is_empty(), bare, text: Text::new(room) };
+        let own = part.message_key().map(|_| value(message, MAX_MESSAGE.min(room)).trim().to_owned());
+        let mut open = Self {
+            part,
+            has_message: !message.is_empty(),
+            message: own.unwrap_or_default(),
+            bare,
+            text: Text::new(room),
+        };
         if !bare {
             open.push_message(message);
         }
@@ -100,12 +130,18 @@ impl OpenPart {
     }
 }
 
+/// The meta key of a test case's class.
+pub(crate) const CLASS: &str = "classname";
+
 /// A test case while it is open.
 #[derive(Debug, Default)]
 pub(crate) struct Case {
     name: String,
+    class: String,
     skipped: bool,
     failed: bool,
+    /// Elements that report a failed attempt.
+    failed_attempts: u64,
     texts: Vec<(String, String)>,
     properties: Option<Value>,
     duration: Option<Seconds>,
@@ -116,16 +152,31 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// A test case with that heading. Without a name it takes the one of its class.
-    pub(crate) fn new(heading: Heading) -> Self {
-        let name = if heading.name.is_empty() { heading.class } else { heading.name };
-        let kept = heading.kept.iter().map(|(_, text)| text.len()).sum();
-        Self { name, texts: heading.kept, kept, duration: heading.duration, ..Self::default() }
+    /// A test case with that heading. Without a name it takes the name of its class. `used` is how many bytes of
+    /// [`MAX_ITEM_TEXT`] the test cases around it hold already.
+    pub(crate) fn new(heading: Heading, used: usize) -> Self {
+        let Heading { name, class, kept: texts, duration, outcome } = heading;
+        let (name, class) = if name.is_empty() { (class, String::new()) } else { (name, class) };
+        let kept = used + texts.iter().map(|(_, text)| text.len()).sum::<usize>();
+        let mut case = Self { name, class, texts, kept, duration, ..Self::default() };
+        case.skipped = outcome == Some(Outcome::NotRun);
+        case.failed = outcome == Some(Outcome::Failed);
+        case
     }
 
     /// A test case for what stands outside of any.
     pub(crate) fn loose(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
+    }
+
+    /// Bytes of [`MAX_ITEM_TEXT`] that this test case and those around it hold.
+    pub(crate) fn used(&self) -> usize {
+        self.kept
+    }
+
+    /// Elements that report a failed attempt.
+    pub(crate) fn failed_attempts(&self) -> u64 {
+        self.failed_attempts
     }
 
     /// Adds the properties, an object.
@@ -140,6 +191,7 @@ impl Case {
             Part::Failure | Part::Error => self.failed = true,
             Part::SystemOut | Part::SystemErr | Part::Note(_) => {}
         }
+        self.failed_attempts = self.failed_attempts.saturating_add(u64::from(part.is_failed_attempt()));
         let message = message.filter(|_| part.has_message()).unwrap_or_default();
         self.open = Some(OpenPart::new(part, message, MAX_TEXT.min(MAX_ITEM_TEXT.saturating_sub(self.kept))));
     }
@@ -151,7 +203,7 @@ impl Case {
 
     /// The element of the part ends.
     pub(crate) fn close_part(&mut self) {
-        let Some(OpenPart { part, has_message, bare, text }) = self.open.take() else { return };
+        let Some(OpenPart { part, has_message, message, bare, text }) = self.open.take() else { return };
         if bare {
             return;
         }
@@ -172,6 +224,15 @@ impl Case {
         }
         // One more for the line end between two.
         self.kept += text.len() + 1;
+        // Only where the body says more than the message; of several elements, the first one's message counts.
+        if let Some(key) = part.message_key()
+            && !message.is_empty()
+            && text.len() > message.len()
+            && self.texts.iter().all(|(known, _)| known != part.key())
+        {
+            self.kept += message.len();
+            self.texts.push((key.to_owned(), message));
+        }
         match self.texts.iter_mut().find(|(key, _)| key == part.key()) {
             Some((_, earlier)) if earlier.is_empty() => *earlier = text,
             Some(_) if text.is_empty() => {}
@@ -184,7 +245,11 @@ impl Case {
     }
 
     /// The item of the test case, whose element has ended.
-    pub(crate) fn into_item(self) -> Item {
+    pub(crate) fn into_item(mut self) -> Item {
+        if self.failed && !self.skipped && self.failed_attempts == 0 {
+            let reason = "the attribute `status` says that the test case failed, but no failure is reported";
+            self.texts.push((Part::Failure.key().to_owned(), reason.to_owned()));
+        }
         let status = if self.skipped {
             Status::Skipped
         } else if self.failed {
@@ -210,6 +275,9 @@ impl Case {
 
     fn into_item_with(self, status: Status) -> Item {
         let mut item = Item::new(0, self.name).status(status);
+        if !self.class.is_empty() && self.class != item.name {
+            item = item.meta(CLASS, self.class);
+        }
         // What did not run took no time, whatever is written: thousands of zeros would only hide what did.
         if let Some(duration) = self.duration.filter(|_| !self.skipped) {
             item = item.meta("duration", duration.to_text());

@@ -26,11 +26,6 @@ impl Options {
         Ok(self)
     }
 
-    /// Whether no attribute is to be kept.
-    pub(crate) fn keeps_nothing(&self) -> bool {
-        self.keep.is_empty()
-    }
-
     /// Whether the attribute of that name is to be kept.
     pub(crate) fn keeps(&self, attribute: &[u8]) -> bool {
         self.keep.iter().any(|name| name.as_bytes() == attribute)

@@ -22,7 +22,8 @@ impl PostProcessor for Junit {
 }
 
 fn read(file: InputFile, options: &Options, out: &mut Output) {
-    let mut report = Report::new(file.file_name(), file.path(), options, out);
+    let path = file.path().to_owned();
+    let mut report = Report::new(file.file_name(), &path, options, out);
     let outcome = Scanner::new(Utf8::new(file)).run(&mut report);
-    report.finish(outcome.err());
+    report.finish(&path, outcome.err());
 }

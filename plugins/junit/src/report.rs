@@ -1,14 +1,17 @@
-//! From the events of XML to items.
+//! Turns the events of XML into items.
 
-use plumbline_sdk::{Item, Output};
+use std::borrow::Cow;
+
+use plumbline_sdk::{Item, Output, Status, log};
 
 use crate::case::{Case, Part};
 use crate::heading::Heading;
 use crate::options::Options;
 use crate::properties::Properties;
-use crate::scan::{Flow, Handler};
+use crate::scan::Handler;
 use crate::tag::{Tag, local, same};
 use crate::text::{Text, cut};
+use crate::totals::{Listed, Totals};
 use crate::tree::Tree;
 
 /// Elements open at once at most: real reports have up to ten.
@@ -20,7 +23,21 @@ const MAX_ELEMENT_NAME: usize = 1_024;
 /// Bytes of an element's name that are shown in a reason.
 const MAX_SHOWN: usize = 60;
 
-/// What an element is to the report.
+/// Test cases open at once at most. No tool nests them on purpose.
+const MAX_OPEN_CASES: usize = 8;
+
+/// What Ginkgo reports of the code around its tests: each is a test case whose name begins like this.
+const SETUP_NODES: [&str; 7] = [
+    "[AfterSuite]",
+    "[BeforeSuite]",
+    "[DeferCleanup (Suite)]",
+    "[ReportAfterSuite]",
+    "[ReportBeforeSuite]",
+    "[SynchronizedAfterSuite]",
+    "[SynchronizedBeforeSuite]",
+];
+
+/// The role of an element in the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// `testsuites`: a bracket around suites, not an item.
@@ -35,8 +52,10 @@ enum Kind {
     BelowPart,
     Properties,
     Property,
-    /// Not known; what is in it does not matter.
-    Other,
+    /// Not known, in a suite: test cases in it count.
+    OtherInSuite,
+    /// Not known, in a test case: test cases in it count.
+    OtherInCase,
 }
 
 impl Kind {
@@ -49,7 +68,7 @@ impl Kind {
             Self::Part(part) | Self::LoosePart(part) => Some(part.key()),
             Self::Properties => Some("properties"),
             Self::Property => Some("property"),
-            Self::BelowPart | Self::Other => None,
+            Self::BelowPart | Self::OtherInSuite | Self::OtherInCase => None,
         }
     }
 }
@@ -58,7 +77,18 @@ impl Kind {
 pub(crate) struct Report<'a> {
     options: &'a Options,
     tree: Tree<'a>,
+    /// The innermost open test case.
     case: Option<Case>,
+    /// The test cases around it, outermost first.
+    outer: Vec<Case>,
+    /// The totals of the open suites and of the brackets around them, outermost first.
+    totals: Vec<Totals>,
+    /// More test cases failed than the totals of a suite state.
+    understated: bool,
+    /// A root element has ended.
+    ended: bool,
+    /// Text follows the end of a root element.
+    trailing_text: bool,
     properties: Option<Properties>,
     /// The names of the open elements one after the other, those that their kind tells left out; `open` says where each begins.
     names: Vec<u8>,
@@ -70,15 +100,30 @@ impl<'a> Report<'a> {
     pub(crate) fn new(name: &str, path: &str, options: &'a Options, out: &'a mut Output) -> Self {
         let file = Item::new(0, name).meta("file", path).meta("type", "file");
         let tree = Tree::new(file, out);
-        Self { options, tree, case: None, properties: None, names: Vec::new(), open: Vec::new() }
+        Self {
+            options,
+            tree,
+            case: None,
+            outer: Vec::new(),
+            totals: Vec::new(),
+            understated: false,
+            ended: false,
+            trailing_text: false,
+            properties: None,
+            names: Vec::new(),
+            open: Vec::new(),
+        }
     }
 
     /// Emits what is left. `problem` says why the file could not be read to its end.
-    pub(crate) fn finish(mut self, problem: Option<String>) {
+    pub(crate) fn finish(mut self, path: &str, problem: Option<String>) {
+        if self.understated {
+            log::info!("`{path}`: more test cases failed than the totals of their suite state");
+        }
         match problem {
             None => self.tree.close(),
             Some(problem) => {
-                if let Some(case) = self.case.take() {
+                for case in self.case.into_iter().chain(self.outer.into_iter().rev()) {
                     self.tree.leaf(case.into_unfinished_item());
                 }
                 self.tree.abort(problem);
@@ -87,31 +132,55 @@ impl<'a> Report<'a> {
     }
 
     fn kind(&self, name: &[u8]) -> Result<Kind, String> {
-        let Some((_, parent)) = self.open.last() else {
-            return match name {
+        let parent = self.open.last().map(|(_, kind)| *kind);
+        // First, because nearly all are.
+        if matches!(parent, Some(Kind::Suites | Kind::Suite)) && same(name, b"testcase") {
+            return Ok(Kind::Case);
+        }
+        // XML tells cases apart, but a report by hand with `testCase` means what it looks like.
+        let known: Cow<'_, [u8]> = match name.iter().any(u8::is_ascii_uppercase) {
+            true => Cow::Owned(name.to_ascii_lowercase()),
+            false => Cow::Borrowed(name),
+        };
+        let Some(parent) = parent else {
+            return match &*known {
                 b"testsuites" => Ok(Kind::Suites),
                 b"testsuite" => Ok(Kind::Suite),
-                other => Err(format!("root element `{}` is not `testsuites` or `testsuite`", shown(other))),
+                _ if self.ended => Err(format!("element `{}` follows the end of the report", shown(name))),
+                _ => Err(format!("root element `{}` is not `testsuites` or `testsuite`", shown(name))),
             };
         };
-        Ok(match (parent, name) {
-            // First, because nearly all are.
-            (Kind::Suites | Kind::Suite, name) if same(name, b"testcase") => Kind::Case,
-            (Kind::Suites | Kind::Suite, b"testsuite") => Kind::Suite,
-            (Kind::Suites | Kind::Suite, b"testsuites") => Kind::Suites,
-            (Kind::Suites | Kind::Suite, b"failure") => Kind::LoosePart(Part::Failure),
-            (Kind::Suites | Kind::Suite, b"error") => Kind::LoosePart(Part::Error),
+        Ok(match (parent, &*known) {
+            (Kind::Suites | Kind::Suite | Kind::OtherInSuite, b"testcase") => Kind::Case,
+            (Kind::Suites | Kind::Suite | Kind::OtherInSuite, b"testsuite") => Kind::Suite,
+            (Kind::Suites | Kind::Suite | Kind::OtherInSuite, b"testsuites") => Kind::Suites,
+            (Kind::Suites | Kind::Suite | Kind::OtherInSuite, b"failure") => Kind::LoosePart(Part::Failure),
+            (Kind::Suites | Kind::Suite | Kind::OtherInSuite, b"error") => Kind::LoosePart(Part::Error),
+            (Kind::Case | Kind::OtherInCase, b"testcase") if self.outer.len() + 1 < MAX_OPEN_CASES => Kind::Case,
+            (Kind::Case | Kind::OtherInCase, b"testcase") => {
+                return Err(format!("more than {MAX_OPEN_CASES} test cases are nested"));
+            }
+            (Kind::Case | Kind::OtherInCase, b"testsuite" | b"testsuites") => {
+                return Err(format!("element `{}` is inside a test case", shown(name)));
+            }
+            (Kind::Properties, b"testcase" | b"testsuite" | b"testsuites") => {
+                return Err(format!("element `{}` is inside `properties`", shown(name)));
+            }
             (Kind::Suite | Kind::Case, b"properties") if self.options.keeps_properties() => Kind::Properties,
-            (Kind::Case, name) => Part::of(name).map_or(Kind::Other, Kind::Part),
+            (Kind::Case, known) => Part::of(known).map_or(Kind::OtherInCase, Kind::Part),
             (Kind::Properties, b"property") => Kind::Property,
             (Kind::Part(_) | Kind::LoosePart(_) | Kind::BelowPart | Kind::Property, _) => Kind::BelowPart,
-            _ => Kind::Other,
+            (Kind::OtherInCase, _) => Kind::OtherInCase,
+            // Elements below `properties` other than `property` have no text that counts.
+            (Kind::Suites | Kind::Suite | Kind::OtherInSuite | Kind::Properties, _) => Kind::OtherInSuite,
         })
     }
 
     fn begin(&mut self, kind: Kind, tag: &Tag<'_>) {
         match kind {
+            Kind::Suites => self.totals.push(Totals::of(tag)),
             Kind::Suite => {
+                self.totals.push(Totals::of(tag));
                 let heading = Heading::of_suite(tag, self.options);
                 let mut item = Item::new(0, heading.name);
                 for (key, text) in heading.kept {
@@ -119,7 +188,16 @@ impl<'a> Report<'a> {
                 }
                 self.tree.open_suite(item);
             }
-            Kind::Case => self.case = Some(Case::new(Heading::of_case(tag, self.options))),
+            Kind::Case => {
+                let mut heading = Heading::of_case(tag, self.options);
+                // Many tools repeat the name of the suite.
+                if !heading.name.is_empty() && self.tree.suite_name() == Some(heading.class.as_str()) {
+                    heading.class.clear();
+                }
+                let used = self.case.as_ref().map_or(0, Case::used);
+                self.outer.extend(self.case.take());
+                self.case = Some(Case::new(heading, used));
+            }
             Kind::Part(part) => {
                 if let Some(case) = &mut self.case {
                     case.open_part(part, tag.attribute(b"message").as_deref());
@@ -136,13 +214,17 @@ impl<'a> Report<'a> {
                     properties.open(tag);
                 }
             }
-            Kind::Suites | Kind::BelowPart | Kind::Other => {}
+            Kind::BelowPart | Kind::OtherInSuite | Kind::OtherInCase => {}
         }
     }
 
     fn finish_element(&mut self, kind: Kind) {
         match kind {
-            Kind::Suite => self.tree.close_suite(),
+            Kind::Suites => self.check_totals(),
+            Kind::Suite => {
+                self.check_totals();
+                self.tree.close_suite();
+            }
             Kind::Case => self.finish_case(),
             Kind::Part(_) => {
                 if let Some(case) = &mut self.case {
@@ -161,13 +243,36 @@ impl<'a> Report<'a> {
                     properties.close();
                 }
             }
-            Kind::Suites | Kind::BelowPart | Kind::Other => {}
+            Kind::BelowPart | Kind::OtherInSuite | Kind::OtherInCase => {}
         }
     }
 
     fn finish_case(&mut self) {
-        if let Some(case) = self.case.take() {
-            self.tree.leaf(case.into_item());
+        let Some(case) = self.case.take() else { return };
+        self.case = self.outer.pop();
+        let attempts = case.failed_attempts();
+        let item = case.into_item();
+        if let Some(totals) = self.totals.last_mut() {
+            let failed = u64::from(item.status == Some(Status::Failed));
+            totals.add(Listed { cases: 1, failed, attempts });
+        }
+        match &item.status {
+            Some(status @ (Status::Passed | Status::Skipped)) if is_setup_node(&item.name) => {
+                self.tree.setup_node(&item.name, status);
+            }
+            _ => self.tree.leaf(item),
+        }
+    }
+
+    /// Compares the totals of the element that ends with what it lists.
+    fn check_totals(&mut self) {
+        let Some(mut totals) = self.totals.pop() else { return };
+        self.understated |= totals.understate();
+        if let Some((name, reason)) = totals.missing() {
+            self.tree.leaf(Item::new(0, name).status(Status::Unknown).meta("error", reason));
+        }
+        if let Some(around) = self.totals.last_mut() {
+            around.add(totals.listed());
         }
     }
 
@@ -218,7 +323,7 @@ impl Handler for Report<'_> {
         Ok(())
     }
 
-    fn end(&mut self, name: &[u8]) -> Result<Flow, String> {
+    fn end(&mut self, name: &[u8]) -> Result<(), String> {
         let Some((begin, kind)) = self.open.pop() else {
             return Err(format!("`</{}>` closes nothing", shown(name)));
         };
@@ -231,18 +336,23 @@ impl Handler for Report<'_> {
         }
         self.names.truncate(begin);
         self.finish_element(kind);
-        // Only the first element of a file counts.
-        Ok(if self.open.is_empty() { Flow::Stop } else { Flow::Continue })
+        // Reports that were written one after the other into one file are all read.
+        self.ended |= self.open.is_empty();
+        Ok(())
     }
 
     fn text(&mut self, raw: &[u8]) {
-        if let Some(text) = self.sink() {
+        if self.open.is_empty() && self.ended {
+            self.trailing_text |= !raw.iter().all(|byte| is_blank(*byte));
+        } else if let Some(text) = self.sink() {
             text.push(raw);
         }
     }
 
     fn reference(&mut self, name: &[u8]) {
-        if let Some(text) = self.sink() {
+        if self.open.is_empty() && self.ended {
+            self.trailing_text = true;
+        } else if let Some(text) = self.sink() {
             text.push_reference(name);
         }
     }
@@ -253,9 +363,23 @@ impl Handler for Report<'_> {
                 let name = self.name(*begin, *kind);
                 Err(format!("the file ends before `</{}>`", shown(name)))
             }
+            None if self.trailing_text => Err("text follows the end of the report".to_owned()),
+            None if self.ended => Ok(()),
             None => Err("the file has no element".to_owned()),
         }
     }
+}
+
+fn is_setup_node(name: &str) -> bool {
+    name.starts_with('[')
+        && SETUP_NODES.iter().any(|node| {
+            name.strip_prefix(node).is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+        })
+}
+
+/// Bytes that may follow a report: white space, padding, and the byte order mark of the next one.
+fn is_blank(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, 0 | 0xEF | 0xBB | 0xBF)
 }
 
 /// A name as it can be shown in a reason.

@@ -23,25 +23,17 @@ use crate::text::MAX_REFERENCE;
 /// Bytes of one tag, with all its attributes, at most: 8 MiB. Some tools write whole logs into the attribute `message`.
 pub const MAX_TAG: usize = 8 << 20;
 
-/// Whether to go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flow {
-    Continue,
-    /// All that matters has been read.
-    Stop,
-}
-
 /// What takes the events. Names and values are as they stand in the file, as UTF-8. An error is a sentence and ends the file.
 pub(crate) trait Handler {
     /// A tag that opens an element. One that closes it at once is followed by [`Handler::end`].
     fn start(&mut self, tag: &Tag<'_>) -> Result<(), String>;
     /// The element of that name ends.
-    fn end(&mut self, name: &[u8]) -> Result<Flow, String>;
+    fn end(&mut self, name: &[u8]) -> Result<(), String>;
     /// Characters of text or CDATA; a run of them may come in several calls.
     fn text(&mut self, raw: &[u8]);
     /// What stands between `&` and `;`.
     fn reference(&mut self, name: &[u8]);
-    /// The file has ended before the handler said stop.
+    /// The file has ended.
     fn end_of_file(&mut self) -> Result<(), String>;
 }
 
@@ -78,8 +70,6 @@ impl Long {
 
 /// Why reading a window ended.
 enum Ended {
-    /// The handler has all it wants.
-    Stopped,
     /// The rest is incomplete, or there is none.
     Incomplete,
     /// Something long was begun; its opening mark is used up.
@@ -107,21 +97,19 @@ impl<R: BufRead> Scanner<R> {
             let mut used = 0;
             let outcome = read_window(&self.window, &mut used, &mut self.long, !more, handler);
             self.offset = self.offset.saturating_add(used as u64);
-            let outcome = outcome.and_then(|flow| {
+            let outcome = outcome.and_then(|()| {
                 self.window.drain(..used);
-                match flow {
-                    Flow::Stop => {}
-                    Flow::Continue if !more => handler.end_of_file()?,
-                    Flow::Continue if self.window.len() > MAX_TAG => {
-                        return Err(format!("a tag is longer than {MAX_TAG} bytes"));
-                    }
-                    Flow::Continue => {}
+                if !more {
+                    return handler.end_of_file();
                 }
-                Ok(flow)
+                if self.window.len() > MAX_TAG {
+                    return Err(format!("a tag is longer than {MAX_TAG} bytes"));
+                }
+                Ok(())
             });
             match outcome {
-                Ok(Flow::Continue) if more => {}
-                Ok(_) => return Ok(()),
+                Ok(()) if more => {}
+                Ok(()) => return Ok(()),
                 Err(problem) => return Err(format!("{problem}, at byte {}", self.offset)),
             }
         }
@@ -135,21 +123,20 @@ fn read_window(
     long: &mut Option<Long>,
     last: bool,
     handler: &mut impl Handler,
-) -> Result<Flow, String> {
+) -> Result<(), String> {
     loop {
         if let Some(begun) = *long {
             if !read_long(window, used, begun, handler) {
                 return if last {
                     Err(format!("the file ends before `{}`", begun.closing()))
                 } else {
-                    Ok(Flow::Continue)
+                    Ok(())
                 };
             }
             *long = None;
         }
         match read_markup(window, used, last, handler)? {
-            Ended::Stopped => return Ok(Flow::Stop),
-            Ended::Incomplete => return Ok(Flow::Continue),
+            Ended::Incomplete => return Ok(()),
             Ended::Long(begun) => *long = Some(begun),
         }
     }
@@ -191,15 +178,11 @@ fn read_markup(window: &[u8], used: &mut usize, last: bool, handler: &mut impl H
         match markup {
             Markup::Open { name, attributes: count, empty } => {
                 handler.start(&Tag::Plain { name, attributes: attributes.get(..count).unwrap_or_default() })?;
-                if empty && handler.end(name)? == Flow::Stop {
-                    return Ok(Ended::Stopped);
+                if empty {
+                    handler.end(name)?;
                 }
             }
-            Markup::Close { name } => {
-                if handler.end(name)? == Flow::Stop {
-                    return Ok(Ended::Stopped);
-                }
-            }
+            Markup::Close { name } => handler.end(name)?,
             Markup::Reference { name } => handler.reference(name),
         }
         *used += length;
@@ -227,15 +210,9 @@ fn read_other(
         Ok(Event::Start(tag)) => handler.start(&Tag::Other(&tag))?,
         Ok(Event::Empty(tag)) => {
             handler.start(&Tag::Other(&tag))?;
-            if handler.end(tag.name().into_inner())? == Flow::Stop {
-                return Ok(Some(Ended::Stopped));
-            }
+            handler.end(tag.name().into_inner())?;
         }
-        Ok(Event::End(tag)) => {
-            if handler.end(tag.name().into_inner())? == Flow::Stop {
-                return Ok(Some(Ended::Stopped));
-            }
-        }
+        Ok(Event::End(tag)) => handler.end(tag.name().into_inner())?,
         // A reference that is cut by the end of the window looks like text.
         Ok(Event::Text(text))
             if text.starts_with(b"&") && length >= rest.len() && text.len() <= MAX_REFERENCE && !last =>

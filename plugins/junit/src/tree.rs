@@ -1,6 +1,6 @@
 //! The items above the test cases: the file and its suites, held back until it is known what they are.
 
-use plumbline_sdk::{Item, Output, Status};
+use plumbline_sdk::{Detail, Item, Output, Status};
 use serde_json::Value;
 
 use crate::text::cut;
@@ -15,6 +15,15 @@ const MAX_NAME: usize = 32 << 10;
 /// Bytes of a reason that stand in a name.
 const MAX_REASON: usize = 200;
 
+/// Bytes of a suite's name that class names are compared with. The names of all open suites are kept.
+const MAX_COMPARED: usize = 4 << 10;
+
+/// Setup nodes of a suite that are listed.
+const MAX_SETUP_NODES: u32 = 64;
+
+/// The detail of a suite that lists its setup nodes.
+const SETUP_NODES: &str = "setup-nodes";
+
 /// What is said of a file without any test case. An empty run never passes, whatever the suites around nothing say.
 const NOTHING_TESTED: &str = "no test case stands in this report: nothing was tested";
 
@@ -28,16 +37,21 @@ pub(crate) struct Tree<'a> {
 }
 
 struct Container {
-    /// Not emitted yet: whether it is a leaf shows only when something stands in it, or when it ends.
+    /// Not emitted yet: only its first child, or its end, shows whether it is a leaf.
     held: Option<Item>,
+    /// The name, unless it is longer than any class name ([`MAX_COMPARED`]).
+    name: String,
     depth: u32,
     suites: u32,
     cases: u32,
+    /// Setup nodes that are no items.
+    setup_nodes: u32,
 }
 
 impl Container {
     fn new(item: Item) -> Self {
-        Self { depth: item.depth, held: Some(item), suites: 0, cases: 0 }
+        let name = if item.name.len() <= MAX_COMPARED { item.name.clone() } else { String::new() };
+        Self { depth: item.depth, held: Some(item), name, suites: 0, cases: 0, setup_nodes: 0 }
     }
 }
 
@@ -72,11 +86,33 @@ impl<'a> Tree<'a> {
         }
     }
 
+    /// The name of the suite that is open last.
+    pub(crate) fn suite_name(&self) -> Option<&str> {
+        let suite = self.open.get(1..).and_then(<[Container]>::last)?;
+        Some(&suite.name)
+    }
+
+    /// Notes a setup node that is no test. The suite lists those before its first test case: it is emitted then.
+    pub(crate) fn setup_node(&mut self, name: &str, status: &Status) {
+        let Some(suite) = self.open.last_mut() else { return };
+        suite.setup_nodes = suite.setup_nodes.saturating_add(1);
+        if suite.depth == 0 || suite.setup_nodes > MAX_SETUP_NODES {
+            return;
+        }
+        if let Some(item) = &mut suite.held {
+            let line = format!("{}: {status}", cut(name, MAX_REASON));
+            match item.details.iter_mut().find(|(key, _)| key == SETUP_NODES) {
+                Some((_, Detail::Text(lines))) => lines.push_str(&format!("\n{line}")),
+                _ => item.details.push((SETUP_NODES.to_owned(), Detail::Text(line))),
+            }
+        }
+    }
+
     /// Closes the suite that was opened last.
     pub(crate) fn close_suite(&mut self) {
-        if let Some(Container { held: Some(mut suite), .. }) = self.open.pop() {
-            // Nothing stood in it: existing users count such a suite as one passed test.
-            suite.status = Some(Status::Passed);
+        if let Some(Container { held: Some(mut suite), setup_nodes, .. }) = self.open.pop() {
+            // Existing users count an empty suite as one passed test. A suite whose tests were all filtered out ran nothing.
+            suite.status = Some(if setup_nodes == 0 { Status::Passed } else { Status::Skipped });
             self.release();
             self.emit(suite);
         }

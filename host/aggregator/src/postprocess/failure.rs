@@ -1,34 +1,72 @@
-//! The first leaves that failed, for a summary: kept on the way, so that nobody has to read the tree again for them.
+//! The first tests that failed, for a summary. They are kept while results are read, so that nobody reads the tree again for them.
 
-use std::collections::BTreeMap;
-
-use plumbline_core::judgement::{CheckOutcome, PluginVerdict};
-use plumbline_core::{FlatItem, Item, Status};
+use plumbline_core::failures::{FailedTests, nodes_in};
+use plumbline_core::judgement::{CheckOutcome, PluginVerdict, RuledItem};
+use plumbline_core::test_id::{CLASSNAME, Level};
+use plumbline_core::{FlatItem, GLOBAL, Item, Status, TestId, reason};
 use serde::Serialize;
-use serde_json::{Map, Value};
 
-/// Failed leaves that are kept of one plugin: as many as a person reads at the end of a run.
+/// Failed tests that are listed of one plugin: as many as a person reads at the end of a run.
 pub const MAX_FAILURES: usize = 20;
 /// Characters of a name or reason.
 const MAX_TEXT: usize = 400;
 
-/// A leaf that failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Different failed tests that are told apart while results are read. Of further ones nothing is kept.
+const MAX_TESTS: usize = 1_000;
+
+/// A test that failed, on one node or on several.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Failure {
     /// Its name, cut to 400 characters.
     pub name: String,
-    /// The first line of why, cut to 400 characters; `None` if nothing is said beyond the name.
+    /// The first line of why, cut to 400 characters; `None` if nothing is said beyond the name. Of several nodes: on the first.
     pub reason: Option<String>,
+    /// Whether other nodes give other reasons.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reasons_differ: bool,
+    /// The suites around it, if the plugin has several; cut to 400 characters.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub place: String,
+    /// Its class; cut to 400 characters.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub classname: String,
+    /// The first nodes on which it failed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<String>,
+    /// On how many nodes it failed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failed_nodes: u64,
+    /// How many nodes have results.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub all_nodes: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Failure {
     /// The first [`MAX_FAILURES`] of the tree below `root`.
     #[must_use]
     pub fn of_tree(root: &Item) -> Vec<Self> {
-        let failed = root.leaves().filter(|leaf| has_failed(Some(&leaf.status)));
-        let told =
-            failed.map(|leaf| Self { name: cut(&leaf.name), reason: reason(&leaf.name, &leaf.details, &leaf.meta) });
-        told.take(MAX_FAILURES).collect()
+        let mut failures = Failures::default();
+        let mut leaves = root.leaves();
+        while let Some(leaf) = leaves.next() {
+            let id = TestId::of(leaves.walk().ancestors(), leaf);
+            failures.see_place(&id.suites);
+            if has_failed(Some(&leaf.status)) {
+                let reason = reason(&leaf.name, &leaf.details, &leaf.meta);
+                failures.add(Candidate { id: shortened(id), reason });
+            }
+        }
+        failures.into_list(nodes_in(root))
+    }
+
+    /// How many failed leaves of the tree it stands for.
+    #[must_use]
+    pub fn leaves(&self) -> u64 {
+        self.failed_nodes.max(1)
     }
 
     /// What counts of a plugin that was judged, the first [`MAX_FAILURES`] of it: leaves, checks that did not pass, judges that could not
@@ -39,11 +77,29 @@ impl Failure {
             let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
             Some(parts.join(": ")).filter(|text| !text.is_empty())
         };
-        let items = verdict.items.iter().filter(|item| item.ruling.counts).map(|item| {
-            match own.iter().find(|failure| failure.name == item.name()) {
-                Some(own) if item.judge.is_empty() => own.clone(),
-                _ => Self { name: item.name().to_owned(), reason: said([&item.ruling.class, &item.ruling.reason]) },
+        let mut tests: FailedTests<Option<&RuledItem>> = FailedTests::new(MAX_TESTS);
+        for item in verdict.items.iter().filter(|item| item.ruling.counts) {
+            let node = Some(&item.set).filter(|set| !set.is_empty() && *set != GLOBAL).cloned();
+            // Only what was said alike is one failure.
+            let mut suites = item.path.clone();
+            suites.extend([item.ruling.class.clone(), item.ruling.reason.clone()]);
+            let id = TestId { node, suites, name: item.name().to_owned(), ..TestId::default() };
+            if let Some(test) = tests.entry(id) {
+                test.data.get_or_insert(item);
             }
+        }
+        let items = tests.into_tests().into_iter().filter_map(|test| {
+            let item = test.data?;
+            let mut own = own.iter().filter(|failure| failure.name == cut(item.name()));
+            let failure = match (own.next(), own.next()) {
+                (Some(own), None) if item.judge.is_empty() => own.clone(),
+                _ => Self {
+                    name: item.name().to_owned(),
+                    reason: said([&item.ruling.class, &item.ruling.reason]),
+                    ..Self::default()
+                },
+            };
+            Some(Self { nodes: test.nodes, failed_nodes: test.failed_nodes, ..failure })
         });
         let checks = verdict.checks.iter().map(|judged| &judged.check);
         let checks = checks.filter(|check| check.outcome != CheckOutcome::Passed).map(|check| {
@@ -52,10 +108,15 @@ impl Failure {
                 (want, "") => format!("want {want}"),
                 (want, got) => format!("want {want}, got {got}"),
             };
-            Self { name: format!("{} {}", check.id, check.name), reason: said([&found, &check.reason]) }
+            Self {
+                name: format!("{} {}", check.id, check.name),
+                reason: said([&found, &check.reason]),
+                ..Self::default()
+            }
         });
         let judges = verdict.chain.iter().filter_map(|judge| {
-            Some(Self { name: format!("judge {}", judge.judge), reason: Some(judge.error.clone()?) })
+            let name = format!("judge {}", judge.judge);
+            Some(Self { name, reason: Some(judge.error.clone()?), ..Self::default() })
         });
         items.chain(checks).chain(judges).take(MAX_FAILURES).collect()
     }
@@ -65,37 +126,143 @@ fn has_failed(status: Option<&Status>) -> bool {
     matches!(status, Some(Status::Failed | Status::Timeout))
 }
 
+/// What is kept of a failed test.
+#[derive(Debug, Clone, Default)]
+struct Why {
+    reason: Option<String>,
+    differs: bool,
+}
+
+impl Why {
+    fn merge(&mut self, other: Self) {
+        self.differs |= other.differs || self.reason != other.reason;
+    }
+}
+
+/// An item that failed.
+struct Candidate {
+    id: TestId,
+    reason: Option<String>,
+}
+
 /// Collects them. An item is a candidate until it is known whether it has children.
-#[derive(Default)]
 pub(super) struct Failures {
-    pub(super) found: Vec<Failure>,
-    candidate: Option<Failure>,
+    tests: FailedTests<Why>,
+    candidate: Option<Candidate>,
+    /// The items on the way to the last one, that one included.
+    path: Vec<(Level, String)>,
+    /// The suites around the first leaf.
+    first_place: Option<Vec<String>>,
+    several_places: bool,
+}
+
+impl Default for Failures {
+    fn default() -> Self {
+        Self {
+            tests: FailedTests::new(MAX_TESTS),
+            candidate: None,
+            path: Vec::new(),
+            first_place: None,
+            several_places: false,
+        }
+    }
 }
 
 impl Failures {
     pub(super) fn consider(&mut self, item: &FlatItem) {
-        self.candidate = (has_failed(item.status.as_ref()) && self.found.len() < MAX_FAILURES)
-            .then(|| Failure { name: cut(&item.name), reason: reason(&item.name, &item.details, &item.meta) });
+        self.path.truncate(item.depth as usize);
+        self.candidate = has_failed(item.status.as_ref()).then(|| {
+            let mut id = TestId {
+                classname: item.meta.get(CLASSNAME).cloned().unwrap_or_default(),
+                name: item.name.clone(),
+                ..TestId::default()
+            };
+            for (level, name) in &self.path {
+                match level {
+                    Level::Node => id.node = Some(name.clone()),
+                    Level::File => {}
+                    Level::Suite => id.suites.push(name.clone()),
+                }
+            }
+            Candidate { id: shortened(id), reason: reason(&item.name, &item.details, &item.meta) }
+        });
+        self.path.push((Level::of(&item.meta), cut(&item.name)));
     }
 
+    /// The item considered last is a leaf.
     pub(super) fn accept(&mut self) {
-        self.found.extend(self.candidate.take());
+        let above = self.path.split_last().map(|(_, above)| above).unwrap_or_default();
+        let mut suites = above.iter().filter(|(level, _)| *level == Level::Suite).map(|(_, name)| name).peekable();
+        if !self.several_places && suites.peek().is_some() {
+            match &self.first_place {
+                Some(first) => self.several_places = !first.iter().eq(suites),
+                None => self.first_place = Some(suites.cloned().collect()),
+            }
+        }
+        if let Some(candidate) = self.candidate.take() {
+            self.add(candidate);
+        }
     }
 
     pub(super) fn reject(&mut self) {
         self.candidate = None;
     }
+
+    /// A leaf is in these suites. What is in none, such as an error of the host, does not make several of one.
+    fn see_place(&mut self, suites: &[String]) {
+        if suites.is_empty() {
+            return;
+        }
+        match &self.first_place {
+            Some(first) => self.several_places |= first != suites,
+            None => self.first_place = Some(suites.to_vec()),
+        }
+    }
+
+    fn add(&mut self, candidate: Candidate) {
+        let Some(test) = self.tests.entry(candidate.id) else { return };
+        if test.failed_nodes <= 1 {
+            test.data.reason = candidate.reason;
+        } else {
+            test.data.differs |= test.data.reason != candidate.reason;
+        }
+    }
+
+    /// Appends those of the result sets that come next.
+    pub(super) fn append(&mut self, other: Self) {
+        self.several_places |= other.several_places;
+        if let Some(place) = other.first_place {
+            self.see_place(&place);
+        }
+        self.tests.append(other.tests, Why::merge);
+    }
+
+    /// The first [`MAX_FAILURES`]. `all_nodes` is how many nodes have results.
+    pub(super) fn into_list(self, all_nodes: u64) -> Vec<Failure> {
+        let place = |suites: &[String]| if self.several_places { cut(&suites.join(" › ")) } else { String::new() };
+        let tests = self.tests.into_tests().into_iter().take(MAX_FAILURES);
+        let told = tests.map(|test| Failure {
+            place: place(&test.id.suites),
+            name: test.id.name,
+            classname: test.id.classname,
+            reason: test.data.reason,
+            reasons_differ: test.data.differs,
+            nodes: test.nodes,
+            all_nodes: if test.failed_nodes > 0 { all_nodes } else { 0 },
+            failed_nodes: test.failed_nodes,
+        });
+        told.collect()
+    }
 }
 
-/// Formats put the reason under `failure` or `error`, the host under the meta key `error`. What is only said twice is no reason: then
-/// the last words of a process that failed are the best there is.
-fn reason(name: &str, details: &Map<String, Value>, meta: &BTreeMap<String, String>) -> Option<String> {
-    let detail = |key: &str| details.get(key).and_then(Value::as_str);
-    let lines =
-        |text: &'_ str| text.lines().map(str::trim).filter(|line| !line.is_empty()).map(cut).collect::<Vec<_>>();
-    let told = detail("failure").or_else(|| detail("error")).or_else(|| meta.get("error").map(String::as_str));
-    let first = told.and_then(|text| lines(text).into_iter().next()).filter(|line| *line != cut(name));
-    first.or_else(|| lines(detail("output")?).pop())
+/// With names of a length that can be kept many times.
+fn shortened(id: TestId) -> TestId {
+    TestId {
+        suites: id.suites.iter().map(|suite| cut(suite)).collect(),
+        classname: cut(&id.classname),
+        name: cut(&id.name),
+        node: id.node,
+    }
 }
 
 fn cut(text: &str) -> String {
@@ -107,18 +274,40 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn reason_of(name: &str, details: Value) -> Option<String> {
-        let Value::Object(details) = details else { panic!("no object") };
-        reason(name, &details, &BTreeMap::new())
+    #[test]
+    fn a_test_that_failed_on_many_nodes_is_one_failure() {
+        let check = |reason: &str| json!({"name": "check 33", "status": "failed", "details": {"failure": reason}});
+        let node = |name: &str, items: serde_json::Value| json!({"name": name, "status": "failed", "meta": {"type": "node"}, "items": items});
+        let good = json!({"name": "good", "status": "passed"});
+        let root: Item = serde_json::from_value(json!({"name": "p", "status": "failed", "items": [
+            node("n1", json!([check("full"), good])), node("n2", json!([check("full")])),
+            node("n3", json!([check("other")])), node("n4", json!([good])),
+        ]}))
+        .unwrap();
+        let found = Failure::of_tree(&root);
+        let want = Failure {
+            name: "check 33".into(),
+            reason: Some("full".into()),
+            reasons_differ: true,
+            nodes: vec!["n1".into(), "n2".into(), "n3".into()],
+            failed_nodes: 3,
+            all_nodes: 4,
+            ..Failure::default()
+        };
+        assert_eq!(found, [want]);
+        assert_eq!(found[0].leaves(), 3);
     }
 
     #[test]
-    fn the_first_line_that_says_something_new_is_the_reason() {
-        assert_eq!(reason_of("t", json!({"failure": "\n  timed out \nmore"})).unwrap(), "timed out");
-        assert_eq!(reason_of("t", json!({"error": "t"})), None);
-        assert_eq!(
-            reason_of("exited", json!({"error": "exited", "output": "one\nlast words\n"})).unwrap(),
-            "last words"
-        );
+    fn suites_and_classes_are_told_where_there_are_several() {
+        let leaf = |class: &str| json!({"name": "x", "status": "failed", "meta": {"classname": class}});
+        let suite = |name: &str, class: &str| json!({"name": name, "status": "failed", "items": [leaf(class)]});
+        let of = |suites: serde_json::Value| {
+            let root = json!({"name": "p", "status": "failed", "items": suites});
+            let told = Failure::of_tree(&serde_json::from_value(root).unwrap()).into_iter();
+            told.map(|failure| format!("{}|{}|{}", failure.place, failure.classname, failure.name)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(json!([suite("s", "a"), suite("t", "b")])), ["s|a|x", "t|b|x"]);
+        assert_eq!(of(json!([suite("s", "a")])), ["|a|x"]);
     }
 }

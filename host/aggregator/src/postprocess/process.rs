@@ -16,7 +16,7 @@ use crate::lazy::LazyModule;
 use crate::modules::ModuleError;
 
 use super::errors::{error_item, is_exit};
-use super::failure::{Failure, MAX_FAILURES};
+use super::failure::{Failure, Failures};
 use super::keep::keep;
 use super::leaf_counts::LeafCounts;
 use super::reason::{Decided, reason};
@@ -68,7 +68,7 @@ pub struct Outcome {
     pub nodes: BTreeMap<String, NodeOutcome>,
     /// Items of the tree without its root.
     pub items: u64,
-    /// The first leaves that failed, at most [`MAX_FAILURES`].
+    /// The first tests that failed, at most [`MAX_FAILURES`](super::MAX_FAILURES).
     pub failures: Vec<Failure>,
     /// Why it came out so where the statuses do not say it: nothing ran, or nobody read the files.
     pub reason: Option<String>,
@@ -377,12 +377,12 @@ fn write_tree(
     let custom_mode = spools.iter().any(Spool::has_custom_leaf);
     let mut roots = Tally::default();
     let mut outcome = Outcome::default();
+    let mut failures = Failures::default();
     for (at, spool) in spools.iter_mut().enumerate() {
         // What stands beside the nodes is none.
         let resolved = spool.resolve(custom_mode, subject.per_node && at < sets)?;
         outcome.items += spool.items();
-        outcome.failures.extend(spool.failures());
-        outcome.failures.truncate(MAX_FAILURES);
+        failures.append(spool.take_failures());
         for (status, n) in &resolved.roots {
             roots.add_many(status, *n);
         }
@@ -393,6 +393,7 @@ fn write_tree(
             merge(outcome.nodes.entry(name), status, counts, custom_mode);
         }
     }
+    outcome.failures = failures.into_list(outcome.nodes.len() as u64);
     outcome.total.status = if outcome.items == 0 { Status::Unknown } else { roots.result(custom_mode) };
 
     let mut meta: BTreeMap<String, String> = [("type".to_owned(), "summary".to_owned())].into();

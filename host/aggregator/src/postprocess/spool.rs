@@ -13,7 +13,7 @@ use std::path::Path;
 use plumbline_core::rollup::Tally;
 use plumbline_core::{FlatItem, Status};
 
-use super::failure::{Failure, Failures};
+use super::failure::Failures;
 use super::leaf_counts::{LeafCounts, LeafKind};
 use super::yaml;
 
@@ -199,7 +199,7 @@ impl SpoolWriter {
             codes: self.codes,
             items: self.items,
             custom_leaf: self.leaves.custom > 0,
-            failures: self.failures.found,
+            failures: self.failures,
         })
     }
 }
@@ -213,7 +213,7 @@ pub(super) struct Spool {
     codes: Codes,
     items: u64,
     custom_leaf: bool,
-    failures: Vec<Failure>,
+    failures: Failures,
 }
 
 /// What the backward pass found.
@@ -263,8 +263,8 @@ impl Spool {
         self.items == 0
     }
 
-    /// The first leaves that failed.
-    pub(super) fn failures(&mut self) -> Vec<Failure> {
+    /// The tests that failed.
+    pub(super) fn take_failures(&mut self) -> Failures {
         std::mem::take(&mut self.failures)
     }
 

@@ -1,9 +1,11 @@
 //! What changed between two runs.
 
+use std::collections::BTreeSet;
+
 use plumbline_core::Status;
 use serde::Serialize;
 
-use super::tests_of::{Key, Test, Tests};
+use super::tests_of::{Key, SameTests, Test, Tests, with_classes, without_other_classes};
 
 /// How many times as long a test must take to be named.
 const GREW_TIMES: f64 = 2.0;
@@ -16,9 +18,12 @@ const GREW_SECONDS: f64 = 10.0;
 pub(crate) struct Change {
     /// The plugin.
     pub(crate) plugin: String,
-    /// Where it stands in the tree; may be empty.
+    /// The node and the suites around it; may be empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) place: String,
+    /// Its class; may be empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) classname: String,
     /// Its name.
     pub(crate) name: String,
     /// How it ended in the earlier run; nothing where it is not there.
@@ -57,20 +62,64 @@ pub(crate) struct Difference {
 }
 
 /// Compares two runs.
+///
+/// Archives of Sonobuoy and of earlier versions have no classes: where one of the runs has none for a plugin, those of the other are
+/// not compared.
 pub(crate) fn compare(before: &Tests, after: &Tests) -> Difference {
-    let ran = |tests: &Tests| tests.values().filter(|test| test.ran()).count();
-    let mut found = Difference { ran_before: ran(before), ran_after: ran(after), ..Difference::default() };
-    for (key, old) in before {
-        sort_in(key, Some(old), after.get(key), &mut found);
+    let (old, new) = (with_classes(before), with_classes(after));
+    let both: BTreeSet<&str> = old.intersection(&new).copied().collect();
+    let (before, after) = (without_other_classes(before, &both), without_other_classes(after, &both));
+    let ran = |tests: &Tests| tests.values().flat_map(|same| &same.0).filter(|test| test.ran()).count();
+    let mut found = Difference { ran_before: ran(&before), ran_after: ran(&after), ..Difference::default() };
+    let none = SameTests::default();
+    for (key, old) in &before {
+        compare_same(key, old, after.get(key).unwrap_or(&none), &mut found);
     }
-    for (key, new) in after {
+    for (key, new) in &after {
         if !before.contains_key(key) {
-            sort_in(key, None, Some(new), &mut found);
+            compare_same(key, &none, new, &mut found);
         }
     }
     let growth = |change: &Change| change.seconds_after.unwrap_or_default() - change.seconds_before.unwrap_or_default();
     found.slower.sort_by(|a, b| growth(b).total_cmp(&growth(a)));
     found
+}
+
+/// Compares the tests of one identity as multisets: those that ended alike in both runs are pairs, and so are the worst of the rest.
+fn compare_same(key: &Key, before: &SameTests, after: &SameTests, found: &mut Difference) {
+    let ([mut old, mut new], mut rest) = ([by_outcome(before), by_outcome(after)], (Vec::new(), Vec::new()));
+    for (old, new) in old.iter_mut().zip(&mut new) {
+        let pairs = old.len().min(new.len());
+        rest.0.extend(old.split_off(pairs));
+        rest.1.extend(new.split_off(pairs));
+        old.iter().zip(new.iter()).for_each(|(old, new)| sort_in(key, Some(*old), Some(*new), found));
+    }
+    let (mut old, mut new) = (rest.0.into_iter(), rest.1.into_iter());
+    loop {
+        match (old.next(), new.next()) {
+            (None, None) => return,
+            // One failure less of a test that ran again.
+            (Some(old), None) if old.failed() && after.ran() => found.fixed.push(change(key, Some(old), None)),
+            (old, new) => sort_in(key, old, new, found),
+        }
+    }
+}
+
+/// The tests that failed, that ran without a failure, and that did not run; of each, the slowest first.
+fn by_outcome(same: &SameTests) -> [Vec<&Test>; 3] {
+    let mut sorted: [Vec<&Test>; 3] = Default::default();
+    let [failed, ran, others] = &mut sorted;
+    for test in &same.0 {
+        match (test.failed(), test.ran()) {
+            (true, _) => failed.push(test),
+            (_, true) => ran.push(test),
+            _ => others.push(test),
+        }
+    }
+    for tests in &mut sorted {
+        tests.sort_by(|a, b| b.seconds.unwrap_or_default().total_cmp(&a.seconds.unwrap_or_default()));
+    }
+    sorted
 }
 
 fn sort_in(key: &Key, before: Option<&Test>, after: Option<&Test>, found: &mut Difference) {
@@ -99,8 +148,9 @@ fn change(key: &Key, before: Option<&Test>, after: Option<&Test>) -> Change {
     let reason = |test: Option<&Test>| test.and_then(|test| test.reason.clone());
     Change {
         plugin: key.plugin.clone(),
-        place: key.place.clone(),
-        name: key.name.clone(),
+        place: key.test.node.iter().chain(&key.test.suites).map(String::as_str).collect::<Vec<_>>().join(" | "),
+        classname: key.test.classname.clone(),
+        name: key.test.name.clone(),
         before: before.map(|test| test.status.clone()),
         after: after.map(|test| test.status.clone()),
         seconds_before: before.and_then(|test| test.seconds),
@@ -129,6 +179,93 @@ mod tests {
         let mut tests = Tests::new();
         add(&mut tests, "e2e", &root);
         tests
+    }
+
+    /// A run of tests of one suite: classes, names, statuses.
+    fn classes(tests: &[(&str, &str, &str)]) -> Tests {
+        let leaves = tests.iter().map(|(class, name, status)| Item {
+            name: (*name).to_owned(),
+            status: (*status).into(),
+            meta: if class.is_empty() { [].into() } else { [("classname".to_owned(), (*class).to_owned())].into() },
+            ..Item::default()
+        });
+        let suite = Item { name: "pytest".into(), items: leaves.collect(), ..Item::default() };
+        let mut tests = Tests::new();
+        add(&mut tests, "p", &Item { name: "p".into(), items: vec![suite], ..Item::default() });
+        tests
+    }
+
+    fn told(changes: &[Change]) -> Vec<String> {
+        changes.iter().map(|change| format!("{}::{}", change.classname, change.name)).collect()
+    }
+
+    #[test]
+    fn tests_of_one_name_are_told_apart_by_their_class() {
+        let before = classes(&[("a", "x", "failed"), ("b", "x", "passed"), ("c", "x", "passed")]);
+        let after = classes(&[("a", "x", "passed"), ("b", "x", "failed"), ("c", "x", "passed")]);
+        let found = compare(&before, &after);
+        assert_eq!((told(&found.new_failures), told(&found.fixed)), (vec!["b::x".to_owned()], vec!["a::x".to_owned()]));
+        assert_eq!((found.still_failing.len(), found.not_run.len(), found.ran_after), (0, 0, 3));
+    }
+
+    #[test]
+    fn classes_do_not_count_where_one_run_has_none() {
+        let before = classes(&[("", "x", "failed"), ("", "x", "passed")]);
+        let after = classes(&[("a", "x", "passed"), ("b", "x", "failed")]);
+        let found = compare(&before, &after);
+        assert_eq!((found.still_failing.len(), found.new_failures.len(), found.not_run.len()), (1, 0, 0));
+        let worse = compare(&before, &classes(&[("a", "x", "failed"), ("b", "x", "failed")]));
+        assert_eq!((worse.still_failing.len(), worse.new_failures.len()), (1, 1));
+    }
+
+    #[test]
+    fn nodes_and_suites_tell_tests_apart() {
+        let run = |statuses: [&str; 2]| {
+            let leaf = |status: &str| vec![Item { name: "x".into(), status: status.into(), ..Item::default() }];
+            let node = |(name, status): (&str, &str)| Item {
+                name: name.to_owned(),
+                meta: [("type".to_owned(), "node".to_owned())].into(),
+                items: leaf(status),
+                ..Item::default()
+            };
+            let nodes = ["n1", "n2"].into_iter().zip(statuses).map(node).collect();
+            let mut tests = Tests::new();
+            add(&mut tests, "p", &Item { name: "p".into(), items: nodes, ..Item::default() });
+            tests
+        };
+        let found = compare(&run(["failed", "passed"]), &run(["passed", "failed"]));
+        assert_eq!((found.new_failures[0].place.as_str(), found.fixed[0].place.as_str()), ("n2", "n1"));
+    }
+
+    #[test]
+    fn tests_of_one_identity_are_compared_as_multisets() {
+        for (before, after, new, still, fixed, not_run) in [
+            (vec!["failed", "failed"], vec!["failed", "passed"], 0, 1, 1, 0),
+            (vec!["failed", "failed"], vec!["failed"], 0, 1, 1, 0),
+            (vec!["failed", "failed"], vec!["skipped"], 0, 0, 0, 2),
+            (vec!["failed", "passed"], vec!["passed", "failed"], 0, 1, 0, 0),
+            (vec!["failed", "passed"], vec!["failed", "failed"], 1, 1, 0, 0),
+            (vec!["failed", "passed"], vec!["passed", "passed"], 0, 0, 1, 0),
+            (vec!["skipped"], vec!["passed", "failed"], 1, 0, 0, 1),
+            (vec!["passed"], vec!["passed", "passed"], 0, 0, 0, 1),
+        ] {
+            let run = |statuses: &[&str]| {
+                classes(&statuses.iter().map(|status| ("", "x", *status)).collect::<Vec<_>>())
+            };
+            let found = compare(&run(&before), &run(&after));
+            let counts =
+                (found.new_failures.len(), found.still_failing.len(), found.fixed.len(), found.not_run.len());
+            assert_eq!(counts, (new, still, fixed, not_run), "{before:?} {after:?}");
+        }
+    }
+
+    #[test]
+    fn setup_nodes_that_passed_are_no_tests() {
+        let before = classes(&[("", "[SynchronizedBeforeSuite]", "passed"), ("", "x", "passed")]);
+        let after = classes(&[("", "[SynchronizedBeforeSuite]", "failed"), ("", "x", "passed")]);
+        let found = compare(&before, &after);
+        assert_eq!((found.ran_before, told(&found.new_failures)), (1, vec!["::[SynchronizedBeforeSuite]".to_owned()]));
+        assert_eq!(compare(&before, &classes(&[("", "x", "passed")])).not_run, []);
     }
 
     fn names(changes: &[Change]) -> Vec<&str> {

@@ -1,4 +1,4 @@
-//! Two runs beside each other: what changed.
+//! Compares two runs.
 
 mod compare;
 mod tests_of;

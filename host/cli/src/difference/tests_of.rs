@@ -1,27 +1,26 @@
-//! The tests of a run, by names that stay the same from run to run.
+//! The tests of a run, by identities that stay the same from run to run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use plumbline_conformance::lists::is_suite_node;
 use plumbline_conformance::submission::cleaned;
-use plumbline_core::{Item, Status};
+use plumbline_core::{Item, Status, TestId, reason};
 
 use crate::output::{one_line, seconds_of};
 
-/// What a test is known by.
+/// The identity of a test across runs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     /// The plugin.
     pub(crate) plugin: String,
-    /// The names above it in the tree, without the plugin's and those of files, which differ from tool to tool.
-    pub(crate) place: String,
-    /// Its name, without what frameworks put before it.
-    pub(crate) name: String,
+    /// The test, without what frameworks put before its name.
+    pub(crate) test: TestId,
 }
 
-/// How a test went.
+/// How a test ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Test {
-    /// How it ended.
+    /// Its status.
     pub(crate) status: Status,
     /// How long it took.
     pub(crate) seconds: Option<f64>,
@@ -30,7 +29,7 @@ pub(crate) struct Test {
 }
 
 impl Test {
-    /// Whether it failed, or its time was up.
+    /// Whether it failed or timed out.
     pub(crate) fn failed(&self) -> bool {
         matches!(self.status, Status::Failed | Status::Timeout)
     }
@@ -39,32 +38,52 @@ impl Test {
     pub(crate) fn ran(&self) -> bool {
         !matches!(self.status, Status::Skipped | Status::Unknown | Status::NotRead)
     }
+}
 
-    /// Of several of one name the one that counts: a failure before a pass, a pass before nothing.
-    fn weight(&self) -> u8 {
-        if self.failed() { 2 } else { u8::from(self.ran()) }
+/// The tests of one identity. Reports often have several, such as one for each attempt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct SameTests(pub(crate) Vec<Test>);
+
+impl SameTests {
+    /// Whether any of them ran.
+    pub(crate) fn ran(&self) -> bool {
+        self.0.iter().any(Test::ran)
     }
 }
 
 /// The tests of a run.
-pub(crate) type Tests = BTreeMap<Key, Test>;
+pub(crate) type Tests = BTreeMap<Key, SameTests>;
 
-/// Adds the leaves of `plugin`'s tree.
+/// Adds the leaves of `plugin`'s tree. Setup nodes of the suite count only if they failed.
 pub(crate) fn add(tests: &mut Tests, plugin: &str, root: &Item) {
     let mut leaves = root.leaves();
     while let Some(leaf) = leaves.next() {
-        let walk = leaves.walk();
-        let above = walk.ancestors().skip(1).filter(|item| item.meta.get("type").is_none_or(|kind| kind != "file"));
-        let place: Vec<&str> = above.map(|item| item.name.as_str()).collect();
-        let key =
-            Key { plugin: plugin.to_owned(), place: place.join(" | "), name: cleaned(&leaf.name).trim().to_owned() };
         let mut test = Test { status: leaf.status.clone(), seconds: seconds_of(leaf), reason: None };
         if test.failed() {
-            test.reason = ["failure", "error"].iter().find_map(|key| leaf.details.get(*key)?.as_str()).map(one_line);
+            test.reason = reason(&leaf.name, &leaf.details, &leaf.meta).map(|reason| one_line(&reason));
+        } else if is_suite_node(&leaf.name) {
+            continue;
         }
-        match tests.get(&key) {
-            Some(known) if known.weight() >= test.weight() => {}
-            _ => drop(tests.insert(key, test)),
-        }
+        let mut id = TestId::of(leaves.walk().ancestors(), leaf);
+        id.name = cleaned(&leaf.name).trim().to_owned();
+        tests.entry(Key { plugin: plugin.to_owned(), test: id }).or_default().0.push(test);
     }
+}
+
+/// The plugins whose tests have classes.
+pub(crate) fn with_classes(tests: &Tests) -> BTreeSet<&str> {
+    tests.keys().filter(|key| !key.test.classname.is_empty()).map(|key| key.plugin.as_str()).collect()
+}
+
+/// The tests with the classes of these plugins only.
+pub(crate) fn without_other_classes(tests: &Tests, plugins: &BTreeSet<&str>) -> Tests {
+    let mut kept = Tests::new();
+    for (key, same) in tests {
+        let mut key = key.clone();
+        if !plugins.contains(key.plugin.as_str()) {
+            key.test.classname.clear();
+        }
+        kept.entry(key).or_default().0.extend(same.0.iter().cloned());
+    }
+    kept
 }

@@ -1,4 +1,4 @@
-//! The difference of two runs: for a person, and as Markdown.
+//! The difference of two runs, as text and as Markdown.
 
 use std::io::{self, Write};
 
@@ -32,7 +32,7 @@ pub(crate) fn diff_text(found: &Difference, out: &mut impl Write) -> io::Result<
         }
         writeln!(out, "\n{title}: {}", changes.len())?;
         for change in changes.iter().take(MAX_LISTED) {
-            writeln!(out, "  {}{}  ({})", place(change), name(&change.name), how(title, change))?;
+            writeln!(out, "  {}{}  ({})", place(change), name(&label(change)), how(title, change))?;
             if let Some(reason) = change.reason.as_ref().filter(|reason| !reason.is_empty() && title != "much slower") {
                 writeln!(out, "      {}", one_line(reason))?;
             }
@@ -65,7 +65,7 @@ pub(crate) fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Res
                 out,
                 "- {}**{}** ({}){reason}",
                 escaped_place(change),
-                escape(&change.name),
+                escape(&label(change)),
                 escape(&how(title, change))
             )?;
         }
@@ -74,6 +74,14 @@ pub(crate) fn diff_markdown(found: &Difference, out: &mut impl Write) -> io::Res
         }
     }
     Ok(())
+}
+
+/// The name, with the class that tells it apart.
+fn label(change: &Change) -> String {
+    match change.classname.as_str() {
+        "" => change.name.clone(),
+        class => format!("{} ({class})", change.name),
+    }
 }
 
 /// Where it is, unless it is the suite that everybody means.

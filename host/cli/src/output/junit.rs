@@ -4,13 +4,15 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use plumbline_core::{Item, Status};
+use plumbline_core::reason::message_and_body;
+use plumbline_core::test_id::CLASSNAME;
+use plumbline_core::{Item, Status, reason};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde_json::Value;
 
 use super::duration::seconds_of;
 
-/// Prints one `testsuite` per tree: every leaf is a test case, its place in the tree its class name.
+/// Prints one `testsuite` per tree. Every leaf is a test case; its class name is its place in the tree, with its own class at the end.
 pub(crate) fn junit(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
     let mut report = Report::new("plumbline");
     for root in roots {
@@ -18,7 +20,8 @@ pub(crate) fn junit(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
         let mut walk = root.walk();
         while let Some(item) = walk.next() {
             if item.is_leaf() && walk.depth() > 0 {
-                let place: Vec<&str> = walk.ancestors().map(|item| item.name.as_str()).collect();
+                let class = item.meta.get(CLASSNAME).map(String::as_str);
+                let place: Vec<&str> = walk.ancestors().map(|item| item.name.as_str()).chain(class).collect();
                 suite.add_test_case(case(item, place.join("|")));
             }
         }
@@ -48,7 +51,11 @@ fn case(item: &Item, place: String) -> TestCase {
     };
     match &item.status {
         Status::Failed => {
-            if let Some(text) = detail(item, "failure").or_else(|| detail(item, "error")) {
+            if let Some(reason) = reason(&item.name, &item.details, &item.meta) {
+                status.set_message(fit(&reason));
+            }
+            let body = |key: &str| message_and_body(key, &item.details).1.map(str::to_owned).or_else(|| detail(item, key));
+            if let Some(text) = body("failure").or_else(|| body("error")) {
                 status.set_description(fit(&text));
             }
         }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use plumbline_core::{Item, Status};
-use serde_json::Value;
+use plumbline_core::text::printable;
+use plumbline_core::{Item, Status, TestId};
 
 use super::duration::{seconds_of, short_seconds};
+use super::failures::{Suites, TreeFailures, reason_of};
 use super::text::one_line;
 
-/// Failed leaves that are listed; of more it is said how many there are.
+/// Failed tests that are listed; of more it is said how many there are.
 const MAX_LISTED: usize = 50;
 
 /// The slowest leaves of a plugin that are listed.
@@ -35,19 +36,23 @@ pub(crate) fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "| {name} | {status} | {passed} | {failed} | {skipped} | {other} |")?;
     }
     for root in roots {
-        let bad = || root.leaves().filter(|leaf| matches!(leaf.status, Status::Failed | Status::Timeout));
-        let count = bad().count();
-        if count == 0 {
+        let failed = TreeFailures::of(root);
+        if failed.leaves == 0 {
             continue;
         }
-        writeln!(out, "\n### {}: {count} failed\n", escape(&root.name))?;
-        for leaf in bad().take(MAX_LISTED) {
-            let reason = reason(leaf).map(|text| format!(": {}", escape(&text))).unwrap_or_default();
-            let took = seconds_of(leaf).map(|seconds| format!(" ({})", short_seconds(seconds))).unwrap_or_default();
-            writeln!(out, "- **{}**{took}{reason}", escape(&leaf.name))?;
+        writeln!(out, "\n### {}: {} failed\n", escape(&root.name), failed.leaves)?;
+        let mut listed = 0;
+        for test in failed.tests.iter().take(MAX_LISTED) {
+            let reason = reason_of(&test.data).map(|text| format!(": {}", escape(&text))).unwrap_or_default();
+            // Of several nodes, the slowest one.
+            let seconds = test.data.iter().filter_map(|leaf| seconds_of(leaf)).max_by(f64::total_cmp);
+            let took = seconds.map(|seconds| format!(" ({})", short_seconds(seconds))).unwrap_or_default();
+            let (name, nodes) = (escape(&failed.label(&test.id, Suites::IfSeveral)), escape_line(&failed.nodes(test)));
+            writeln!(out, "- **{name}**{nodes}{took}{reason}")?;
+            listed += test.data.len();
         }
-        if count > MAX_LISTED {
-            writeln!(out, "- and {} more", count - MAX_LISTED)?;
+        if failed.leaves > listed {
+            writeln!(out, "- and {} more", failed.leaves - listed)?;
         }
     }
     for root in roots {
@@ -58,38 +63,37 @@ pub(crate) fn markdown(roots: &[Item], out: &mut impl Write) -> io::Result<()> {
 
 /// What took longest in a plugin whose items say how long they took, if it is worth a look.
 fn slowest(root: &Item, out: &mut impl Write) -> io::Result<()> {
-    let mut slow: Vec<(f64, &Item)> = root
-        .leaves()
-        .filter_map(|leaf| Some((seconds_of(leaf)?, leaf)))
-        .filter(|(seconds, _)| *seconds >= SLOW)
-        .collect();
+    let mut slow: Vec<(f64, &Item, TestId)> = Vec::new();
+    let mut leaves = root.leaves();
+    while let Some(leaf) = leaves.next() {
+        if let Some(seconds) = seconds_of(leaf).filter(|seconds| *seconds >= SLOW) {
+            slow.push((seconds, leaf, TestId::of(leaves.walk().ancestors(), leaf)));
+        }
+    }
     if slow.is_empty() {
         return Ok(());
     }
-    slow.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    slow.sort_by(|(a, ..), (b, ..)| b.total_cmp(a));
     writeln!(out, "\n### {}: slowest\n", escape(&root.name))?;
     writeln!(out, "| took | status | |\n|---:|---|---|")?;
-    for (seconds, leaf) in slow.into_iter().take(MAX_SLOWEST) {
-        let (status, name) = (escape(leaf.status.as_str()), escape(&leaf.name));
-        writeln!(out, "| {} | {status} | {name} |", short_seconds(seconds))?;
+    let labels = TreeFailures::of(root);
+    for (seconds, leaf, id) in slow.into_iter().take(MAX_SLOWEST) {
+        let (status, name) = (escape(leaf.status.as_str()), escape(&labels.label(&id, Suites::IfSeveral)));
+        let node = id.node.map(|node| format!(" on {}", escape(&node))).unwrap_or_default();
+        writeln!(out, "| {} | {status} | {name}{node} |", short_seconds(seconds))?;
     }
     Ok(())
 }
 
-/// The first line of why `leaf` failed.
-pub(super) fn reason(leaf: &Item) -> Option<String> {
-    let text = ["failure", "error"].iter().find_map(|key| match leaf.details.get(*key)? {
-        Value::String(text) => Some(text.clone()),
-        _ => None,
-    });
-    let text = text.or_else(|| leaf.meta.get("error").cloned())?;
-    Some(one_line(&text)).filter(|line| !line.is_empty() && *line != leaf.name)
-}
-
 /// One line that Markdown and HTML show as it is.
 pub(crate) fn escape(text: &str) -> String {
+    escape_line(&one_line(text))
+}
+
+/// The same for one line of any length, which may begin with a blank.
+fn escape_line(line: &str) -> String {
     let mut out = String::new();
-    for c in one_line(text).chars() {
+    for c in line.chars().map(printable) {
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -124,5 +128,32 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("| p | failed | 0 | 1 | 0 | 0 |"), "{text}");
         assert!(text.contains(r"- **a\|b &lt;script&gt; &#64;you**: \[x\](y)"), "{text}");
+    }
+
+    #[test]
+    fn failures_name_suite_class_and_nodes() {
+        let leaf = |reason: &str| Item {
+            name: "x".into(),
+            status: Status::Failed,
+            meta: [("classname".to_owned(), "tests.a".to_owned())].into(),
+            details: [("failure".to_owned(), reason.into())].into_iter().collect(),
+            ..Item::default()
+        };
+        let suite = |name: &str, items| Item { name: name.into(), items, ..Item::default() };
+        let node = |name: &str, items| Item {
+            meta: [("type".to_owned(), "node".to_owned())].into(),
+            ..suite(name, items)
+        };
+        let root = suite(
+            "p",
+            vec![
+                node("n1", vec![suite("s", vec![leaf("why")]), suite("t", vec![leaf("no")])]),
+                node("n2", vec![suite("s", vec![leaf("/src/a.go:1\nwhy")])]),
+            ],
+        );
+        let mut out = Vec::new();
+        markdown(&[root], &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("### p: 3 failed\n\n- **x (s › tests.a)**: failed on all 2 nodes: n1, n2: why\n- **x (t › tests.a)** on n1: no\n"), "{text}");
     }
 }

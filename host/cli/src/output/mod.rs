@@ -4,6 +4,7 @@ mod data;
 mod detailed;
 mod diff;
 mod duration;
+pub(crate) mod failures;
 mod foreign;
 mod health;
 mod html;

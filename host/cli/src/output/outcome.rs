@@ -4,26 +4,21 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_aggregator::{Failure, Finished, Outcome, PluginOutcome};
+use plumbline_aggregator::{Finished, PluginOutcome};
 use plumbline_core::judgement::{VerdictStatus, VerdictSummary};
 use plumbline_core::run_status::EntryStatus;
 use plumbline_core::{NOT_READ, Status, Verdict, shell_quote, text};
 use serde_json::{Value, json};
 
+use super::failures::list_failures;
 use super::last_output::{LastOutput, list_last_output};
 use super::text::{name, one_line};
 use super::{print_json, print_yaml, size};
 use crate::args::RunFormat;
 use crate::error::CliError;
 
-/// Characters of a failed leaf's reason, and of its name if both are to fit into a wide terminal's line.
-const MAX_NAME: usize = 72;
-
 /// Counts of statuses of one plugin that are listed.
 const MAX_COUNTS: usize = 10;
-
-/// Failed leaves of one plugin that are listed; the report shows all.
-const MAX_LISTED: usize = 10;
 
 /// Prints the outcome of a run: as data in `format`, or as a summary with the last lines of logs where something is wrong.
 pub(crate) fn print_outcome(
@@ -120,30 +115,6 @@ fn plugin_line(plugin: &PluginOutcome, width: usize, out: &mut impl Write) -> io
         status,
         style(&status).render_reset()
     )
-}
-
-/// The first of `failures`, `indent` columns from the left, and how many more there are of `all`.
-pub(crate) fn list_failures(failures: &[Failure], all: u64, indent: usize, out: &mut impl Write) -> io::Result<()> {
-    let shown = || failures.iter().take(MAX_LISTED).map(|failure| (one_line(&failure.name), &failure.reason));
-    let names = shown().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
-    for (name, reason) in shown() {
-        match reason {
-            Some(reason) if names <= MAX_NAME => writeln!(out, "{:indent$}{name:names$}   {}", "", short(reason))?,
-            // What tells long names apart stands at their ends.
-            Some(reason) => writeln!(out, "{:indent$}{name}\n{:indent$}    {}", "", "", short(reason))?,
-            None => writeln!(out, "{:indent$}{name}", "")?,
-        }
-    }
-    let hidden = all.saturating_sub(failures.len().min(MAX_LISTED) as u64);
-    if hidden > 0 {
-        writeln!(out, "{:indent$}and {hidden} more", "")?;
-    }
-    Ok(())
-}
-
-fn short(text: &str) -> String {
-    let line = one_line(text);
-    if line.chars().count() <= MAX_NAME { line } else { line.chars().take(MAX_NAME - 1).chain(['…']).collect() }
 }
 
 fn style(status: &str) -> anstyle::Style {
@@ -261,12 +232,13 @@ fn seconds(elapsed: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumbline_aggregator::NodeOutcome;
+    use plumbline_aggregator::{Failure, NodeOutcome, Outcome};
 
     fn finished() -> Finished {
         let total =
             NodeOutcome { status: Status::Failed, counts: [("failed".to_owned(), 1), ("passed".to_owned(), 2)].into() };
-        let failures = vec![Failure { name: "swap is off".into(), reason: Some("2.0 GiB\u{1b}[2J in use".into()) }];
+        let reason = Some("2.0 GiB\u{1b}[2J in use".into());
+        let failures = vec![Failure { name: "swap is off".into(), reason, ..Failure::default() }];
         let outcome = Outcome { total, items: 4, failures, ..Outcome::default() };
         Finished {
             run: "7f3a9c00-0000-4000-8000-000000000000".parse().unwrap(),
@@ -338,17 +310,6 @@ mod tests {
             ),
         ];
         insta::assert_snapshot!(shown.join("\n---\n"));
-    }
-
-    #[test]
-    fn long_names_are_whole_and_their_reasons_below_them() {
-        let failure = |name: &str, reason: Option<&str>| Failure { name: name.into(), reason: reason.map(Into::into) };
-        let long = format!("[sig-storage] Secrets should be {} in a pod", "consumable ".repeat(6));
-        let mut out = Vec::new();
-        list_failures(&[failure("short", Some("no")), failure(&long, Some("why")), failure("x", None)], 5, 2, &mut out)
-            .unwrap();
-        let want = format!("  short\n      no\n  {long}\n      why\n  x\n  and 2 more\n");
-        assert_eq!(String::from_utf8(out).unwrap(), want);
     }
 
     #[test]

@@ -5,23 +5,20 @@ use std::io::{self, Write};
 
 use plumbline_core::{Item, Status};
 
+use super::failures::{Suites, TreeFailures};
 use super::text;
 
-/// What some frameworks put before the name of a test, and nobody needs.
+/// What Ginkgo puts before the name of a test.
 const PREFIX: &str = "[It]";
 
 /// Prints the report of the tree below `root`.
 pub(crate) fn report(root: &Item, out: &mut impl Write) -> io::Result<()> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     let mut total = 0_u64;
-    let mut failed = Vec::new();
     for leaf in root.leaves() {
         total += 1;
         let counted = match &leaf.status {
-            Status::Failed | Status::Timeout => {
-                failed.push(leaf.name.as_str());
-                Status::Failed.as_str()
-            }
+            Status::Failed | Status::Timeout => Status::Failed.as_str(),
             other => other.as_str(),
         };
         *counts.entry(counted).or_default() += 1;
@@ -37,11 +34,20 @@ pub(crate) fn report(root: &Item, out: &mut impl Write) -> io::Result<()> {
     for (status, n) in counts {
         writeln!(out, "{}: {n}", text::name(status))?;
     }
-    if !failed.is_empty() {
-        writeln!(out, "\nFailed tests:")?;
-        for name in failed {
-            writeln!(out, "{}", text::name(name.strip_prefix(PREFIX).unwrap_or(name)))?;
-        }
+    // Scripts read this list as names, so a suite is added only where a name is not enough.
+    let failed = TreeFailures::of(root);
+    if failed.leaves == 0 {
+        return Ok(());
+    }
+    writeln!(out, "\nFailed tests:")?;
+    let mut listed = 0;
+    for test in &failed.tests {
+        let label = failed.label(&test.id, Suites::ToTellApart) + &failed.nodes(test);
+        writeln!(out, "{}", text::name(label.strip_prefix(PREFIX).unwrap_or(&label)))?;
+        listed += test.data.len();
+    }
+    if failed.leaves > listed {
+        writeln!(out, "and {} more", failed.leaves - listed)?;
     }
     Ok(())
 }
@@ -71,6 +77,30 @@ mod tests {
             text(&root),
             "Plugin: p\nStatus: failed\nTotal: 6\nPassed: 1\nFailed: 2\nSkipped: 1\nodd: 1\nunknown: 1\n\nFailed tests:\n a\nb\n"
         );
+    }
+
+    #[test]
+    fn failures_are_told_apart_by_class_suite_and_node() {
+        let class = |name: &str, class: &str| Item {
+            meta: [("classname".to_owned(), class.to_owned())].into(),
+            ..leaf(name, "failed")
+        };
+        let suite = |name: &str, items| Item { items, ..leaf(name, "failed") };
+        let items = vec![
+            suite("s", vec![class("x", "tests.a"), class("x", "tests.b"), leaf("y", "failed")]),
+            suite("t", vec![leaf("y", "passed"), leaf("z", "failed")]),
+        ];
+        let told = text(&Item { items, ..leaf("p", "failed") });
+        assert!(told.ends_with("Failed tests:\nx (tests.a)\nx (tests.b)\ny (s)\nz\n"), "{told}");
+        let node = |n: u32, items| Item {
+            meta: [("type".to_owned(), "node".to_owned())].into(),
+            ..suite(&format!("worker-{n}"), items)
+        };
+        let mut nodes: Vec<Item> = (1..=12).map(|n| node(n, vec![leaf("check 33", "failed")])).collect();
+        nodes.push(node(13, vec![leaf("check 33", "passed"), leaf("check 34", "failed")]));
+        let told = text(&Item { items: nodes, ..leaf("p", "failed") });
+        let want = "check 33: failed on 12 of 13 nodes: worker-1, worker-2, … 10 more\ncheck 34 on worker-13\n";
+        assert!(told.contains("Failed: 13\n") && told.ends_with(want), "{told}");
     }
 
     #[test]

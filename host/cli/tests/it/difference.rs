@@ -68,6 +68,41 @@ fn what_changed_is_told_and_new_failures_are_an_exit_code() {
     bed.plumbline(&["results", "diff", "before", "before"]).expect(0);
 }
 
+/// An archive of one report by pytest, which calls every suite `pytest`.
+fn pytest(bed: &Bed, dir: &str, cases: &str) {
+    bed.write(&format!("{dir}/meta/info.json"), r#"{"plugins": ["unit"]}"#);
+    let definition = r#"{"Definition": {"sonobuoy-config": {"driver": "Job", "plugin-name": "unit", "result-format": "junit"}, "spec": {"name": "p"}}}"#;
+    bed.write(&format!("{dir}/plugins/unit/definition.json"), definition);
+    bed.write(
+        &format!("{dir}/plugins/unit/results/global/report.xml"),
+        &format!("<testsuites><testsuite name='pytest'>{cases}</testsuite></testsuites>"),
+    );
+}
+
+#[test]
+fn tests_of_one_name_in_two_classes_are_two_tests() {
+    let bed = Bed::new();
+    let failed = "<failure message='no route'>trace</failure>";
+    let case = |class: &str, inside: &str| format!("<testcase classname='tests.{class}' name='test_x'>{inside}</testcase>");
+    pytest(&bed, "before", &(case("a", failed) + &case("b", "")));
+    pytest(&bed, "swapped", &(case("a", "") + &case("b", failed)));
+    pytest(&bed, "worse", &(case("a", failed) + &case("b", failed)));
+    let text = bed.plumbline(&["results", "diff", "before", "swapped"]).expect(1).out;
+    assert!(text.contains("new failures: 1\n  unit pytest test_x (tests.b)  (failed, before passed)\n      no route\n"), "{text}");
+    assert!(text.contains("fixed: 1\n  unit pytest test_x (tests.a)  (passed, before failed)\n"), "{text}");
+    let json = bed.plumbline(&["results", "diff", "before", "worse", "-o", "json"]).expect(1).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["new-failures"][0]["classname"], "tests.b");
+    assert_eq!(json["still-failing"][0]["classname"], "tests.a");
+    // Every view tells them apart.
+    for format in ["markdown", "html", "junit", "json"] {
+        let shown = bed.plumbline(&["results", "worse", "-o", format]).expect(1).out;
+        assert!(shown.contains("tests.a") && shown.contains("tests.b"), "{format}: {shown}");
+    }
+    let report = bed.plumbline(&["results", "worse"]).expect(1).out;
+    assert!(report.contains("Failed tests:\ntest_x (tests.a)\ntest_x (tests.b)\n"), "{report}");
+}
+
 #[test]
 fn in_markdown_a_name_stands_apart_from_where_it_is() {
     let bed = Bed::new();

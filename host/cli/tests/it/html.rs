@@ -100,3 +100,23 @@ fn durations_are_in_every_format_that_has_room_for_them() {
     );
     assert!(show("html").contains("<td class=\"n\">10 min 0 s</td>"));
 }
+
+#[test]
+fn a_failure_on_many_nodes_is_one_line_in_every_view() {
+    let bed = Bed::new();
+    let node = |n: u32| {
+        let status = if n <= 12 { "failed" } else { "passed" };
+        json!({"name": format!("worker-{n}"), "status": status, "meta": {"type": "node"}, "items": [
+            {"name": "check 33", "status": status, "details": {"failure": "/workspace/src/framework.go:630\ndisk is full"}}]})
+    };
+    let nodes: Vec<_> = (1..=50).map(node).collect();
+    let archive = archive(&bed, &json!({"name": "e2e", "status": "failed", "items": nodes}), None);
+    let show = |format: &str| bed.plumbline(&["results", &archive, "-o", format]).expect(1).out;
+    let nodes = "failed on 12 of 50 nodes: worker-1, worker-2, … 10 more";
+    assert!(show("markdown").contains(&format!("### e2e: 12 failed\n\n- **check 33**: {nodes}: disk is full\n")), "{}", show("markdown"));
+    let page = show("html");
+    assert!(page.contains(&format!("<b>check 33</b>: {nodes}")), "{page}");
+    assert!(page.contains("disk is full") && page.contains("in worker-12"), "{page}");
+    let report = bed.plumbline(&["results", &archive]).expect(1).out;
+    assert!(report.ends_with(&format!("Failed: 12\nSkipped: 0\n\nFailed tests:\ncheck 33: {nodes}\n")), "{report}");
+}

@@ -279,3 +279,20 @@ fn what_options_make_is_run_and_what_failed_is_run_again() {
     let nothing = bed.plumbline(&["gen", "plugin", "e2e", "--rerun-failed", &again.archive()]).expect(2);
     assert!(nothing.err.contains("no test failed"), "{}", nothing.err);
 }
+
+#[test]
+fn an_archive_without_results_of_the_suite_has_nothing_to_run_again() {
+    let bed = Bed::new();
+    for (dir, tree) in [
+        ("empty", "name: e2e\nstatus: unknown\n"),
+        (
+            "lost",
+            "name: e2e\nstatus: failed\nitems:\n- {name: timed out, status: timeout, meta: {file: errors/global/error.json}}\n",
+        ),
+    ] {
+        bed.write(&format!("{dir}/meta/info.json"), r#"{"plugins": ["e2e"]}"#);
+        bed.write(&format!("{dir}/plugins/e2e/sonobuoy_results.yaml"), tree);
+        let done = bed.plumbline(&["gen", "plugin", "e2e", "--rerun-failed", dir]).expect(2);
+        assert!(done.err.contains(&format!("archive `{dir}` has no e2e results: no test in it ran")), "{}", done.err);
+    }
+}

@@ -1,10 +1,12 @@
 //! What failed in an earlier run.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use plumbline_core::test_id::CLASSNAME;
 use plumbline_core::{Item, Status};
 use sha2::{Digest, Sha256};
 
@@ -26,15 +28,18 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// The leaves of `root` that failed or timed out, by their names without `[It] `. `archive` is where the tree is from: a file with its digest, or a directory.
+    /// The leaves of `root` that failed or timed out, by their names without `[It] `, with the class in brackets if they have one. `archive` is where the tree is from: a file with its digest, or a directory.
     ///
     /// # Errors
     /// When there are more than [`MAX_FAILURES`], or their names are far too long, or the archive cannot be read.
     pub fn of_tree(root: &Item, archive: &Path) -> Result<Self, ChainError> {
         let leaves = root.walk().filter(|item| item.items.is_empty());
-        let failed: BTreeSet<&str> = leaves
+        let failed: BTreeSet<Cow<'_, str>> = leaves
             .filter(|item| matches!(item.status, Status::Failed | Status::Timeout))
-            .map(|item| plain(&item.name))
+            .map(|item| match item.meta.get(CLASSNAME) {
+                Some(class) => Cow::Owned(format!("{} ({class})", plain(&item.name))),
+                None => Cow::Borrowed(plain(&item.name)),
+            })
             .collect();
         let name = archive
             .file_name()
@@ -45,7 +50,7 @@ impl Baseline {
         if failed.iter().map(|name| name.len()).sum::<usize>() > MAX_NAMES {
             return Err(ChainError::TooLongNames { archive: name, max: MAX_NAMES });
         }
-        let failed = failed.into_iter().map(str::to_owned).collect();
+        let failed = failed.into_iter().map(Cow::into_owned).collect();
         let source = match archive.is_dir() {
             true => name,
             false => {

@@ -16,7 +16,7 @@ pub(crate) use environment::PARALLEL_SKIP;
 pub use environment::{Chosen, DEFAULT_FOCUS, chosen};
 pub use extra_args::{EXTRA_ARGS, EXTRA_ARGS_SEPARATOR, PROGRESS_FLAG, appended, with_progress};
 pub use mode::{Mode, UnknownMode};
-pub use rerun::{MAX_FOCUS_BYTES, RerunError, failed_tests, rerun_focus};
+pub use rerun::{MAX_FOCUS_BYTES, RerunError, any_test_ran, failed_tests, rerun_focus};
 pub use retry::{MAX_RETRIES, RetryError, add_retries};
 pub use settings::{CONFIG_DIR, CREDENTIALS_DIR, ConfigFile, Settings, SettingsError, Ssh};
 pub use version::{

@@ -36,6 +36,18 @@ pub fn failed_tests(root: &Item) -> Vec<&str> {
     tests.filter(|name| !lists::is_suite_node(name) && told.insert(*name)).collect()
 }
 
+/// Whether any test in a result tree ran. Without one, nobody knows what failed: the suite never started, or its report is lost.
+#[must_use]
+pub fn any_test_ran(root: &Item) -> bool {
+    root.leaves().any(|leaf| {
+        let is_test = !leaf.meta.contains_key("file") && !leaf.meta.contains_key("error");
+        is_test
+            && matches!(leaf.status, Status::Passed | Status::Failed | Status::Timeout)
+            && !lists::is_suite_node(&leaf.name)
+            && !std::ptr::eq(leaf, root)
+    })
+}
+
 /// The focus that runs these tests.
 ///
 /// # Errors
@@ -67,6 +79,21 @@ mod tests {
         let tests = failed_tests(&tree);
         assert_eq!(tests, ["[sig-a] b (c)", "e|f"]);
         assert_eq!(rerun_focus(&tests).unwrap(), r"\[sig-a\] b \(c\)|e\|f");
+    }
+
+    #[test]
+    fn a_tree_without_a_test_that_ran_has_no_results() {
+        let ran = |items: serde_json::Value| {
+            let tree = json!({"name": "e2e", "status": "failed", "items": items});
+            any_test_ran(&serde_json::from_value(tree).unwrap())
+        };
+        assert!(ran(json!([{"name": "[It] a", "status": "passed"}])));
+        assert!(!ran(json!([])));
+        assert!(!ran(json!([
+            {"name": "error.json", "status": "timeout", "meta": {"file": "errors/global/error.json"}},
+            {"name": "unreadable", "status": "unknown", "meta": {"error": "x"}},
+            {"name": "[BeforeSuite]", "status": "failed"}, {"name": "a", "status": "skipped"},
+        ])));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use plumbline_module_known_failures::Lists;
 use plumbline_sdk::testing::Case;
+use plumbline_sdk::{Item, Status};
 use serde_json::json;
 
-use crate::support::{judged, suite};
+use crate::support::{judged, leaf, suite};
 
 /// The result tree of a plugin that ran failures again, as the host writes it.
 fn tree(plugin: &str, tests: &[(&str, &str)]) -> String {
@@ -40,6 +41,33 @@ fn what_failed_before_does_not_count_and_what_did_not_is_new() {
     assert!(said.rulings.iter().all(|(_, ruling)| ruling.source == "202611.tar.gz (sha256 0123)"));
     let said = judged(&baseline.option("others", "leave"));
     assert_eq!((said.count("new-failure"), said.count("baseline-failure")), (0, 2));
+}
+
+#[test]
+fn a_class_tells_tests_of_one_name_apart() {
+    let test = |class: &str| leaf("test_x", Status::Failed).meta("classname", class);
+    let run = |judge: &str| {
+        Case::new().plugin("p").format(judge).results(
+            "global",
+            [Item::new(0, "junit.xml").status(Status::Failed), test("tests.a"), test("tests.b")],
+        )
+    };
+    let said = judged(&run("baseline").option("failed", json!(["test_x (tests.a)"])));
+    assert_eq!((said.count("baseline-failure"), said.count("new-failure")), (1, 1));
+    // Archives of Sonobuoy and of earlier versions have no classes.
+    let said = judged(&run("baseline").option("failed", json!(["test_x"])));
+    assert_eq!(said.count("baseline-failure"), 2);
+    for (entry, excused) in [("test_x (tests.b)", 1), ("test_x (tests.c)", 0), ("test_x", 2)] {
+        let said = judged(&run("known-failures").file("data/known.yaml", format!("- {entry}\n")));
+        assert_eq!(said.count("known-failure"), excused, "{entry}");
+    }
+    for (pattern, excused) in [("^test_x$", 2), ("tests[.]a[)]$", 1)] {
+        let said = judged(&run("known-failures").file("data/known.yaml", format!("- pattern: '{pattern}'\n")));
+        assert_eq!(said.count("known-failure"), excused, "{pattern}");
+    }
+    let again = "name: r\nitems:\n- {name: test_x, status: passed, meta: {classname: tests.a}}\n";
+    let said = judged(&run("reruns").file("plugins/r/sonobuoy_results.yaml", again));
+    assert_eq!((said.count("flaky"), said.count("failed-again")), (1, 0));
 }
 
 #[test]

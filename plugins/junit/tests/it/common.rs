@@ -56,17 +56,21 @@ pub(crate) fn rolled_up(run: &Run, root: &str) -> Value {
     serde_json::to_value(tree(run, root)).expect("a tree is JSON")
 }
 
-/// The same without `duration`, which the trees of other tools do not have.
-pub(crate) fn without_durations(mut tree: Value) -> Value {
-    if let Some(meta) = tree.get_mut("meta").and_then(Value::as_object_mut) {
-        meta.remove("duration");
-        if meta.is_empty() {
-            tree.as_object_mut().map(|item| item.remove("meta"));
+/// The same without what other tools do not keep: the meta keys `duration` and `classname`, and messages apart from their bodies.
+pub(crate) fn without_extras(mut tree: Value) -> Value {
+    for (map, extras) in
+        [("meta", &["duration", "classname"][..]), ("details", &["failure-message", "error-message"][..])]
+    {
+        if let Some(entries) = tree.get_mut(map).and_then(Value::as_object_mut) {
+            entries.retain(|key, _| !extras.contains(&key.as_str()));
+            if entries.is_empty() {
+                tree.as_object_mut().map(|item| item.remove(map));
+            }
         }
     }
     if let Some(items) = tree.get_mut("items").and_then(Value::as_array_mut) {
         for item in items {
-            *item = without_durations(item.take());
+            *item = without_extras(item.take());
         }
     }
     tree

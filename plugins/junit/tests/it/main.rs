@@ -3,6 +3,7 @@
 
 mod bounds;
 mod broken;
+mod classes;
 mod common;
 mod dialects;
 mod durations;
@@ -10,4 +11,6 @@ mod encodings;
 mod golden;
 mod options;
 mod properties;
+mod setup_nodes;
+mod silent;
 mod texts;

@@ -40,6 +40,11 @@ fn token() -> impl Strategy<Value = &'static str> {
         "</testcase>",
         "<failure message='a&#10;b'>",
         "</failure>",
+        "<testCase name='n'>",
+        "</testCase>",
+        "<testsuite tests='2' failures='1'>",
+        "<testcase name='[BeforeSuite]'/>",
+        "<testcase name='s' status='failed' classname='c'/>",
         "<skipped/>",
         "<error>",
         "</error>",
@@ -247,10 +252,12 @@ impl Suite {
             let failed = matches!(test.outcome, Some(("failure" | "error", ..)));
             let status = if failed { Status::Failed } else { Status::Passed };
             lines.push_str(&format!("{}{}: {status}\n", "  ".repeat(depth + 1), test.name));
-            let outcome = test
-                .outcome
-                .iter()
-                .map(|(key, message, text)| ((*key).to_owned(), format!("{message} {text}").trim().to_owned()));
+            let outcome = test.outcome.iter().flat_map(|(key, message, text)| {
+                let (whole, message) = (format!("{message} {text}").trim().to_owned(), message.trim());
+                let apart = matches!(*key, "failure" | "error") && !message.is_empty() && whole.len() > message.len();
+                let message = apart.then(|| (format!("{key}-message"), message.to_owned()));
+                message.into_iter().chain([((*key).to_owned(), whole)])
+            });
             let output = test.output.iter().map(|text| ("system-out".to_owned(), text.clone()));
             details.push(outcome.chain(output).collect());
         }

@@ -30,9 +30,10 @@ fn the_status_of_a_test_case() {
 fn failure(element: &str) -> String {
     let run = common::read(common::suite(&format!("<testcase name='t'>{element}</testcase>")));
     let item = run.item("t").unwrap().clone();
-    match item.details.as_slice() {
-        [] => "none".to_owned(),
-        [(key, plumbline_sdk::Detail::Text(text))] if key == "failure" => text.clone(),
+    let of = |wanted: &str| item.details.iter().find(|(key, _)| key == wanted).map(|(_, detail)| detail.clone());
+    match of("failure") {
+        None => "none".to_owned(),
+        Some(plumbline_sdk::Detail::Text(text)) => text,
         other => panic!("{other:?}"),
     }
 }
@@ -164,7 +165,22 @@ fn namespaces_and_attributes_that_are_no_numbers_do_not_matter() {
 }
 
 #[test]
-fn only_the_first_element_of_a_file_counts() {
-    let run = common::read(format!("<!-- x -->{}{}<", common::suite("<testcase name='t'/>"), common::suite("")));
-    assert_eq!(run.outline(), "junit.xml: -\n  s: -\n    t: passed\n");
+fn a_message_beside_a_body_is_a_detail_of_its_own() {
+    for (element, want) in [
+        ("<failure message='m'>body</failure>", Some("m")),
+        ("<failure message=' m&#10;n '>body</failure>", Some("m\nn")),
+        ("<failure message='m'/>", None),
+        ("<failure message='m'> \n</failure>", None),
+        ("<failure message=' '>body</failure>", None),
+        ("<failure>body</failure>", None),
+        ("<failure message='a'>b</failure><failure message='c'>d</failure>", Some("a")),
+        ("<failure>b</failure><failure message='c'>d</failure>", None),
+    ] {
+        let run = common::read(common::suite(&format!("<testcase name='t'>{element}</testcase>")));
+        let item = run.item("t").unwrap();
+        let message = item.details.iter().find(|(key, _)| key == "failure-message");
+        assert_eq!(message.map(|_| common::text(&run, "t", "failure-message")), want, "{element}");
+    }
+    let run = common::read(common::suite("<testcase name='t'><error message='m'>body</error></testcase>"));
+    assert_eq!(common::text(&run, "t", "error-message"), "m");
 }

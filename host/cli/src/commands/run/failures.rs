@@ -11,7 +11,8 @@ use plumbline_core::{Item, Status};
 
 use crate::error::CliError;
 use crate::output::name;
-use crate::output::outcome::{list_failures, to_list};
+use crate::output::failures::list_failures;
+use crate::output::outcome::to_list;
 use crate::trees::{Reprocess, Trees};
 
 /// Prints what failed of each plugin. Only the trees of plugins with failures are read.

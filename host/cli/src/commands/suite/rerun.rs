@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use plumbline_conformance::suite::{self, RerunError, failed_tests, rerun_focus};
+use plumbline_conformance::suite::{self, RerunError, any_test_ran, failed_tests, rerun_focus};
 use plumbline_core::shell_path;
 
 use crate::error::CliError;
@@ -22,6 +22,10 @@ pub(super) fn focus(path: &Path) -> Result<String, CliError> {
             .hint(format!("plugins in it: {there}")));
     }
     let tree = trees.item(suite::PLUGIN)?;
+    if !any_test_ran(&tree) {
+        return Err(CliError::usage(format!("archive `{shown}` has no {} results: no test in it ran", suite::PLUGIN))
+            .hint(format!("`plumbline results {shown} --plugin {}` shows what it has", suite::PLUGIN)));
+    }
     let tests = failed_tests(&tree);
     let focus = rerun_focus(&tests).map_err(|error| {
         let hint = match error {

@@ -1,10 +1,10 @@
 //! What judges said, by leaf.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use maud::{Markup, html};
-use plumbline_core::GLOBAL;
 use plumbline_core::judgement::{CheckOutcome, PluginVerdict, RuledItem};
+use plumbline_core::{GLOBAL, Status};
 
 use super::summary::{colour, status};
 use crate::output::text::name;
@@ -12,32 +12,33 @@ use crate::output::text::name;
 /// Checks that are listed.
 const MAX_CHECKS: usize = 1_000;
 
-/// Rulings by the place of their leaf in the tree.
-pub(super) struct Rulings<'a>(HashMap<String, &'a RuledItem>);
+/// Rulings by the path and status of their leaf. Leaves that share both come in the order of the tree.
+pub(super) struct Rulings<'a>(HashMap<String, VecDeque<&'a RuledItem>>);
 
 impl<'a> Rulings<'a> {
     pub(super) fn new(verdict: Option<&'a PluginVerdict>) -> Self {
-        let items = verdict.map(|verdict| verdict.items.as_slice()).unwrap_or_default();
-        let key = |item: &RuledItem| {
+        let mut rulings: HashMap<String, VecDeque<&RuledItem>> = HashMap::new();
+        for item in verdict.map(|verdict| verdict.items.as_slice()).unwrap_or_default() {
             // Only result sets of nodes have an item of their own in the tree.
             let set = Some(item.set.as_str()).filter(|set| !set.is_empty() && *set != GLOBAL);
-            joined(set.into_iter().chain(item.path.iter().map(String::as_str)))
-        };
-        Self(items.iter().map(|item| (key(item), item)).collect())
+            let names = set.into_iter().chain(item.path.iter().map(String::as_str));
+            rulings.entry(joined(names, &item.status)).or_default().push_back(item);
+        }
+        Self(rulings)
     }
 
-    /// The ruling on the leaf at that path, the plugin's root first.
-    pub(super) fn of(&self, path: &[&str]) -> Option<&'a RuledItem> {
+    /// The ruling on the next leaf of that path, the plugin's root first, and status.
+    pub(super) fn next(&mut self, path: &[&str], status: &Status) -> Option<&'a RuledItem> {
         if self.0.is_empty() {
             return None;
         }
-        self.0.get(&joined(path.iter().skip(1).copied())).copied()
+        self.0.get_mut(&joined(path.iter().skip(1).copied(), status))?.pop_front()
     }
 }
 
 /// No name has a zero byte in it that a tree was written with: what is joined is told apart.
-fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.collect::<Vec<_>>().join("\0")
+fn joined<'a>(names: impl Iterator<Item = &'a str>, status: &'a Status) -> String {
+    names.chain([status.as_str()]).collect::<Vec<_>>().join("\0")
 }
 
 /// The class of a ruling as a word.

@@ -5,18 +5,22 @@ use std::io::{self, Write};
 
 use maud::{Markup, html};
 use plumbline_core::judgement::{PluginVerdict, RuledItem};
+use plumbline_core::reason::message_and_body;
 use plumbline_core::text::printable;
-use plumbline_core::{Item, Status};
+use plumbline_core::{FailedTest, FailedTests, Item, Status, TestId};
 use serde_json::Value;
 
 use super::rulings::{self, Rulings};
 use super::summary::{Row, colour, status};
 use crate::output::duration::{seconds_of, short_seconds};
-use crate::output::markdown::reason;
+use crate::output::failures::{Suites, TreeFailures, reason_of};
 use crate::output::text::name;
 
-/// Failed leaves that are shown with their texts. A browser is slow with more, and nobody reads them.
+/// Failed tests that are shown with their texts. A browser is slow with more, and nobody reads them.
 const MAX_FAILURES: usize = 2_000;
+
+/// Nodes whose texts are shown of one failed test.
+const MAX_NODES: usize = 20;
 
 /// Characters of one text of a failed leaf: its beginning; the archive has all.
 const MAX_TEXT: usize = 32 << 10;
@@ -33,9 +37,13 @@ const MAX_NAMES: usize = 20_000;
 /// A leaf, and the way to it.
 struct Leaf<'a> {
     item: &'a Item,
+    id: TestId,
     place: String,
     ruled: Option<&'a RuledItem>,
 }
+
+/// A test that failed, with its leaves: one for each node.
+type Failed<'a> = FailedTest<Vec<&'a Leaf<'a>>>;
 
 impl Leaf<'_> {
     fn counts(&self) -> bool {
@@ -56,8 +64,8 @@ pub(super) fn section(
     out: &mut impl Write,
 ) -> io::Result<()> {
     let mut put = |markup: Markup| out.write_all(markup.into_string().as_bytes());
-    let rulings = Rulings::new(verdict);
-    let leaves = leaves(root, &rulings);
+    let leaves = leaves(root, Rulings::new(verdict));
+    let labels = TreeFailures::of(root);
     let (mut bad, rest): (Vec<&Leaf<'_>>, Vec<&Leaf<'_>>) =
         leaves.iter().partition(|leaf| leaf.failed() || leaf.counts());
     // What counts comes first; otherwise the order is that of the tree.
@@ -73,56 +81,98 @@ pub(super) fn section(
     })?;
     if !bad.is_empty() {
         put(html! { h3 { "Failures (" (bad.len()) ")" } "\n" })?;
-        for leaf in bad.iter().take(MAX_FAILURES) {
-            put(failure(leaf))?;
+        let mut shown = 0;
+        for test in grouped(&bad) {
+            put(failure(&test, &labels))?;
+            shown += test.data.len();
         }
-        if bad.len() > MAX_FAILURES {
-            put(
-                html! { p.soft { "and " (bad.len() - MAX_FAILURES) " more: " code { "plumbline results -o json" } " has all" } "\n" },
-            )?;
+        if bad.len() > shown {
+            put(html! { p.soft { "and " (bad.len() - shown) " more: " code { "plumbline results -o json" } " has all" } "\n" })?;
         }
     }
-    slowest(&leaves, &mut put)?;
-    others(&rest, &mut put)?;
+    slowest(&leaves, &labels, &mut put)?;
+    others(&rest, &labels, &mut put)?;
     put(html! { (maud::PreEscaped("</section>\n")) })
 }
 
-fn leaves<'a>(root: &'a Item, rulings: &Rulings<'a>) -> Vec<Leaf<'a>> {
+fn leaves<'a>(root: &'a Item, mut rulings: Rulings<'a>) -> Vec<Leaf<'a>> {
     let mut found = Vec::new();
     let mut leaves = root.leaves();
     while let Some(item) = leaves.next() {
         let path = leaves.walk().path();
         let above = path.get(1..path.len().saturating_sub(1)).unwrap_or_default();
-        found.push(Leaf { item, place: above.join(" › "), ruled: rulings.of(&path) });
+        let id = TestId::of(leaves.walk().ancestors(), item);
+        found.push(Leaf { item, id, place: above.join(" › "), ruled: rulings.next(&path, &item.status) });
     }
     found
 }
 
-fn failure(leaf: &Leaf<'_>) -> Markup {
-    let item = leaf.item;
+/// The tests among these leaves. Those that judges rule on differently on different nodes are several.
+fn grouped<'a>(leaves: &[&'a Leaf<'a>]) -> Vec<Failed<'a>> {
+    let mut tests = FailedTests::<Vec<&Leaf<'_>>>::new(MAX_FAILURES);
+    for &leaf in leaves {
+        let mut id = leaf.id.clone();
+        id.suites.extend(leaf.ruled.map(|ruled| ruled.ruling.class.clone()));
+        if let Some(test) = tests.entry(id) {
+            test.data.push(leaf);
+        }
+    }
+    tests.into_tests()
+}
+
+fn failure(test: &Failed<'_>, labels: &TreeFailures<'_>) -> Markup {
+    let Some(first) = test.data.first() else { return html! {} };
+    let items: Vec<&Item> = test.data.iter().map(|leaf| leaf.item).collect();
+    let seconds = items.iter().filter_map(|item| seconds_of(item)).max_by(f64::total_cmp);
     html! {
         details {
             summary {
-                (status(item.status.as_str())) " " b { (name(&item.name)) }
-                @if let Some(seconds) = seconds_of(item) { span.soft { " " (short_seconds(seconds)) } }
-                @if let Some(ruled) = leaf.ruled { " " (rulings::class(ruled)) }
-                @if let Some(reason) = reason(item) { br; span.soft { (reason) } }
+                (status(first.item.status.as_str())) " " b { (name(&labels.label(&first.id, Suites::IfSeveral))) } (name(&labels.nodes(test)))
+                @if let Some(seconds) = seconds { span.soft { " " (short_seconds(seconds)) } }
+                @if let Some(ruled) = first.ruled { " " (rulings::class(ruled)) }
+                @if let Some(reason) = reason_of(&items) { br; span.soft { (reason) } }
             }
-            @if let Some(ruled) = leaf.ruled { (rulings::why(ruled)) }
-            @if !leaf.place.is_empty() { p.soft { "in " (name(&leaf.place)) } }
-            @if let Some(file) = item.meta.get("file") { p.soft { "file " (name(file)) } }
-            @if let Some(error) = item.meta.get("error") { pre { (block(error)) } }
-            @for (key, value) in item.details.iter().take(MAX_DETAILS) {
-                p.soft { (name(key)) }
-                pre { (block(&text(value))) }
-            }
-            @if item.details.len() > MAX_DETAILS { p.soft { "and " (item.details.len() - MAX_DETAILS) " more details" } }
+            @for leaf in test.data.iter().take(MAX_NODES) { (texts(leaf)) }
+            @if test.data.len() > MAX_NODES { p.soft { "and " (test.data.len() - MAX_NODES) " more nodes" } }
         }
         "\n"
     }
 }
 
-fn slowest(leaves: &[Leaf<'_>], put: &mut impl FnMut(Markup) -> io::Result<()>) -> io::Result<()> {
+/// What a failed leaf says.
+fn texts(leaf: &Leaf<'_>) -> Markup {
+    let item = leaf.item;
+    let is_message = |key: &str| key.strip_suffix("-message").is_some_and(|key| item.details.contains_key(key));
+    html! {
+        @if let Some(ruled) = leaf.ruled { (rulings::why(ruled)) }
+        @if !leaf.place.is_empty() { p.soft { "in " (name(&leaf.place)) } }
+        @if !leaf.id.classname.is_empty() { p.soft { "class " (name(&leaf.id.classname)) } }
+        @if let Some(file) = item.meta.get("file") { p.soft { "file " (name(file)) } }
+        @if let Some(error) = item.meta.get("error") { pre { (block(error)) } }
+        @for (key, value) in item.details.iter().filter(|(key, _)| !is_message(key)).take(MAX_DETAILS) {
+            p.soft { (name(key)) }
+            @if let (Some(message), Some(body)) = message_and_body(key, &item.details) {
+                pre { (block(message)) }
+                pre { (block(body)) }
+            } @else {
+                pre { (block(&text(value))) }
+            }
+        }
+        @if item.details.len() > MAX_DETAILS { p.soft { "and " (item.details.len() - MAX_DETAILS) " more details" } }
+    }
+}
+
+/// The name of a leaf, what tells it apart, and its node.
+fn label(leaf: &Leaf<'_>, labels: &TreeFailures<'_>) -> String {
+    let label = labels.label(&leaf.id, Suites::IfSeveral);
+    name(&leaf.id.node.as_ref().map(|node| format!("{label} on {node}")).unwrap_or(label))
+}
+
+fn slowest(
+    leaves: &[Leaf<'_>],
+    labels: &TreeFailures<'_>,
+    put: &mut impl FnMut(Markup) -> io::Result<()>,
+) -> io::Result<()> {
     let mut slow: Vec<(f64, &Leaf<'_>)> = leaves
         .iter()
         .filter_map(|leaf| Some((seconds_of(leaf.item)?, leaf)))
@@ -140,7 +190,7 @@ fn slowest(leaves: &[Leaf<'_>], put: &mut impl FnMut(Markup) -> io::Result<()>) 
             tbody { @for (seconds, leaf) in &slow { tr {
                 td.n { (short_seconds(*seconds)) }
                 td { (status(leaf.item.status.as_str())) }
-                td { (name(&leaf.item.name)) }
+                td { (label(leaf, labels)) }
             } } }
         } }
         "\n"
@@ -148,7 +198,11 @@ fn slowest(leaves: &[Leaf<'_>], put: &mut impl FnMut(Markup) -> io::Result<()>) 
 }
 
 /// What did not fail, by status.
-fn others(rest: &[&Leaf<'_>], put: &mut impl FnMut(Markup) -> io::Result<()>) -> io::Result<()> {
+fn others(
+    rest: &[&Leaf<'_>],
+    labels: &TreeFailures<'_>,
+    put: &mut impl FnMut(Markup) -> io::Result<()>,
+) -> io::Result<()> {
     let mut by_status: BTreeMap<&str, Vec<&Leaf<'_>>> = BTreeMap::new();
     for leaf in rest {
         by_status.entry(leaf.item.status.as_str()).or_default().push(leaf);
@@ -166,7 +220,7 @@ fn others(rest: &[&Leaf<'_>], put: &mut impl FnMut(Markup) -> io::Result<()>) ->
             let why = (leaf.item.status == Status::Unknown).then(|| leaf.item.meta.get("error")).flatten();
             put(html! {
                 li {
-                    (name(&leaf.item.name))
+                    (label(leaf, labels))
                     @if let Some(seconds) = seconds_of(leaf.item) { span.soft { " " (short_seconds(seconds)) } }
                     @if let Some(ruled) = leaf.ruled { " " (rulings::class(ruled)) }
                     @if let Some(why) = why { span.soft { ": " (name(why)) } }
