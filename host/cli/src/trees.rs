@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use plumbline_aggregator::{ModuleError, Modules, Source, post_process, prepare};
 use plumbline_archive::extract::ExtractLimits;
+use plumbline_archive::layout::PLUGINS_DIR;
 use plumbline_archive::results::ResultsArchive;
 use plumbline_core::definition::Definition;
 use plumbline_core::{Driver, Item, PluginName};
@@ -147,6 +148,10 @@ impl Trees {
 
     /// Computes the tree of `plugin` from the archive's files with the modules of this version.
     fn make(&mut self, plugin: &str) -> Result<PathBuf, CliError> {
+        // Only a damaged or forged list names a plugin of which there is nothing, and it may name thousands.
+        if self.archive.files_below(&format!("{PLUGINS_DIR}/{plugin}")).next().is_none() {
+            return Err(CliError::usage(format!("archive `{}` has no files of plugin `{plugin}`", self.name)));
+        }
         if !self.reprocess.always {
             say(&format!("plugin `{plugin}` has no result tree in this archive: it is computed now"));
         }

@@ -20,10 +20,11 @@ use crate::limits::Limits;
 use crate::logging;
 use crate::output::Foreign;
 use crate::trees::{Reprocess, Trees};
+use crate::ui::say;
 
 /// The name under which the cluster's health is asked for, as scripts know it.
 pub(super) const HEALTH: &str = "sonobuoy";
-/// Names of plugins that an error lists.
+/// Names of plugins that an error lists, and errors about plugins of one archive.
 const MAX_LISTED: usize = 20;
 
 /// Shows the results in archives and result files.
@@ -117,11 +118,15 @@ fn one_input(
     let name = input.name.clone();
     let in_name = several.then_some(name.as_str());
     view.begin(in_name, &mut input.trees)?;
+    let mut unread = 0;
     for plugin in &plugins {
         let tree = match load(&mut input.trees, plugin, args, more.as_ref()) {
             Ok((item, verdict)) => Tree { input: in_name, plugin, item, verdict, is_unreadable: false },
             Err(error) if plugins.len() > 1 && error.is_usage() => {
-                error.report();
+                unread += 1;
+                if unread <= MAX_LISTED {
+                    error.report();
+                }
                 Tree { input: in_name, plugin, item: unreadable(plugin, &error), verdict: None, is_unreadable: true }
             }
             Err(error) => return Err(error),
@@ -129,7 +134,10 @@ fn one_input(
         seen.add(&name, &tree, input.trees.verdict_counts(plugin, &tree.item));
         view.tree(&mut input.trees, tree)?;
     }
-    view.end(&mut input.trees, !plugins.is_empty())
+    if unread > MAX_LISTED {
+        say(&format!("… {} more plugins cannot be read", unread - MAX_LISTED));
+    }
+    view.end(&mut input.trees)
 }
 
 /// Reads what is shown of `plugin`.

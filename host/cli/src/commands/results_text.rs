@@ -67,7 +67,7 @@ impl<W: Write> View for Text<'_, W> {
         Ok(())
     }
 
-    fn end(&mut self, trees: &mut Trees, _: bool) -> Result<(), CliError> {
+    fn end(&mut self, trees: &mut Trees) -> Result<(), CliError> {
         self.health(trees)
     }
 }

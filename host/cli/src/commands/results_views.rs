@@ -23,8 +23,8 @@ pub(super) trait View {
     /// A tree of the input.
     fn tree(&mut self, trees: &mut Trees, tree: Tree<'_>) -> Result<(), CliError>;
 
-    /// The input ends, of which trees were shown or none.
-    fn end(&mut self, _trees: &mut Trees, _any: bool) -> Result<(), CliError> {
+    /// The input ends.
+    fn end(&mut self, _trees: &mut Trees) -> Result<(), CliError> {
         Ok(())
     }
 }

@@ -200,4 +200,9 @@ fn an_archive_that_names_half_a_million_plugins_is_refused_at_once() {
     bed.write("run/meta/info.json", &serde_json::json!({"plugins": names}).to_string());
     let done = bed.plumbline(&["results", "run"]).expect(2);
     assert!(done.err.contains("500000 plugins"), "{}", done.err);
+    // As many as may be named, and nothing of any of them.
+    bed.write("run/meta/info.json", &serde_json::json!({"plugins": &names[..9_999]}).to_string());
+    let done = bed.plumbline(&["results", "run"]).expect(3);
+    assert!(done.err.contains("… 9979 more plugins cannot be read"), "{}", done.err);
+    assert!(done.err.lines().count() < 100, "{}", done.err);
 }

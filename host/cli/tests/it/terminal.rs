@@ -38,6 +38,16 @@ fn names_and_errors_from_outside_reach_no_terminal_raw() {
 }
 
 #[test]
+fn a_warning_stays_on_its_line() {
+    let bed = Bed::new();
+    let yaml = "sonobuoy-config:\n  driver: Process\n  plugin-name: p\n  \"odd\\u202e\\nerror: forged\\e[2J\": 1\nspec: {name: plugin, command: ['true']}\n";
+    bed.write("p.yaml", yaml);
+    let done = bed.plumbline(&["run", "--local", "--dry-run", "-p", "p.yaml"]);
+    assert!(done.err.contains("forged") && !done.err.contains("\nerror: forged"), "{}", done.err);
+    assert!(!done.err.chars().any(|c| steers_terminal(c) && c != '\n'), "{:?}", done.err);
+}
+
+#[test]
 fn a_command_for_copying_is_quoted_for_a_shell() {
     let bed = Bed::new();
     bed.plugin("good", "result-format: junit", "echo '<testsuite><testcase name=\"t\"/></testsuite>' > \"$SONOBUOY_RESULTS_DIR/r.xml\"\necho \"$SONOBUOY_RESULTS_DIR/r.xml\" > \"$SONOBUOY_RESULTS_DIR/done\"");
