@@ -15,8 +15,8 @@ pub(crate) struct ConformanceArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConformanceCommand {
-    /// Look at the cluster, run the suite, follow it, bring the archive home, and say how it went: `plumbline run` with the plugin e2e,
-    /// `plumbline run --wait --retrieve`
+    /// Look at the cluster, run the suite, follow it, bring the archive home, and say how it went: as
+    /// `plumbline run --plugin e2e --wait --retrieve` does
     Run(Box<ConformanceRunArgs>),
 }
 

@@ -45,7 +45,7 @@ fn values_and_names_are_completed_and_nothing_hidden() {
         &["plumbline", "arch"],
         &["plumbline", "test-"],
         &["plumbline", "version", "--logto"],
-        &["plumbline", "run", "--kube-conf"],
+        &["plumbline", "run", "--kube-conformance-image-v"],
     ] {
         assert_eq!(of(hidden), [""; 0], "{hidden:?}");
     }
