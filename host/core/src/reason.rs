@@ -38,7 +38,8 @@ pub fn reason(name: &str, details: &Map<String, Value>, meta: &Meta) -> Option<S
 pub fn message_and_body<'a>(key: &str, details: &'a Map<String, Value>) -> (Option<&'a str>, Option<&'a str>) {
     let text = |key: &str| details.get(key).and_then(Value::as_str);
     let message = text(&format!("{key}-message"));
-    let body = text(key).map(|body| message.and_then(|message| body.strip_prefix(message)).unwrap_or(body).trim_start_matches(' '));
+    let body = text(key)
+        .map(|body| message.and_then(|message| body.strip_prefix(message)).unwrap_or(body).trim_start_matches(' '));
     (message, body)
 }
 
@@ -84,7 +85,9 @@ fn is_marker(line: &str) -> bool {
 
 /// Whether the line is only another word for the status.
 fn is_empty_word(line: &str) -> bool {
-    ["failed", "failure", "error", "test failed"].iter().any(|word| line.trim_end_matches('.').eq_ignore_ascii_case(word))
+    ["failed", "failure", "error", "test failed"]
+        .iter()
+        .any(|word| line.trim_end_matches('.').eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]
@@ -104,15 +107,27 @@ mod tests {
             (json!({"error": "t"}), None),
             (json!({"error": "t", "output": "one\nlast words\n"}), Some("last words")),
             (json!({"failure": "m trace", "failure-message": "m"}), Some("m")),
-            (json!({"failure": "/workspace/src/k8s.io/test/e2e/framework/framework.go:630\nneeds two nodes\nmore"}), Some("needs two nodes")),
+            (
+                json!({"failure": "/workspace/src/k8s.io/test/e2e/framework/framework.go:630\nneeds two nodes\nmore"}),
+                Some("needs two nodes"),
+            ),
             (json!({"failure": "/workspace/framework.go:630"}), None),
             (json!({"failure": "tests/test_dns.py:21: \nC:\\src\\a.cs:4:11\n/src/a.go:7 +0x25\nboom"}), Some("boom")),
             (json!({"failure": "In [It] at: /src/job.go:90 @ 06/30/26 22:11:44.2\nboom"}), Some("boom")),
             (json!({"failure": "a.go:7: want 3, got 2"}), Some("a.go:7: want 3, got 2")),
             (json!({"failure": "10.0.0.1:443"}), Some("10.0.0.1:443")),
-            (json!({"failure": "Failed === RUN   TestA\n    a_test.go:3: x", "failure-message": "Failed"}), Some("a_test.go:3: x")),
-            (json!({"failure": "=== RUN   TestA\n    a_test.go:3: want 1\n--- FAIL: TestA"}), Some("a_test.go:3: want 1")),
-            (json!({"failure": "Expected\n    <int>: 1\nto be >\n    <int>: 1\n/src/a.go:1"}), Some("Expected <int>: 1 to be > <int>: 1")),
+            (
+                json!({"failure": "Failed === RUN   TestA\n    a_test.go:3: x", "failure-message": "Failed"}),
+                Some("a_test.go:3: x"),
+            ),
+            (
+                json!({"failure": "=== RUN   TestA\n    a_test.go:3: want 1\n--- FAIL: TestA"}),
+                Some("a_test.go:3: want 1"),
+            ),
+            (
+                json!({"failure": "Expected\n    <int>: 1\nto be >\n    <int>: 1\n/src/a.go:1"}),
+                Some("Expected <int>: 1 to be > <int>: 1"),
+            ),
             (json!({"failure": "Unexpected error:\n  timed out"}), Some("Unexpected error: timed out")),
             (json!({"failure": 7, "error": "x"}), Some("x")),
             (json!({}), None),

@@ -22,16 +22,8 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     fn read(status: &[u8]) -> Option<Self> {
-        const FAILED: [&[u8]; 8] = [
-            b"failed",
-            b"failure",
-            b"fail",
-            b"error",
-            b"panicked",
-            b"timedout",
-            b"aborted",
-            b"interrupted",
-        ];
+        const FAILED: [&[u8]; 8] =
+            [b"failed", b"failure", b"fail", b"error", b"panicked", b"timedout", b"aborted", b"interrupted"];
         if status.eq_ignore_ascii_case(b"notrun") {
             return Some(Self::NotRun);
         }

@@ -127,11 +127,7 @@ fn read_window(
     loop {
         if let Some(begun) = *long {
             if !read_long(window, used, begun, handler) {
-                return if last {
-                    Err(format!("the file ends before `{}`", begun.closing()))
-                } else {
-                    Ok(())
-                };
+                return if last { Err(format!("the file ends before `{}`", begun.closing())) } else { Ok(()) };
             }
             *long = None;
         }

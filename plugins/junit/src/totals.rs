@@ -63,7 +63,10 @@ impl Totals {
         }
         if self.tests > 0 && cases == 0 {
             self.listed.cases = self.tests;
-            return Some(("missing test cases", format!("the totals state {} tests, but no test case is listed", self.tests)));
+            return Some((
+                "missing test cases",
+                format!("the totals state {} tests, but no test case is listed", self.tests),
+            ));
         }
         None
     }

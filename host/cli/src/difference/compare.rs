@@ -249,12 +249,10 @@ mod tests {
             (vec!["skipped"], vec!["passed", "failed"], 1, 0, 0, 1),
             (vec!["passed"], vec!["passed", "passed"], 0, 0, 0, 1),
         ] {
-            let run = |statuses: &[&str]| {
-                classes(&statuses.iter().map(|status| ("", "x", *status)).collect::<Vec<_>>())
-            };
+            let run =
+                |statuses: &[&str]| classes(&statuses.iter().map(|status| ("", "x", *status)).collect::<Vec<_>>());
             let found = compare(&run(&before), &run(&after));
-            let counts =
-                (found.new_failures.len(), found.still_failing.len(), found.fixed.len(), found.not_run.len());
+            let counts = (found.new_failures.len(), found.still_failing.len(), found.fixed.len(), found.not_run.len());
             assert_eq!(counts, (new, still, fixed, not_run), "{before:?} {after:?}");
         }
     }

@@ -52,13 +52,8 @@ pub(crate) enum Suites {
 impl<'a> TreeFailures<'a> {
     pub(crate) fn of(root: &'a Item) -> Self {
         let mut tests = FailedTests::<Vec<&Item>>::new(MAX_TESTS);
-        let mut found = Self {
-            tests: Vec::new(),
-            leaves: 0,
-            nodes: nodes_in(root),
-            places: HashMap::new(),
-            several_places: false,
-        };
+        let mut found =
+            Self { tests: Vec::new(), leaves: 0, nodes: nodes_in(root), places: HashMap::new(), several_places: false };
         let mut first_place: Option<String> = None;
         let mut leaves = root.leaves();
         while let Some(leaf) = leaves.next() {

@@ -54,7 +54,8 @@ fn case(item: &Item, place: String) -> TestCase {
             if let Some(reason) = reason(&item.name, &item.details, &item.meta) {
                 status.set_message(fit(&reason));
             }
-            let body = |key: &str| message_and_body(key, &item.details).1.map(str::to_owned).or_else(|| detail(item, key));
+            let body =
+                |key: &str| message_and_body(key, &item.details).1.map(str::to_owned).or_else(|| detail(item, key));
             if let Some(text) = body("failure").or_else(|| body("error")) {
                 status.set_description(fit(&text));
             }

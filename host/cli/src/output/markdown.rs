@@ -140,10 +140,8 @@ mod tests {
             ..Item::default()
         };
         let suite = |name: &str, items| Item { name: name.into(), items, ..Item::default() };
-        let node = |name: &str, items| Item {
-            meta: [("type".to_owned(), "node".to_owned())].into(),
-            ..suite(name, items)
-        };
+        let node =
+            |name: &str, items| Item { meta: [("type".to_owned(), "node".to_owned())].into(), ..suite(name, items) };
         let root = suite(
             "p",
             vec![

@@ -83,12 +83,16 @@ fn pytest(bed: &Bed, dir: &str, cases: &str) {
 fn tests_of_one_name_in_two_classes_are_two_tests() {
     let bed = Bed::new();
     let failed = "<failure message='no route'>trace</failure>";
-    let case = |class: &str, inside: &str| format!("<testcase classname='tests.{class}' name='test_x'>{inside}</testcase>");
+    let case =
+        |class: &str, inside: &str| format!("<testcase classname='tests.{class}' name='test_x'>{inside}</testcase>");
     pytest(&bed, "before", &(case("a", failed) + &case("b", "")));
     pytest(&bed, "swapped", &(case("a", "") + &case("b", failed)));
     pytest(&bed, "worse", &(case("a", failed) + &case("b", failed)));
     let text = bed.plumbline(&["results", "diff", "before", "swapped"]).expect(1).out;
-    assert!(text.contains("new failures: 1\n  unit pytest test_x (tests.b)  (failed, before passed)\n      no route\n"), "{text}");
+    assert!(
+        text.contains("new failures: 1\n  unit pytest test_x (tests.b)  (failed, before passed)\n      no route\n"),
+        "{text}"
+    );
     assert!(text.contains("fixed: 1\n  unit pytest test_x (tests.a)  (passed, before failed)\n"), "{text}");
     let json = bed.plumbline(&["results", "diff", "before", "worse", "-o", "json"]).expect(1).out;
     let json: Value = serde_json::from_str(&json).unwrap();

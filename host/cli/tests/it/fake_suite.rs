@@ -236,7 +236,10 @@ fn a_run_judges_it_and_names_survive() {
     bed.write("e2e.yaml", &yaml);
     bed.run(&["e2e"], &[]).expect(1);
     let report = bed.plumbline(&["results", &bed.archive(), "-p", "e2e"]).expect(1).out;
-    assert!(report.contains("Total: 7197\nPassed: 401\nFailed: 1\nSkipped: 6795\n"), "setup nodes are no tests: {report}");
+    assert!(
+        report.contains("Total: 7197\nPassed: 401\nFailed: 1\nSkipped: 6795\n"),
+        "setup nodes are no tests: {report}"
+    );
     assert!(report.contains("[sig-apps] Daemon set [Serial] should rollback without unnecessary restarts"), "{report}");
     // The names in the results are those of the list.
     let listed = bed.plumbline(&["e2e", "--input", &bed.archive()]).expect(0).out;

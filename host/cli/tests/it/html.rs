@@ -113,7 +113,11 @@ fn a_failure_on_many_nodes_is_one_line_in_every_view() {
     let archive = archive(&bed, &json!({"name": "e2e", "status": "failed", "items": nodes}), None);
     let show = |format: &str| bed.plumbline(&["results", &archive, "-o", format]).expect(1).out;
     let nodes = "failed on 12 of 50 nodes: worker-1, worker-2, … 10 more";
-    assert!(show("markdown").contains(&format!("### e2e: 12 failed\n\n- **check 33**: {nodes}: disk is full\n")), "{}", show("markdown"));
+    assert!(
+        show("markdown").contains(&format!("### e2e: 12 failed\n\n- **check 33**: {nodes}: disk is full\n")),
+        "{}",
+        show("markdown")
+    );
     let page = show("html");
     assert!(page.contains(&format!("<b>check 33</b>: {nodes}")), "{page}");
     assert!(page.contains("disk is full") && page.contains("in worker-12"), "{page}");

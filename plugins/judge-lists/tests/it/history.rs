@@ -47,10 +47,10 @@ fn what_failed_before_does_not_count_and_what_did_not_is_new() {
 fn a_class_tells_tests_of_one_name_apart() {
     let test = |class: &str| leaf("test_x", Status::Failed).meta("classname", class);
     let run = |judge: &str| {
-        Case::new().plugin("p").format(judge).results(
-            "global",
-            [Item::new(0, "junit.xml").status(Status::Failed), test("tests.a"), test("tests.b")],
-        )
+        Case::new()
+            .plugin("p")
+            .format(judge)
+            .results("global", [Item::new(0, "junit.xml").status(Status::Failed), test("tests.a"), test("tests.b")])
     };
     let said = judged(&run("baseline").option("failed", json!(["test_x (tests.a)"])));
     assert_eq!((said.count("baseline-failure"), said.count("new-failure")), (1, 1));

@@ -12,7 +12,8 @@ fn status(document: &str) -> String {
 }
 
 const PASSED: &str = "<testsuite name='s'><testcase name='t'/></testsuite>";
-const FAILED: &str = "<testsuites><testsuite name='u'><testcase name='v'><failure/></testcase></testsuite></testsuites>";
+const FAILED: &str =
+    "<testsuites><testsuite name='u'><testcase name='v'><failure/></testcase></testsuite></testsuites>";
 
 #[test]
 fn a_second_report_in_the_file_is_read() {
@@ -75,7 +76,8 @@ fn missing_failures_are_reported_once_and_with_numbers() {
          <testcase name='t'><failure/></testcase></testsuite></testsuite>\
          <testsuite name='u' errors='1'><testcase name='v'><error/></testcase></testsuite></testsuites>",
     );
-    let want = "junit.xml: -\n  s: -\n    i: -\n      t: failed\n      missing failures: unknown\n  u: -\n    v: failed\n";
+    let want =
+        "junit.xml: -\n  s: -\n    i: -\n      t: failed\n      missing failures: unknown\n  u: -\n    v: failed\n";
     assert_eq!(run.outline(), want);
     let item = run.item("missing failures").unwrap();
     let reason = "the totals state 2 failures and errors, but the test cases show 1";
@@ -84,7 +86,8 @@ fn missing_failures_are_reported_once_and_with_numbers() {
 
 #[test]
 fn totals_below_what_is_listed_are_logged() {
-    let run = common::read("<testsuite name='s' tests='1' failures='0'><testcase name='t'><failure/></testcase></testsuite>");
+    let run =
+        common::read("<testsuite name='s' tests='1' failures='0'><testcase name='t'><failure/></testcase></testsuite>");
     assert_eq!(run.outline(), "junit.xml: -\n  s: -\n    t: failed\n");
     let told = run.log.iter().any(|line| format!("{line:?}").contains("more test cases failed than the totals"));
     assert!(told, "{:?}", run.log);
@@ -111,7 +114,10 @@ fn failed_test_cases_are_found_wherever_they_are() {
         assert_eq!(status(&document), "failed", "{inside}");
         assert_eq!(common::read(document).item("t").unwrap().status, Some(Status::Failed), "{inside}");
     }
-    assert_eq!(status("<TestSuites><TestSuite name='s'><TestCase name='t'><failure/></TestCase></TestSuite></TestSuites>"), "failed");
+    assert_eq!(
+        status("<TestSuites><TestSuite name='s'><TestCase name='t'><failure/></TestCase></TestSuite></TestSuites>"),
+        "failed"
+    );
     let run = common::read(common::suite("<testcase name='o'><testcase name='t'><failure/></testcase></testcase>"));
     assert_eq!(run.outline(), "junit.xml: -\n  s: -\n    t: failed\n    o: passed\n");
 }
@@ -120,7 +126,10 @@ fn failed_test_cases_are_found_wherever_they_are() {
 fn nesting_that_makes_no_sense_makes_the_file_unknown() {
     let deep = format!("{}{}", "<testcase name='t'>".repeat(20), "</testcase>".repeat(20));
     for (inside, reason) in [
-        ("<testcase name='t'><testsuite><testcase name='x'><failure/></testcase></testsuite></testcase>", "element `testsuite` is inside a test case"),
+        (
+            "<testcase name='t'><testsuite><testcase name='x'><failure/></testcase></testsuite></testcase>",
+            "element `testsuite` is inside a test case",
+        ),
         (deep.as_str(), "more than 8 test cases are nested"),
     ] {
         let document = common::suite(inside);

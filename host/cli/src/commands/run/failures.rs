@@ -10,8 +10,8 @@ use plumbline_core::run_status::RunStatus;
 use plumbline_core::{Item, Status};
 
 use crate::error::CliError;
-use crate::output::name;
 use crate::output::failures::list_failures;
+use crate::output::name;
 use crate::output::outcome::to_list;
 use crate::trees::{Reprocess, Trees};
 

@@ -87,7 +87,9 @@ pub(super) fn section(
             shown += test.data.len();
         }
         if bad.len() > shown {
-            put(html! { p.soft { "and " (bad.len() - shown) " more: " code { "plumbline results -o json" } " has all" } "\n" })?;
+            put(
+                html! { p.soft { "and " (bad.len() - shown) " more: " code { "plumbline results -o json" } " has all" } "\n" },
+            )?;
         }
     }
     slowest(&leaves, &labels, &mut put)?;
