@@ -21,39 +21,64 @@ impl ItemSink for SetSink<'_> {
 }
 
 /// Puts a module's lines into the log of the run, under the names of plugin and module. The sandbox bounds them.
-/// An error of several lines, such as a panic with its trace, is one line; the rest is logged at level debug.
+/// The lines of a panic go to level debug, because the failure of the call names its cause.
 pub(crate) struct RunLog<'a> {
     plugin: &'a str,
     module: &'a str,
-    /// The last error.
-    error: Option<String>,
+    panic: Option<Panic>,
+}
+
+/// A panic that a module has reported, as SDKs report it.
+enum Panic {
+    /// Its place, with a colon; the cause is in the next line.
+    Place(String),
+    /// Its place and cause. The lines that follow are a trace.
+    Whole(String),
+}
+
+impl Panic {
+    fn begins(text: &str) -> Option<Self> {
+        if text.starts_with("panicked at ") && text.ends_with(':') {
+            return Some(Self::Place(text.to_owned()));
+        }
+        let whole = text.starts_with("panicked at ") || text.starts_with("panic: ");
+        whole.then(|| Self::Whole(text.to_owned()))
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Place(text) => text.trim_end_matches(':'),
+            Self::Whole(text) => text,
+        }
+    }
 }
 
 impl<'a> RunLog<'a> {
     pub(crate) fn new(plugin: &'a str, module: &'a str) -> Self {
-        Self { plugin, module, error: None }
+        Self { plugin, module, panic: None }
     }
 
     /// The failure with the panic that led to it, which the engine does not know.
     pub(crate) fn explain(&self, mut failure: ModuleFailure) -> ModuleFailure {
-        if let ModuleFailure::Trap { trap, hint, .. } = &mut failure
-            && let Some(panic) = self.error.as_ref().filter(|error| error.contains("panicked at"))
-        {
-            trap.clone_from(panic);
+        if let (ModuleFailure::Trap { trap, hint, .. }, Some(panic)) = (&mut failure, &self.panic) {
+            *trap = panic.text().to_owned();
             *hint = Some("this is a defect of the module; `--level debug` logs the details");
         }
         failure
     }
-}
 
-/// The first line of an error, with the second if the first announces it; then the rest.
-fn headline(text: &str) -> (String, &str) {
-    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-    if !first.trim_end().ends_with(':') {
-        return (first.to_owned(), rest);
+    fn error(&mut self, text: &str) {
+        let (plugin, module) = (self.plugin, self.module);
+        self.panic = match self.panic.take() {
+            Some(Panic::Place(place)) => Some(Panic::Whole(format!("{place} {text}"))),
+            Some(whole) => Some(whole),
+            None => Panic::begins(text),
+        };
+        match self.panic {
+            Some(_) => tracing::debug!(plugin, module, "{text}"),
+            None => tracing::error!(plugin, module, "{text}"),
+        }
     }
-    let (second, rest) = rest.split_once('\n').unwrap_or((rest, ""));
-    (format!("{} {}", first.trim_end(), second.trim_start()).trim_end().to_owned(), rest)
 }
 
 impl LogSink for RunLog<'_> {
@@ -63,16 +88,7 @@ impl LogSink for RunLog<'_> {
             LogLevel::Debug => tracing::debug!(plugin, module, "{text}"),
             LogLevel::Info => tracing::info!(plugin, module, "{text}"),
             LogLevel::Warning => tracing::warn!(plugin, module, "{text}"),
-            LogLevel::Error => {
-                let (line, rest) = headline(text);
-                if rest.trim().is_empty() {
-                    tracing::error!(plugin, module, "{line}");
-                } else {
-                    tracing::error!(plugin, module, "{line} (details: `--level debug`)");
-                    tracing::debug!(plugin, module, "{rest}");
-                }
-                self.error = Some(line);
-            }
+            LogLevel::Error => self.error(text),
         }
     }
 }
@@ -81,21 +97,26 @@ impl LogSink for RunLog<'_> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_panic_is_one_line() {
-        let rust = "panicked at src/lib.rs:10:5:\nindex out of bounds";
-        assert_eq!(headline(rust), ("panicked at src/lib.rs:10:5: index out of bounds".to_owned(), ""));
-        assert_eq!(headline("panic: no\ngoroutine 1:\nmain"), ("panic: no".to_owned(), "goroutine 1:\nmain"));
-        assert_eq!(headline("plain"), ("plain".to_owned(), ""));
-        assert_eq!(headline("open:"), ("open:".to_owned(), ""));
-
+    fn crash(lines: &[&str]) -> ModuleFailure {
         let mut log = RunLog::new("p", "m");
-        log.line(LogLevel::Error, rust);
-        let trap =
-            |trap: &str| ModuleFailure::Trap { module: "m".into(), trap: trap.into(), frames: Vec::new(), hint: None };
-        let explained = log.explain(trap("it gave up"));
-        assert_eq!(explained.to_string(), "module `m` crashed: panicked at src/lib.rs:10:5: index out of bounds");
-        assert!(explained.hint().is_some_and(|hint| hint.contains("--level debug")));
-        assert_eq!(RunLog::new("p", "m").explain(trap("x")).to_string(), "module `m` crashed: x");
+        lines.iter().for_each(|line| log.line(LogLevel::Error, line));
+        let trap = "it gave up".to_owned();
+        log.explain(ModuleFailure::Trap { module: "m".to_owned(), trap, frames: Vec::new(), hint: None })
+    }
+
+    #[test]
+    fn a_crash_names_the_panic_in_one_line() {
+        for (lines, cause) in [
+            (
+                &["panicked at src/lib.rs:10:5:", "index out of bounds"][..],
+                "panicked at src/lib.rs:10:5: index out of bounds",
+            ),
+            (&["other", "panicked at src/lib.rs:10:5:"], "panicked at src/lib.rs:10:5"),
+            (&["panic: no", "goroutine 1 [running]:", "main.main()"], "panic: no"),
+            (&["other"], "it gave up"),
+        ] {
+            assert_eq!(crash(lines).to_string(), format!("module `m` crashed: {cause}"));
+        }
+        assert!(crash(&["panicked at x:1:1:", "y"]).hint().is_some_and(|hint| hint.contains("--level debug")));
     }
 }

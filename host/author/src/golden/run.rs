@@ -121,6 +121,9 @@ fn one(project: &Project, case: &Case, runner: &Runner<'_>) -> CaseReport {
                 Some(reason) if reason.contains("`wall-seconds`") => {
                     CaseResult::Broken(format!("{reason}; `--timeout` allows more"))
                 }
+                Some(reason) if reason.contains("panicked at") => {
+                    CaseResult::Broken(format!("{reason} (details: `--level debug`)"))
+                }
                 Some(reason) => CaseResult::Broken(reason.clone()),
                 None => judge(case, &actual, runner.bless),
             };

@@ -80,7 +80,8 @@ fn definitions_and_options_of_a_case_hold_for_it_alone() {
     assert!(!bed.path("tests/bad/expected.yaml").exists());
     let report = bed.run(&["bad"], false).unwrap();
     let CaseResult::Broken(reason) = &report.cases[0].result else { panic!("{report:?}") };
-    assert!(reason.contains("module `misbehave` crashed"), "{reason}");
+    assert!(reason.contains("module `misbehave` crashed: panicked at "), "{reason}");
+    assert!(reason.contains(": a result that is not there") && reason.contains("--level debug"), "{reason}");
 }
 
 #[test]

@@ -325,7 +325,7 @@ impl<'a> Decoder<'a> {
                     rest.get(..end.map_or(8, |end| end + 1).min(rest.len())).unwrap_or_default(),
                 )
                 .into_owned();
-                Err(self.error(format!("`&{}` is no entity: `&amp;` stands for `&`", self::shown(&shown))))
+                Err(self.error(format!("invalid entity `&{}`: write `&amp;` for `&`", self::shown(&shown))))
             }
         }
     }
@@ -454,8 +454,8 @@ mod tests {
     #[test]
     fn errors_name_the_cause_and_the_line() {
         for (document, part) in [
-            ("<a>\n& b</a>", "is no entity: `&amp;` stands for `&` (line 2)"),
-            ("<a>&nbsp;</a>", "`&nbsp;` is no entity"),
+            ("<a>\n& b</a>", "write `&amp;` for `&` (line 2)"),
+            ("<a>&nbsp;</a>", "invalid entity `&nbsp;`"),
             ("<a b=1/>", "attribute `b` is not quoted"),
             ("<a b/>", "attribute `b` has no value"),
             ("<a><!-- x -- y --></a>", "`--` inside a comment"),
