@@ -164,7 +164,10 @@ impl Trees {
         }
         let planned = prepare(&modules, &self.reprocess.limits.modules, source)
             .and_then(|planned| planned.ready().map(|()| planned))
-            .map_err(|error| CliError::usage(format!("plugin `{plugin}` cannot be reprocessed")).because(&error))?;
+            .map_err(|error| {
+                let told = CliError::usage(format!("plugin `{plugin}` cannot be reprocessed")).because(&error);
+                error.hint().into_iter().fold(told, CliError::hint)
+            })?;
         for warning in planned.warnings() {
             say(&format!("warning: plugin `{plugin}`: {warning}"));
         }

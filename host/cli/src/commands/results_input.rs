@@ -21,6 +21,8 @@ const ROOT: [&str; 3] = ["meta", "plugins", "config.json"];
 const MAX_FILES: usize = 100_000;
 /// Bytes of standard input: as many as an upload may have, unpacked.
 const MAX_STDIN: u64 = 16 << 30;
+/// The definition of the plugin that stands for a result file.
+const DEFINITION: &str = "plugin.yaml";
 /// Bytes at the beginning of a file by which its kind is recognised.
 const HEAD_BYTES: u64 = 64 << 10;
 
@@ -95,7 +97,9 @@ fn open_file(
         }
     };
     let kept = lay_out(path, file, &format).map_err(|error| no_room(&error))?;
-    let reprocess = Reprocess { always: true, ..reprocess };
+    // A definition that was named, not one of the archive: an unknown format is an error.
+    let definition = reprocess.definition.or_else(|| Some(kept.path().join(DEFINITION)));
+    let reprocess = Reprocess { always: true, definition, ..reprocess };
     let trees = Trees::open_as(kept.path(), name, reprocess)?;
     Ok(Input { name: name.to_owned(), trees, kept: vec![kept] })
 }
@@ -111,17 +115,16 @@ fn recognised(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// A directory as an archive has it, with one plugin, whose result is the file at `path`.
+/// A directory as an archive has it, with one plugin, whose result is the file at `path`, and a definition of that plugin.
 fn lay_out(path: &Path, file: &str, format: &str) -> io::Result<TempDir> {
     let kept = tempfile::tempdir()?;
-    let plugin = kept.path().join("plugins").join(file);
-    let results = plugin.join("results/global");
+    let results = kept.path().join("plugins").join(file).join("results/global");
     fs::create_dir_all(&results)?;
     let definition = json!({
-        "sonobuoy-config": {"plugin-name": file, "driver": "Job", "result-format": format, "result-files": [file]},
-        "spec": {},
+        "sonobuoy-config": {"plugin-name": "results", "driver": "Job", "result-format": format, "result-files": [file]},
+        "spec": {"name": "plugin"},
     });
-    fs::write(plugin.join("definition.json"), definition.to_string())?;
+    fs::write(kept.path().join(DEFINITION), definition.to_string())?;
     let (from, to) = (path.canonicalize()?, results.join(file));
     // Another file system, or another user's file: then there are two copies.
     if fs::hard_link(&from, &to).is_err() {

@@ -158,6 +158,8 @@ fn result_files_are_read_as_what_they_are() {
     let json: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!(json[0]["status"], "failed");
     bed.plumbline(&["results", "report.log", "--result-format", "gojson"]).expect(5);
+    let done = bed.plumbline(&["results", "report.log", "--result-format", "junt"]).expect(2);
+    assert!(done.err.contains("unknown result format `junt`"), "{}", done.err);
 }
 
 #[test]
