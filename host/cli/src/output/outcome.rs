@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_aggregator::{Finished, PluginOutcome};
+use plumbline_aggregator::{Finished, Outcome, PluginOutcome};
 use plumbline_core::judgement::{VerdictStatus, VerdictSummary};
 use plumbline_core::run_status::EntryStatus;
 use plumbline_core::{NOT_READ, Status, Verdict, shell_quote, text};
@@ -232,7 +232,7 @@ fn seconds(elapsed: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumbline_aggregator::{Failure, NodeOutcome, Outcome};
+    use plumbline_aggregator::{Failure, NodeOutcome};
 
     fn finished() -> Finished {
         let total =
