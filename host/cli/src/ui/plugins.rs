@@ -189,8 +189,8 @@ impl<'a> Plugin<'a> {
 
     /// Sets the phase, once all entries are known.
     fn settle(&mut self, view: &RunView<'_>) {
-        // Sonobuoy's aggregator reports neither launches nor heartbeats.
-        let reports_launches = view.status.run.is_some();
+        // Sonobuoy's aggregator reports no launches, and no run.
+        let reports_launches = view.status.run.is_some() || matches!(view.logs, Logs::Local(_));
         let mut verdicts = view.status.verdicts.iter().flatten();
         let verdict = verdicts.find(|(name, _)| one_line(name) == self.name).map(|(_, verdict)| verdict);
         self.verdict = verdict.map(|verdict| one_line(&verdict.sentence()));

@@ -192,3 +192,23 @@ fn result(entry: &PluginStatus) -> String {
 fn progress(entry: &PluginStatus) -> String {
     crate::ui::progress(entry).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_does_not_steer_the_terminal() {
+        let evil = "\u{1b}[2J\u{9b}31m\u{202e}\r\n\u{7}x";
+        let entry: PluginStatus = serde_json::from_value(serde_json::json!({
+            "plugin": evil, "node": evil, "status": evil, "result-status": evil,
+            "progress": {"msg": evil, "total": 3, "completed": 1},
+        }))
+        .unwrap();
+        for entries in [vec![entry.clone()], vec![entry; MAX_LISTED + 1]] {
+            let text = table(&entries, false).to_string();
+            let steers = |c: char| c != '\n' && plumbline_core::text::steers_terminal(c);
+            assert!(text.lines().count() <= 3 && !text.contains(steers), "{text:?}");
+        }
+    }
+}
