@@ -75,6 +75,12 @@ fn a_test_that_fails_fails_the_run_and_is_named() {
     definition(&bed, &[("FAKE_E2E_FAIL", ONE_TEST)]);
     let done = conformance(&bed, &[]).expect(1);
     assert!(done.err.contains("are chosen"), "{done:?}");
+    // Progress ends with the last test, and with its name.
+    let status = bed.command("status", &["-o", "json"]).expect(1).json();
+    let progress = &status["plugins"][0]["progress"];
+    assert_eq!((&progress["failed"], &progress["remaining"]), (&json!(1), &json!(0)), "{status}");
+    assert!(progress["passed-or-skipped"].as_u64() > Some(100), "{status}");
+    assert!(progress["failures"][0].as_str().is_some_and(|name| name.contains(ONE_TEST)), "{status}");
     // Nobody has to open the archive to know its name.
     assert!(done.out.contains("e2e: what failed") && done.out.contains(ONE_TEST), "{done:?}");
     let archive = archive(&bed).display().to_string();
