@@ -32,8 +32,12 @@ const SKIPPED: [(&str, &str); 18] = [
 const PYTEST: &str = "needs pytest";
 
 /// Commands whose exit code is a verdict over the machine that the test runs on.
-const MACHINE: [&str; 3] =
-    ["plumbline run --local -p host-facts", "plumbline results first/", "plumbline results diff first/"];
+const MACHINE: [&str; 4] = [
+    "plumbline run --local -p host-facts",
+    "plumbline results first/",
+    "plumbline results diff first/",
+    "plumbline status --local",
+];
 
 fn blocks<'a>(text: &'a str, language: &str) -> Vec<&'a str> {
     let fence = format!("```{language}\n");
