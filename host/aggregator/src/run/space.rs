@@ -50,7 +50,7 @@ pub(super) async fn with_space<T: Send + 'static>(
 }
 
 /// Whether lack of space is among the causes of `error`.
-fn lacks_space(error: &(dyn Error + 'static)) -> bool {
+pub(super) fn lacks_space(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if error.downcast_ref::<io::Error>().is_some_and(is_full) {

@@ -1,6 +1,7 @@
 //! The loop of a run: what the ledger says is done, here and nowhere else.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ use super::error::RunError;
 use super::finished::{Finished, PluginOutcome};
 use super::judge::items_file;
 use super::rerun::Rerun;
-use super::space::with_space;
+use super::space::{lacks_space, with_space};
 use super::unsent;
 use crate::dispatcher::{Dispatcher, Exit, Heard, Launch, Report};
 use crate::journal::JournalError;
@@ -235,6 +236,11 @@ impl Run {
                     let partial = match unsent::keep(&unsent, &target, &scratch, &limits) {
                         Ok(0) => continue,
                         Ok(files) => json!({ "files": files }),
+                        // They are still where the plugin wrote them: another attempt can keep them.
+                        Err(error) if lacks_space(&error) => {
+                            let source = io::Error::new(io::ErrorKind::StorageFull, error);
+                            return Err(RunError::Io { what: format!("keep the partial results of `{key}`"), source });
+                        }
                         Err(error) => {
                             tracing::warn!(plugin = %key.plugin, node = %key.node, "partial results are lost: {error}");
                             json!({ "error": error.to_string() })
