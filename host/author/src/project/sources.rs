@@ -7,14 +7,17 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{AuthorError, Project, read_bounded};
+use super::{AuthorError, MANIFEST_FILE, Project, read_bounded};
 use crate::watch::snapshot::Snapshot;
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 
 /// Bytes of a record: 20,000 files with long paths fit.
 const MAX_RECORD: u64 = 16 << 20;
 /// Directories at the top of a project whose files do not become part of the module.
-const TESTS: [&str; 2] = ["tests", "test"];
+const OTHER_DIRECTORIES: [&str; 4] = ["tests", "test", "docs", "examples"];
+/// Extensions of sources and build files of all languages.
+const EXTENSIONS: [&str; 15] =
+    ["rs", "toml", "lock", "go", "mod", "sum", "c", "h", "js", "mjs", "ts", "json", "py", "wit", "txt"];
 /// Files that tools rewrite while they build.
 const LOCK_FILES: [&str; 3] = ["Cargo.lock", "package-lock.json", "go.sum"];
 
@@ -38,9 +41,11 @@ impl Sources {
             AuthorError::system(format!("failed to read the sources in `{}`", project.directory.display()))
                 .because(error)
         })?;
-        let artifact = project.manifest.artifact.as_deref();
-        let files =
-            snapshot.files().into_iter().filter(|(path, _)| is_source(path) && Some(path.as_path()) != artifact);
+        let (artifact, command) = (project.manifest.artifact.as_deref(), &project.manifest.command);
+        let files = snapshot
+            .files()
+            .into_iter()
+            .filter(|(path, _)| is_source(path, command) && Some(path.as_path()) != artifact);
         Ok(Self(files.map(|(path, digest)| (path, hex(&digest))).collect()))
     }
 
@@ -70,14 +75,17 @@ impl Sources {
     }
 }
 
-fn is_source(path: &Path) -> bool {
+/// Whether a build may read the file. At the top of a project, next to the plugin's own programs and packed bundles,
+/// only files of known kinds are sources.
+fn is_source(path: &Path, command: &[String]) -> bool {
     let mut parts = path.components().map(|part| part.as_os_str());
     let first = parts.next().unwrap_or_default();
     if parts.next().is_some() {
-        return TESTS.iter().all(|tests| first != *tests);
+        return OTHER_DIRECTORIES.iter().all(|other| first != *other);
     }
-    let documentation = path.extension().is_some_and(|extension| extension == "md");
-    !documentation && first != "plugin.yaml" && first != "plugin.yml"
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let named = command.iter().any(|word| first == word.trim_start_matches("./"));
+    named || first == MANIFEST_FILE || first == "Makefile" || EXTENSIONS.contains(&extension)
 }
 
 /// Why the module of `project` was not built from the sources in their present state, as a sentence; `None` if it was,

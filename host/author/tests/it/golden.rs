@@ -131,7 +131,7 @@ fn a_module_that_is_not_there_is_not_taken_for_another() {
     bed.write("tests/one/results/global/a", "x");
     let report = bed.run(&[], true).unwrap();
     let CaseResult::Broken(reason) = &report.cases[0].result else { panic!("{report:?}") };
-    assert!(reason.contains("`hand` is not known") && reason.contains("plugin build"), "{reason}");
+    assert!(reason.contains("unknown result format `hand`") && reason.contains("plugin build"), "{reason}");
     bed.write("hand.wasm", "no module");
     let report = bed.run(&[], true).unwrap();
     let CaseResult::Broken(reason) = &report.cases[0].result else { panic!("{report:?}") };

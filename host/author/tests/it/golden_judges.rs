@@ -129,7 +129,7 @@ fn what_cannot_be_judged_is_named() {
     let bed = judged("  - {judge: my-judge}\n");
     bed.write("tests/one/tree.yaml", TREE);
     let reason = broken(&bed);
-    assert!(reason.contains("judge `my-judge` is not known") && reason.contains("plumbline plugin build"), "{reason}");
+    assert!(reason.contains("unknown judge `my-judge`") && reason.contains("plumbline plugin build"), "{reason}");
 
     let bed = misbehaving("behave");
     bed.write("tests/one/results/global/a", "x");

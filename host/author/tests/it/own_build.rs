@@ -123,7 +123,14 @@ fn a_module_is_stale_when_its_sources_are_not_those_it_was_built_from() {
     let made = fs::read(path("src/made.wasm")).unwrap();
     write(
         dir.path(),
-        &[("src/made.wasm", &made), ("README.md", b"x"), ("tests/a/expected.yaml", b"x"), ("plugin.yaml", b"x")],
+        &[
+            ("src/made.wasm", &made),
+            ("README.md", b"x"),
+            ("check.sh", b"x"),
+            ("tap.bundle.tar", b"x"),
+            ("tests/a/expected.yaml", b"x"),
+            ("plugin.yaml", b"x"),
+        ],
     );
     assert_eq!(reason(), None);
     // A build that fails leaves the old module, which is not that of these sources.
