@@ -67,12 +67,19 @@ fn completed(command: &Command, path: &str) -> Command {
         shown = shown.about(about.clone());
     }
     for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
-        shown = shown.arg(with_values(arg.clone(), path));
+        shown = shown.arg(with_values(without_hidden_aliases(arg.clone()), path));
     }
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         shown = shown.subcommand(completed(sub, &format!("{path} {}", sub.get_name())));
     }
     shown
+}
+
+fn without_hidden_aliases(arg: Arg) -> Arg {
+    let visible = arg.get_visible_aliases().unwrap_or_default();
+    let visible: Vec<String> = visible.into_iter().map(str::to_owned).collect();
+    // `None` removes all of them.
+    visible.into_iter().fold(arg.alias(None::<&'static str>), Arg::visible_alias)
 }
 
 /// The option with the values that its type does not tell.

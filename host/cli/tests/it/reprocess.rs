@@ -45,7 +45,7 @@ fn another_definition_reads_it_in_another_way() {
         "sonobuoy-config: {driver: Job, plugin-name: other, result-format: raw}\nspec: {name: plugin}\n",
     );
     let args = ["results", &archive, "-p", "checks", "-o", "json", "--reprocess", "--definition", "raw.yaml"];
-    let trees: Value = serde_json::from_str(&bed.plumbline(&args).expect(0).out).unwrap();
+    let trees: Value = serde_json::from_str(&bed.plumbline(&args).expect(5).out).unwrap();
     assert_eq!(trees[0]["name"], "checks");
     assert_eq!(trees[0]["items"].as_array().unwrap().len(), 1);
     assert_eq!(trees[0]["items"][0]["name"], "report.xml");

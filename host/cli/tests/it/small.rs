@@ -117,7 +117,7 @@ fn a_reader_that_has_enough_is_no_error() {
         &["results", ARCHIVE, "-m", "detailed"],
         &["results", ARCHIVE, "-m", "dump"],
         &["results", ARCHIVE, "-o", "json"],
-        &["results", ARCHIVE, "-o", "junit"],
+        &["results", ARCHIVE, "-p", "e2e", "-o", "junit"],
         &["completion", "bash"],
         &["version"],
         &["plugin", "list"],
