@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::go::{Decoder, Start, Token};
 use super::names::{CONFORMANCE, cleaned};
+use crate::lists::is_suite_node;
 
 /// The outermost element that the verifier reads.
 const ROOT: &str = "testsuites";
@@ -57,13 +58,13 @@ impl Cases {
         &self.failed
     }
 
-    /// The number of cases that ran, conformance tests or not.
+    /// The number of tests that ran, conformance tests or not. The suite's setup counts if it failed.
     #[must_use]
     pub fn ran(&self) -> u64 {
         self.ran
     }
 
-    /// The number of skipped cases.
+    /// The number of skipped tests.
     #[must_use]
     pub fn skipped(&self) -> u64 {
         self.skipped
@@ -77,11 +78,13 @@ impl Cases {
     }
 
     fn add(&mut self, case: &Case) {
+        // The suite's setup is not a test, unless it failed.
+        let is_test = !is_suite_node(&case.name) || case.failure || case.error;
         if case.skipped {
-            self.skipped += 1;
+            self.skipped += u64::from(is_test);
             return;
         }
-        self.ran += 1;
+        self.ran += u64::from(is_test);
         if !case.name.contains(CONFORMANCE) {
             return;
         }
@@ -256,6 +259,7 @@ mod tests {
         let cases = read(
             "<testcase name='[It] a [Conformance]'/><testcase name='b &amp;#39;x&amp;#39; [Conformance]'><failure/></testcase>\
              <testcase name=\"[It] b 'x' [Conformance]\"/><testcase name='c [Conformance]'><skipped/></testcase>\
+             <testcase name='[ReportAfterSuite] f'/>\
              <testcase name='d'><failure/></testcase><testcase name='e [Conformance]'><error/></testcase>",
         );
         assert_eq!(cases.problem, None);
