@@ -72,7 +72,7 @@ async fn a_directory_is_sent_as_an_archive_of_its_files() {
 }
 
 #[tokio::test]
-async fn the_results_directory_itself_is_sent_without_the_archive_of_an_earlier_attempt() {
+async fn the_results_directory_itself_is_sent_without_an_earlier_archive_and_the_done_file() {
     let run = Run::new();
     let mut aggregator = Aggregator::start(&run).await;
     let dir = tempfile::tempdir().unwrap();
@@ -86,8 +86,7 @@ async fn the_results_directory_itself_is_sent_without_the_archive_of_an_earlier_
         end(&run, &aggregator, dir.path()).await.unwrap();
         let mut members = members(&aggregator.next("results").await);
         members.sort();
-        let expected =
-            [file("done", &named), ("sub".to_owned(), None), file("sub/results.tar.gz", "mine"), file("x.json", "{}")];
+        let expected = [("sub".to_owned(), None), file("sub/results.tar.gz", "mine"), file("x.json", "{}")];
         assert_eq!(members, expected);
     }
     assert_eq!(names(dir.path()), ["done", PACKED_NAME, "sub", "x.json"]);
@@ -102,9 +101,10 @@ async fn a_link_in_the_place_of_the_archive_is_not_followed() {
     fs::create_dir(&dir).unwrap();
     fs::write(outer.path().join("precious"), "precious").unwrap();
     symlink(outer.path().join("precious"), dir.join(PACKED_NAME)).unwrap();
+    fs::write(dir.join("x.json"), "{}").unwrap();
     say_done(&dir, ".");
     end(&run, &aggregator, &dir).await.unwrap();
-    assert_eq!(members(&aggregator.next("results").await), [file("done", ".")]);
+    assert_eq!(members(&aggregator.next("results").await), [file("x.json", "{}")]);
     assert_eq!(fs::read_to_string(outer.path().join("precious")).unwrap(), "precious");
     assert!(dir.join(PACKED_NAME).symlink_metadata().unwrap().is_file());
 }
