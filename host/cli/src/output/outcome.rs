@@ -283,7 +283,7 @@ mod tests {
         });
         let finished = Finished { plugins: plugins.collect(), verdict, ..finished() };
         let mut out = Vec::new();
-        summary(&finished, &mut anstream::StripStream::new(&mut out)).unwrap();
+        summary(&finished, &LastOutput::new(), &mut anstream::StripStream::new(&mut out)).unwrap();
         String::from_utf8(out).unwrap()
     }
 
