@@ -56,7 +56,18 @@ fn file(input: &str, golden: &str) {
     run.items.retain(|item| item.name != "missing failures");
     assert!(run.items.len() < items);
     let root = common::rolled_up(&run, "root");
-    assert_eq!(bare(&root["items"][0]), json(&format!("golden-junit/{golden}")));
+    let mut golden = json(&format!("golden-junit/{golden}"));
+    skip_what_ran_nothing(&mut golden);
+    assert_eq!(bare(&root["items"][0]), golden);
+}
+
+/// Sonobuoy calls a suite passed if all of its tests were skipped. Here nothing ran in it.
+fn skip_what_ran_nothing(tree: &mut Value) {
+    let Some(items) = tree.get_mut("items").and_then(Value::as_array_mut) else { return };
+    items.iter_mut().for_each(skip_what_ran_nothing);
+    if items.iter().all(|item| item["status"] == "skipped") {
+        tree["status"] = "skipped".into();
+    }
 }
 
 fn bare(item: &Value) -> Value {
