@@ -14,9 +14,12 @@ use crate::report::say;
 use crate::wasm_std::{TARGET, WasmStd};
 
 /// The modules that are part of the product, by package.
-const STOCK: [&str; 10] = [
+const STOCK: [&str; 13] = [
     "plumbline-module-junit",
     "plumbline-module-gojson",
+    "plumbline-module-tap",
+    "plumbline-module-sarif",
+    "plumbline-module-ctrf",
     "plumbline-module-raw",
     "plumbline-module-manual",
     "plumbline-module-host-facts",

@@ -39,8 +39,8 @@ pub use lazy::LazyModule;
 pub use modules::{Compiler, ModuleError, Modules};
 pub use plan::{LimitPolicy, PlanError, PlannedPlugin, Source, prepare};
 pub use postprocess::{
-    ERROR_FILE, EXIT_FILE, Failure, LeanLimits, LeanTree, MAX_FAILURES, ModuleInput, NodeOutcome, Outcome,
-    PostProcessError, Subject, TREE_FILE, Usage, module_inputs, post_process, read_lean,
+    Detected, Detections, ERROR_FILE, EXIT_FILE, Failure, LeanLimits, LeanTree, MAX_FAILURES, ModuleInput, NodeOutcome,
+    Outcome, PostProcessError, Subject, TREE_FILE, Usage, module_inputs, post_process, read_lean,
 };
 pub use provenance::Provenance;
 pub use publish::{HEARTBEAT, Published};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use plumbline_core::closest;
-use plumbline_core::definition::RAW_FORMAT;
+use plumbline_core::definition::{AUTO_FORMAT, RAW_FORMAT};
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use plumbline_sandbox::{LoadError, ModuleInfo, Sandbox, inspect};
 
@@ -130,8 +130,24 @@ impl Modules {
     /// [`ModuleError::Unknown`] for a format that no module reads: results that are listed and not read would pass. Other errors
     /// when the bundle's module of that name cannot be used.
     pub fn post_processor(&self, bundle: Option<&Path>, format: &str) -> Result<LazyModule, ModuleError> {
-        let wanted = if format.is_empty() { RAW_FORMAT } else { format };
+        let wanted = if format.is_empty() || format == AUTO_FORMAT { RAW_FORMAT } else { format };
         self.required(bundle, "result format", wanted, |module| module.info().roles.post_processor)
+    }
+
+    /// The post-processors that detect their files, in the order in which they are asked: those of the bundle, then the built-in ones.
+    ///
+    /// # Errors
+    /// When a module of the bundle cannot be used.
+    pub fn detectors(&self, bundle: Option<&Path>) -> Result<Vec<LazyModule>, ModuleError> {
+        let detects = |module: &LazyModule| module.info().roles.post_processor && !module.info().detect.is_empty();
+        let mut detectors = Vec::new();
+        for path in bundle.map(module_files).transpose()?.unwrap_or_default() {
+            let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+            detectors.extend(self.bundled(&path, stem)?.filter(detects));
+        }
+        detectors.extend(self.inner.stock.iter().filter(|module| detects(module)).cloned());
+        detectors.iter().for_each(|module| self.start(module));
+        Ok(detectors)
     }
 
     /// The module in the file at `path`, as a post-processor for whatever format.

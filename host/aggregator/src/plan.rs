@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use plumbline_core::definition::{Definition, LimitError, effective_limits};
+use plumbline_core::definition::{AUTO_FORMAT, Definition, LimitError, effective_limits};
 use plumbline_core::{ModuleLimits, Node, NodeName, PluginName, ResultKey};
 use plumbline_sandbox::{CallStats, Expect, ModuleFailure, OptionProblem, PluginInfo};
 
@@ -29,6 +29,8 @@ pub struct PlannedPlugin {
     pub source: Source,
     /// The module that reads its results.
     pub post_processor: LazyModule,
+    /// The modules that detect their files, where the result format is `auto`; empty: `post_processor` reads all files.
+    pub detectors: Vec<LazyModule>,
     /// Who says which results must arrive. `None`: there is none of that name, which is an error when it is asked.
     pub expectations: Option<LazyModule>,
     /// The summarizer that the definition names; `None`: the post-processor, if it has this role too.
@@ -124,6 +126,12 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
         .map(|name| modules.summarizer(source.bundle.as_deref(), name))
         .transpose()
         .map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?;
+    let detectors = if definition.result_format.as_deref() == Some(AUTO_FORMAT) {
+        let detectors = modules.detectors(source.bundle.as_deref());
+        detectors.map_err(|source| PlanError::Module { plugin: plugin.clone(), source })?
+    } else {
+        Vec::new()
+    };
     // The definition's author knows the results, the module's author only the module.
     let request = definition.plumbline.limits.clone().or(&post_processor.info().limits);
     let limits = effective_limits(&request, &policy.default, &policy.cap)
@@ -137,6 +145,7 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
     Ok(PlannedPlugin {
         source,
         post_processor,
+        detectors,
         expectations,
         summarizer,
         judges,
@@ -189,6 +198,8 @@ impl PlannedPlugin {
         Subject {
             plugin: self.info(),
             per_node: definition.driver.is_per_node(),
+            detectors: self.detectors.clone(),
+            stdout: definition.plumbline.stdout.as_deref(),
             result_files: &definition.result_files,
             limits: self.limits.clone(),
             summarizer: self.summarizer.as_ref().or(own_summarizer).cloned(),

@@ -70,10 +70,14 @@ fn definition_digest(plugin: &PlannedPlugin) -> String {
 
 fn uses<'a>(plugin: &'a PlannedPlugin, subject: &'a Subject<'_>) -> Vec<Use<'a>> {
     let expectations = plugin.expectations.iter().map(|module| Use { role: "expectations", module });
-    let reader = Use { role: "post-processor", module: &plugin.post_processor };
+    let readers = match plugin.detectors.as_slice() {
+        [] => std::slice::from_ref(&plugin.post_processor),
+        detectors => detectors,
+    };
+    let readers = readers.iter().map(|module| Use { role: "post-processor", module });
     let summarizer = subject.summarizer.iter().map(|module| Use { role: "summarizer", module });
     let judges = plugin.judges.iter().map(|judge| Use { role: "judge", module: &judge.module });
-    expectations.chain([reader]).chain(summarizer).chain(judges).collect()
+    expectations.chain(readers).chain(summarizer).chain(judges).collect()
 }
 
 fn module(used: &Use<'_>, bundle: Option<&Path>, modules: &Modules) -> Value {

@@ -22,6 +22,8 @@ pub struct Metadata {
     pub formats: Vec<String>,
     /// Glob patterns of the files that it takes when a definition names none.
     pub default_files: Vec<String>,
+    /// The rules by which the host detects its files, as they are written in the section; empty: none.
+    pub detect: Vec<Value>,
     /// The limits that it asks for, with the keys and values of a definition; empty: none.
     pub limits: Map<String, Value>,
     /// A JSON Schema of its options.
@@ -36,6 +38,9 @@ impl Metadata {
         fields.insert("name".into(), self.name.clone().into());
         fields.insert("formats".into(), self.formats.clone().into());
         fields.insert("default-files".into(), self.default_files.clone().into());
+        if !self.detect.is_empty() {
+            fields.insert("detect".into(), self.detect.clone().into());
+        }
         if !self.limits.is_empty() {
             fields.insert("limits".into(), Value::Object(self.limits.clone()));
         }

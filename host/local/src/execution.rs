@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use plumbline_aggregator::{DispatchError, Exit, Launch, Report, Unsent};
 use plumbline_archive::atomic::is_temporary;
-use plumbline_core::ResultKey;
+use plumbline_core::{GLOBAL, PluginName, ResultKey};
 use plumbline_core::ledger::ErrorRecord;
 use tokio::sync::{mpsc, oneshot};
 
@@ -21,6 +21,10 @@ use crate::leftovers;
 use crate::process::{End, Process, Program};
 use crate::start::StartDirectories;
 
+/// The directory of an execution for results.
+const RESULTS: &str = "results";
+/// The directory of an execution for the files of its definition.
+const CONFIG: &str = "config";
 /// How long a process may go on after its results arrived. Many have a last thing to do; some loop for ever, so that a pod is not restarted.
 const SETTLE: Duration = Duration::from_secs(2);
 /// The file that says that results are complete (docs/protocol.md, «Done file»).
@@ -76,12 +80,22 @@ pub(crate) enum Control {
     Kill(oneshot::Sender<()>),
 }
 
+/// The directories for results, and for the files of the definition, of a plugin that runs once in a local run whose
+/// [`LocalOptions::work`](crate::LocalOptions::work) is `work`: what a command line must name before the run begins.
+#[must_use]
+pub fn directories(work: &Path, plugin: &PluginName) -> (PathBuf, PathBuf) {
+    let home = work.join(plugin.as_str()).join(GLOBAL);
+    (home.join(RESULTS), home.join(CONFIG))
+}
+
 pub(crate) struct Execution {
     key: ResultKey,
     results: PathBuf,
     plugin: Process,
     worker: Process,
     last_output: LastOutput,
+    /// Exit codes by which the plugin's process says that it found no test.
+    no_tests: Vec<u8>,
 }
 
 impl Execution {
@@ -91,7 +105,7 @@ impl Execution {
             DispatchError::new(format!("plugin `{}`: failed to {what}: {error}", key.plugin))
         };
         let home = home(&ground.work, key);
-        let (results, config) = (home.join("results"), home.join("config"));
+        let (results, config) = (home.join(RESULTS), home.join(CONFIG));
         let logs = ground.logs.join(key.plugin.as_str()).join("logs");
         prepare(&home, &results, &config, &logs, launch).map_err(|error| failed("prepare its directories", error))?;
         let base = ground.start.base(&key.plugin, launch.bundle.as_deref());
@@ -108,6 +122,7 @@ impl Execution {
             variables: environment::worker(launch, key, &places),
             inherit: false,
             log: logs.join(format!("{}-worker.txt", key.node)),
+            stdout: None,
         })
         .map_err(|error| failed("start its worker", error))?;
         let plugin = Process::start(Program {
@@ -117,6 +132,7 @@ impl Execution {
             variables: environment::plugin(launch, key, node, &places),
             inherit: true,
             log: logs.join(format!("{}.txt", key.node)),
+            stdout: launch.definition.plumbline.stdout.as_ref().map(|name| results.join(name)),
         })
         .map_err(|error| failed(&format!("start `{}`", command.program.display()), error))?;
         for process in [&plugin, &worker] {
@@ -128,7 +144,9 @@ impl Execution {
                 );
             }
         }
-        Ok(Self { key: key.clone(), results, plugin, worker, last_output: Arc::clone(&ground.last_output) })
+        let last_output = Arc::clone(&ground.last_output);
+        let no_tests = launch.definition.plumbline.no_tests_exit_codes.clone();
+        Ok(Self { key: key.clone(), results, plugin, worker, last_output, no_tests })
     }
 
     /// Watches both until told to end.
@@ -158,6 +176,7 @@ impl Execution {
                 status = self.plugin.wait(), if plugin_ended.is_none() => match status {
                     Ok(status) => {
                         plugin_ended = Some(status);
+                        self.plugin.captured().await;
                         let failure = self.after_plugin(status);
                         told_end |= failure.is_some() && !reported;
                         failure
@@ -220,9 +239,13 @@ impl Execution {
             ended = tokio::time::timeout(SETTLE, self.plugin.wait()).await.ok().and_then(Result::ok);
         }
         let key = self.key.clone();
-        self.end().await;
         // What had to be ended did not fail.
-        let status = ended.filter(|_| !told_end)?;
+        let no_tests = |status: &ExitStatus| {
+            status.code().and_then(|code| u8::try_from(code).ok()).is_some_and(|code| self.no_tests.contains(&code))
+        };
+        let status = ended.filter(|status| !told_end && !no_tests(status));
+        self.end().await;
+        let status = status?;
         Some(Exit { text: format!("process {}", describe(status)), key, success: status.success() })
     }
 

@@ -15,5 +15,6 @@ mod process;
 mod start;
 
 pub use dispatcher::{LocalDispatcher, LocalOptions};
+pub use execution::directories;
 pub use machine::this_machine;
 pub use start::StartDirectories;

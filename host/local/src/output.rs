@@ -1,37 +1,104 @@
-//! What a process says: kept in a file up to a limit, and its last lines for error reports.
+//! Output of a process: kept in a file up to a limit, with its last lines for error reports.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::sync::{Mutex, oneshot};
 
 /// Bytes of output that are kept of one process. What is over is read and dropped, so that the process does not block, and said once.
 const MAX_KEPT: u64 = 16 << 20;
+/// Bytes of captured standard output: more than the events of any test suite we know, and no more than a disk can take.
+const MAX_CAPTURED: u64 = 1 << 30;
 /// Bytes of the tail that goes into an error report.
 const MAX_TAIL: usize = 4 << 10;
 
-/// Copies everything from `from` into the file at `path`; the last bytes as text. A file that cannot be written costs the log, not the run.
-pub(crate) async fn keep(mut from: impl AsyncRead + Unpin, path: PathBuf) -> String {
-    let mut file = match File::create(&path).await {
-        Ok(file) => Some(file),
-        Err(error) => {
-            tracing::warn!("failed to keep the output in `{}`: {error}", path.display());
-            None
+/// A process's standard output, where it is a result, too.
+pub(crate) struct Captured<R> {
+    /// The pipe.
+    pub(crate) from: R,
+    /// The file for it.
+    pub(crate) path: PathBuf,
+    /// Dropped when the file is complete.
+    pub(crate) complete: oneshot::Sender<()>,
+}
+
+/// Copies everything from `from`, and from `captured`, into the file at `path`; returns the last bytes as text. A file that cannot be
+/// written costs the log, not the run.
+pub(crate) async fn keep<R: AsyncRead + Unpin>(from: R, captured: Option<Captured<R>>, path: PathBuf) -> String {
+    let log = Mutex::new(Log::create(path).await);
+    let capture = async {
+        if let Some(captured) = captured {
+            capture(captured, &log).await;
         }
     };
-    let mut tail = VecDeque::with_capacity(MAX_TAIL);
-    let mut kept = 0_u64;
+    tokio::join!(copy(from, &log), capture);
+    log.into_inner().finish().await
+}
+
+async fn copy(mut from: impl AsyncRead + Unpin, log: &Mutex<Log>) {
     let mut buffer = vec![0; 8 << 10];
     // A read error of a pipe means its end.
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        log.lock().await.push(buffer.get(..read).unwrap_or_default()).await;
+    }
+}
+
+/// Beyond [`MAX_CAPTURED`] bytes the file ends: who reads its format then reports that it is cut off.
+async fn capture(captured: Captured<impl AsyncRead + Unpin>, log: &Mutex<Log>) {
+    let Captured { mut from, path, complete } = captured;
+    let mut file = File::create(&path).await;
+    let mut left = MAX_CAPTURED;
+    let mut buffer = vec![0; 64 << 10];
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
         let bytes = buffer.get(..read).unwrap_or_default();
-        tail.extend(bytes);
-        tail.drain(..tail.len().saturating_sub(MAX_TAIL));
-        let before = kept;
-        kept += read as u64;
-        let Some(open) = &mut file else { continue };
-        let written = if kept <= MAX_KEPT {
+        log.lock().await.push(bytes).await;
+        let fits = usize::try_from(left).map_or(read, |left| left.min(read));
+        left -= fits as u64;
+        if let Ok(open) = &mut file
+            && let Err(error) = open.write_all(bytes.get(..fits).unwrap_or_default()).await
+        {
+            file = Err(error);
+        }
+    }
+    if let Ok(open) = &mut file
+        && let Err(error) = open.flush().await
+    {
+        file = Err(error);
+    }
+    if let Err(error) = file {
+        tracing::warn!("failed to keep the standard output in `{}`: {error}", path.display());
+    }
+    drop(complete);
+}
+
+/// The file, and the end of what was written.
+struct Log {
+    path: PathBuf,
+    file: Option<File>,
+    kept: u64,
+    tail: VecDeque<u8>,
+}
+
+impl Log {
+    async fn create(path: PathBuf) -> Self {
+        let file = File::create(&path).await;
+        let mut log = Self { path, file: None, kept: 0, tail: VecDeque::with_capacity(MAX_TAIL) };
+        match file {
+            Ok(file) => log.file = Some(file),
+            Err(error) => log.failed(&error),
+        }
+        log
+    }
+
+    async fn push(&mut self, bytes: &[u8]) {
+        self.tail.extend(bytes);
+        self.tail.drain(..self.tail.len().saturating_sub(MAX_TAIL));
+        let before = self.kept;
+        self.kept += bytes.len() as u64;
+        let Some(open) = &mut self.file else { return };
+        let written = if self.kept <= MAX_KEPT {
             open.write_all(bytes).await
         } else if before <= MAX_KEPT {
             open.write_all(format!("\n[the rest is left out: more than {MAX_KEPT} bytes]\n").as_bytes()).await
@@ -39,16 +106,23 @@ pub(crate) async fn keep(mut from: impl AsyncRead + Unpin, path: PathBuf) -> Str
             Ok(())
         };
         if let Err(error) = written {
-            tracing::warn!("failed to keep the output in `{}`: {error}", path.display());
-            file = None;
+            self.failed(&error);
         }
     }
-    if let Some(mut open) = file
-        && let Err(error) = open.flush().await
-    {
-        tracing::warn!("failed to keep the output in `{}`: {error}", path.display());
+
+    fn failed(&mut self, error: &std::io::Error) {
+        tracing::warn!("failed to keep the output in `{}`: {error}", self.path.display());
+        self.file = None;
     }
-    String::from_utf8_lossy(tail.make_contiguous()).trim().to_owned()
+
+    async fn finish(mut self) -> String {
+        if let Some(mut open) = self.file.take()
+            && let Err(error) = open.flush().await
+        {
+            self.failed(&error);
+        }
+        String::from_utf8_lossy(self.tail.make_contiguous()).trim().to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -60,7 +134,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let text = (0..3000).map(|n| format!("line {n}\n")).collect::<String>();
-        let tail = keep(text.as_bytes(), path.clone()).await;
+        let tail = keep(text.as_bytes(), None, path.clone()).await;
         assert_eq!(std::fs::read_to_string(path).unwrap(), text);
         assert!(tail.ends_with("line 2999") && tail.len() <= MAX_TAIL);
     }
@@ -70,7 +144,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         let flood = tokio::io::repeat(b'x').take(MAX_KEPT + (1 << 20));
-        keep(flood, path.clone()).await;
+        keep(flood, None, path.clone()).await;
         let text = std::fs::read_to_string(path).unwrap();
         assert!(text.len() as u64 <= MAX_KEPT + 100);
         assert_eq!(text.matches("left out").count(), 1);

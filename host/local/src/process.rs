@@ -8,16 +8,21 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::output;
+use crate::output::{self, Captured};
 
 /// How long a process may take to end after SIGTERM before it is killed.
 const TERMINATE: Duration = Duration::from_secs(5);
 
 /// What a worker needs to end by itself after its result was taken: an answer on the wire, a line of its log.
 const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How long the end of captured output is waited for once the process has ended.
+const CAPTURE: Duration = Duration::from_secs(5);
 
 /// How long the end of a process's output is waited for once the process has ended: a child of it may still hold the pipe.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -32,6 +37,8 @@ pub(crate) struct Program<'a> {
     pub(crate) inherit: bool,
     /// Where its output goes.
     pub(crate) log: PathBuf,
+    /// A file that its standard output goes to as well.
+    pub(crate) stdout: Option<PathBuf>,
 }
 
 /// A running process and its group.
@@ -39,6 +46,7 @@ pub(crate) struct Process {
     child: Child,
     group: Option<Pid>,
     output: Option<JoinHandle<String>>,
+    captured: Option<oneshot::Receiver<()>>,
     said: String,
 }
 
@@ -54,6 +62,11 @@ impl Process {
     /// Starts it in a new process group, output and errors in one file.
     pub(crate) fn start(program: Program<'_>) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
+        let captured = program.stdout.map(|path| io::pipe().map(|pipe| (path, pipe))).transpose()?;
+        let stdout = match &captured {
+            Some((_, (_, stdout))) => stdout.try_clone()?,
+            None => writer.try_clone()?,
+        };
         let mut command = Command::new(program.program);
         if !program.inherit {
             command.env_clear();
@@ -63,15 +76,30 @@ impl Process {
             .current_dir(program.directory)
             .envs(program.variables)
             .stdin(Stdio::null())
-            .stdout(writer.try_clone()?)
+            .stdout(stdout)
             .stderr(writer)
             .process_group(0)
             .spawn()?;
         // The command holds the pipe's writing ends: as long as it lives here, the pipe never ends.
         drop(command);
-        let reader = tokio::net::unix::pipe::Receiver::from_owned_fd(reader.into())?;
         let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        Ok(Self { child, group, output: Some(tokio::spawn(output::keep(reader, program.log))), said: String::new() })
+        let (captured, complete) = match captured {
+            Some((path, (stdout, _))) => {
+                let (complete, done) = oneshot::channel();
+                (Some(Captured { from: Receiver::from_owned_fd(stdout.into())?, path, complete }), Some(done))
+            }
+            None => (None, None),
+        };
+        let errors = Receiver::from_owned_fd(reader.into())?;
+        let output = Some(tokio::spawn(output::keep(errors, captured, program.log)));
+        Ok(Self { child, group, output, captured: complete, said: String::new() })
+    }
+
+    /// Waits until the captured standard output is complete, for a process that has ended; not for long, if a child of it holds the pipe.
+    pub(crate) async fn captured(&mut self) {
+        if let Some(captured) = self.captured.take() {
+            let _ = tokio::time::timeout(CAPTURE, captured).await;
+        }
     }
 
     /// The process's id, while it runs.
@@ -158,6 +186,7 @@ mod tests {
             variables: BTreeMap::from([("COLOUR".to_owned(), "blue".to_owned())]),
             inherit: false,
             log: dir.join("log"),
+            stdout: Some(dir.join("stdout")),
         })
         .unwrap()
     }
@@ -189,11 +218,13 @@ mod tests {
     #[tokio::test]
     async fn what_it_says_is_kept_and_its_environment_is_its_own() {
         let dir = tempfile::tempdir().unwrap();
-        let mut process = shell(dir.path(), "echo $COLOUR ${HOME-homeless}; echo bad >&2; exit 3");
+        let mut process = shell(dir.path(), "echo $COLOUR ${HOME-homeless}; exec >&-; while [ ! -s log ]; do :; done; echo bad >&2; exit 3");
         assert_eq!(process.wait().await.unwrap().code(), Some(3));
+        process.captured().await;
         assert_eq!(process.tail().await, "blue homeless\nbad");
         assert_eq!(process.finish().await.unwrap().tail, "blue homeless\nbad");
         assert_eq!(std::fs::read_to_string(dir.path().join("log")).unwrap(), "blue homeless\nbad\n");
+        assert_eq!(std::fs::read_to_string(dir.path().join("stdout")).unwrap(), "blue homeless\n");
     }
 
     #[tokio::test]

@@ -53,7 +53,7 @@ pub use error::{InspectError, LoadError, SandboxError};
 pub use failure::{ModuleFailure, Unit};
 pub use generation::HOST_GENERATION;
 pub use imports::refused_imports;
-pub use inspect::{METADATA_SECTION, ModuleInfo, Roles, file_pattern, inspect};
+pub use inspect::{DETECT_BYTES, DetectRule, METADATA_SECTION, ModuleInfo, Roles, file_pattern, inspect};
 pub use module::Module;
 pub use options::{OptionProblem, OptionsChecked, check_options};
 pub use plumbline_core::definition::LimitsRequest;

@@ -92,6 +92,9 @@ mod tests {
             [
                 ("junit", true, false, false, false),
                 ("gojson", true, false, false, false),
+                ("tap", true, false, false, false),
+                ("sarif", true, false, false, false),
+                ("ctrf", true, false, false, false),
                 ("raw", true, false, false, false),
                 ("manual", true, false, false, false),
                 ("host-facts", true, false, true, false),

@@ -36,6 +36,8 @@ pub struct Metadata {
     pub formats: &'static [&'static str],
     /// Glob patterns of the files that it takes when a definition names none.
     pub default_files: &'static [&'static str],
+    /// The rules by which the host detects its files, as a JSON array.
+    pub detect: Option<&'static str>,
     /// The limits that it asks for, as JSON.
     pub limits: Option<&'static str>,
     /// A JSON Schema of its options.
@@ -61,6 +63,9 @@ impl Metadata {
         out = out.raw("{\"name\":").quoted(self.name);
         out = out.raw(",\"formats\":").list(self.formats);
         out = out.raw(",\"default-files\":").list(self.default_files);
+        if let Some(detect) = self.detect {
+            out = out.raw(",\"detect\":").raw(detect);
+        }
         if let Some(limits) = self.limits {
             out = out.raw(",\"limits\":").raw(limits);
         }
@@ -152,6 +157,7 @@ mod tests {
             name: "a-b",
             formats: &["a", "quote \" backslash \\ line \n end \u{1f} ü"],
             default_files: &["**/*.x"],
+            detect: Some("[ { \"prefix\" : [ \"{\" ] } ]"),
             limits: Some("{ \"memory\" : 1 }"),
             schema: Some("{ \"type\" : [ \"object\" ] }"),
         });
@@ -159,6 +165,7 @@ mod tests {
             "name": "a-b",
             "formats": ["a", "quote \" backslash \\ line \n end \u{1f} ü"],
             "default-files": ["**/*.x"],
+            "detect": [{ "prefix": ["{"] }],
             "limits": { "memory": 1 },
             "schema": { "type": ["object"] },
         });
@@ -167,7 +174,14 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_not_there() {
-        let value = written!(Metadata { name: "x", formats: &[], default_files: &[], limits: None, schema: None });
+        let value = written!(Metadata {
+            name: "x",
+            formats: &[],
+            default_files: &[],
+            detect: None,
+            limits: None,
+            schema: None,
+        });
         assert_eq!(value, json!({ "name": "x", "formats": [], "default-files": [] }));
     }
 

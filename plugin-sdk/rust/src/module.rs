@@ -23,6 +23,10 @@
 ///   without `plumbline-module-`, if that is how it begins: the packed file is called so too, and the packer checks that the two agree;
 /// * `formats`: the values of `result-format` that it answers to; empty for a module that is no post-processor;
 /// * `default_files`: glob patterns of the files that it takes when a definition has no `result-files`;
+/// * \[`detect`\]: a JSON array of rules by which the host detects files of its formats, such as
+///   `[{"title": "Lines", "prefix": ["lines 1"]}]`. The host applies them without running the module: to every file of a plugin whose
+///   `result-format` is `auto`, and after `plumbline run --local -- COMMAND`. A rule's keys are `title`, `files`, `prefix`, `contains`
+///   and `xml-root` (docs/authors.md);
 /// * \[`limits`\]: a JSON object of limits that it asks for, such as `{"memory": 536870912, "wall-seconds": 900}`. It is a wish: what a
 ///   call gets is settled by the definition and the operator's cap;
 /// * \[`schema`\]: a JSON Schema of its `options`, for whoever writes or checks a definition. The module still reads its options with
@@ -68,6 +72,7 @@ macro_rules! __module {
         name: $name:literal,
         formats: [$($format:literal),* $(,)?],
         default_files: [$($pattern:literal),* $(,)?],
+        $(detect: $detect:tt,)?
         $(limits: $limits:tt,)?
         $(schema: $schema:tt,)?
         $(post_processor: $post_processor:ty,)?
@@ -76,7 +81,7 @@ macro_rules! __module {
         $(judge: $judge:ty,)?
         $(,)?
     ) => {
-        $crate::__module_metadata!($name, [$($format),*], [$($pattern),*], [$($limits)?], [$($schema)?]);
+        $crate::__module_metadata!($name, [$($format),*], [$($pattern),*], [$($detect)?], [$($limits)?], [$($schema)?]);
         const _: () = {
             const ROLES: &[&str] = &[
                 $(::std::stringify!($post_processor),)?
@@ -115,7 +120,7 @@ macro_rules! __module_role {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __module_metadata {
-    ($name:literal, [$($format:literal),*], [$($pattern:literal),*], [$($limits:tt)?], [$($schema:tt)?]) => {
+    ($name:literal, [$($format:literal),*], [$($pattern:literal),*], [$($detect:tt)?], [$($limits:tt)?], [$($schema:tt)?]) => {
         const _: () = {
             const NAME: &str = $name;
             ::std::assert!(
@@ -127,6 +132,7 @@ macro_rules! __module_metadata {
                 name: NAME,
                 formats: &[$($format),*],
                 default_files: &[$($pattern),*],
+                detect: $crate::__module_json!($($detect)?),
                 limits: $crate::__module_json!($($limits)?),
                 schema: $crate::__module_json!($($schema)?),
             };

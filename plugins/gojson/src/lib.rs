@@ -53,5 +53,8 @@ plumbline_sdk::module! {
     name: "gojson",
     formats: ["gojson"],
     default_files: ["**/*.json"],
+    detect: [
+        { "title": "Go test JSON", "prefix": ["{\"Time\":", "{\"ImportPath\":", "{\"Action\":"], "contains": ["\"Action\":\""] }
+    ],
     post_processor: GoJson,
 }

@@ -89,6 +89,7 @@ plumbline_sdk::module! {
     name: "junit",
     formats: ["junit", "e2e"],
     default_files: ["**/*.xml"],
+    detect: [{ "title": "JUnit", "xml-root": ["testsuites", "testsuite"] }],
     schema: {
         "type": "object",
         "additionalProperties": false,

@@ -1,5 +1,6 @@
 //! From the files of a plugin to its result tree: a module reads each result set in the sandbox, the host rolls up and writes.
 
+mod detect;
 mod errors;
 mod failure;
 mod inputs;
@@ -17,6 +18,7 @@ mod summary;
 mod usage;
 mod yaml;
 
+pub use detect::{Detected, Detections};
 pub use errors::EXIT_FILE;
 pub(crate) use errors::EXIT_SUCCESS;
 pub use failure::{Failure, MAX_FAILURES};

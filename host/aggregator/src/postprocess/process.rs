@@ -10,11 +10,12 @@ use std::sync::{Mutex, PoisonError};
 
 use plumbline_core::rollup::{REASON, Tally};
 use plumbline_core::{FlatItem, ModuleLimits, Status};
-use plumbline_sandbox::{InputFile, Module, ModuleFailure, PluginInfo, PostProcess};
+use plumbline_sandbox::{InputFile, ModuleFailure, PluginInfo, PostProcess};
 
 use crate::lazy::LazyModule;
 use crate::modules::ModuleError;
 
+use super::detect::{Detected, Detections, Detectors};
 use super::errors::{error_item, is_exit};
 use super::failure::{Failure, Failures};
 use super::keep::keep;
@@ -36,6 +37,11 @@ pub struct Subject<'a> {
     pub plugin: PluginInfo,
     /// Results are per node: each directory below `results/` is a node's.
     pub per_node: bool,
+    /// The modules that detect their files, for the result format `auto`: each file goes to the first module that detects it. Empty: one
+    /// module reads all files.
+    pub detectors: Vec<LazyModule>,
+    /// The file in a result set that holds the standard output of the plugin's process.
+    pub stdout: Option<&'a str>,
     /// The definition's `result-files`; empty: the module's default patterns.
     pub result_files: &'a [String],
     /// What one call of the module may use.
@@ -74,6 +80,8 @@ pub struct Outcome {
     pub reason: Option<String>,
     /// What the modules used, and how they behaved.
     pub usage: Usage,
+    /// What became of the files where the result format is `auto`; `None`: it is another one.
+    pub detections: Option<Detections>,
 }
 
 /// Why no tree could be made. What is wrong with results or a module is no error: it stands in the tree.
@@ -126,13 +134,15 @@ pub fn post_process(
     let (results, errors) = (sets(Kind::Results, "results")?, sets(Kind::Errors, "errors")?);
 
     let usage = Mutex::new(Usage::default());
+    let detections = Mutex::new(Detections::default());
     let work = Work {
         subject,
-        name: module.name(),
-        module: module.wait(),
+        module,
+        detectors: Detectors::new(&subject.detectors)?,
         selection: &selection,
         scratch,
         usage: &usage,
+        detections: &detections,
         notes: Mutex::default(),
     };
     let failed = || io_error(format!("failed to post-process plugin `{name}`"));
@@ -151,13 +161,23 @@ pub fn post_process(
     let decided = work.notes().decided;
     let outcome = write_tree(subject, tree, spools, summary, decided)
         .map_err(io_error(format!("failed to write the result tree of plugin `{name}`")))?;
-    Ok(Outcome { usage: usage.into_inner().unwrap_or_else(PoisonError::into_inner), ..outcome })
+    let detections = detections.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Outcome {
+        usage: usage.into_inner().unwrap_or_else(PoisonError::into_inner),
+        detections: subject.is_auto().then_some(detections),
+        ..outcome
+    })
 }
 
 impl Subject<'_> {
     /// Whether somebody reads the items again once they are all in.
     fn reads_again(&self) -> bool {
         self.summarizer.is_some() || self.keep_items.is_some()
+    }
+
+    /// Whether each file is read by the module that detects it.
+    fn is_auto(&self) -> bool {
+        !self.detectors.is_empty()
     }
 }
 
@@ -169,11 +189,12 @@ enum Kind {
 
 struct Work<'a> {
     subject: &'a Subject<'a>,
-    name: String,
-    module: Result<&'a Module, ModuleError>,
+    module: &'a LazyModule,
+    detectors: Detectors<'a>,
     selection: &'a Selection,
     scratch: &'a Path,
     usage: &'a Mutex<Usage>,
+    detections: &'a Mutex<Detections>,
     notes: Mutex<Notes>,
 }
 
@@ -245,7 +266,12 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
     let leaves = spool.leaves();
     let shift = push_node(set, spool)?;
     let items = spool.items();
-    run_module(work, set, shift, spool)?;
+    let files: Vec<&SetFile> = set.files.iter().filter(|file| work.selection.takes(file)).collect();
+    if work.subject.is_auto() {
+        run_detected(work, &files, set, shift, spool)?;
+    } else {
+        run_module(work, work.module, &files, set, shift, spool)?;
+    }
     // Without an item of its own, the node is a leaf that does not count.
     let leaves = if spool.items() == items { LeafCounts::default() } else { spool.leaves().since(leaves) };
     if leaves.failed > 0 {
@@ -293,20 +319,85 @@ fn run_errors(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io::
     items.iter().try_for_each(|item| spool.push(item))
 }
 
-fn run_module(work: &Work<'_>, set: &ResultSet, shift: u32, spool: &mut SpoolWriter) -> io::Result<()> {
-    let files: Vec<InputFile> = set.files.iter().filter(|file| work.selection.takes(file)).map(input_file).collect();
+/// Calls each module that detects some of `files` with those files, and lists the rest as not read.
+fn run_detected(
+    work: &Work<'_>,
+    files: &[&SetFile],
+    set: &ResultSet,
+    shift: u32,
+    spool: &mut SpoolWriter,
+) -> io::Result<()> {
+    let detections = || work.detections.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut groups: Vec<(&LazyModule, Vec<&SetFile>)> = Vec::new();
+    let mut unread: Vec<&SetFile> = Vec::new();
+    for file in files {
+        let Some((module, format)) = work.detectors.find(file)? else {
+            unread.push(file);
+            continue;
+        };
+        detections().add(Detected { file: file.path.clone(), format, module: module.name() });
+        match groups.iter_mut().find(|(known, _)| known.info().digest == module.info().digest) {
+            Some((_, group)) => group.push(file),
+            None => groups.push((module, vec![file])),
+        }
+    }
+    for (module, group) in &groups {
+        run_module(work, module, group, set, shift, spool)?;
+    }
+    for file in unread {
+        let is_stdout = is_stdout(work.subject, file);
+        if !is_stdout {
+            detections().unread += 1;
+        }
+        // What a tool prints for people is in its log, too: it says nothing more where its results are read.
+        if !is_stdout || groups.is_empty() {
+            spool.push(&unread_item(file, is_stdout, shift))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether `file` is `results/NODE/NAME` for the name of the captured standard output.
+fn is_stdout(subject: &Subject<'_>, file: &SetFile) -> bool {
+    let mut names = file.path.split('/').skip(2);
+    subject.stdout.is_some() && names.next() == subject.stdout && names.next().is_none()
+}
+
+/// A file whose format was not detected. An empty one is a result that is missing, unless it is the standard output of a silent process.
+fn unread_item(file: &SetFile, is_stdout: bool, depth: u32) -> FlatItem {
+    let name = file.path.rsplit('/').next().unwrap_or(&file.path).to_owned();
+    let mut meta = BTreeMap::from([("file".to_owned(), file.path.clone())]);
+    let status = if file.size == 0 && !is_stdout {
+        meta.insert("error".to_owned(), "the file is empty".to_owned());
+        Status::Unknown
+    } else {
+        Status::NotRead
+    };
+    FlatItem { depth, name, status: Some(status), meta, ..FlatItem::default() }
+}
+
+fn run_module(
+    work: &Work<'_>,
+    lazy: &LazyModule,
+    files: &[&SetFile],
+    set: &ResultSet,
+    shift: u32,
+    spool: &mut SpoolWriter,
+) -> io::Result<()> {
     if files.is_empty() {
         return Ok(());
     }
     let usage = || work.usage.lock().unwrap_or_else(PoisonError::into_inner);
-    let module = match &work.module {
+    let module = match lazy.wait() {
         Ok(module) => module,
         Err(error) => {
             usage().broke(error.to_string());
-            return spool.push(&unusable_item(error, shift));
+            return spool.push(&unusable_item(&error, shift));
         }
     };
-    let mut log = RunLog::new(&work.subject.plugin.name, &work.name);
+    let files: Vec<InputFile> = files.iter().map(|file| input_file(file)).collect();
+    let name = lazy.name();
+    let mut log = RunLog::new(&work.subject.plugin.name, &name);
     let call = PostProcess { plugin: &work.subject.plugin, files, limits: &work.subject.limits };
     let called = module.post_process(call, &mut SetSink { spool, shift }, &mut log);
     let called = called.map_err(|failure| log.explain(failure));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use plumbline_componentize::{ComponentizeError, component, set_metadata};
-use plumbline_sandbox::{ModuleInfo, Roles, Sandbox, inspect};
+use plumbline_sandbox::{DetectRule, ModuleInfo, Roles, Sandbox, inspect};
 use serde::Serialize;
 
 use super::artifact;
@@ -105,6 +105,7 @@ fn agrees(project: &Project, info: &ModuleInfo) -> Result<(), AuthorError> {
         ("name", *name != manifest.name),
         ("formats", manifest.formats.as_ref().is_some_and(|formats| *formats != info.formats)),
         ("default-files", manifest.default_files.as_ref().is_some_and(|files| *files != info.default_files)),
+        ("detect", !manifest.detect.is_empty() && !same_rules(&manifest.detect, &info)),
         ("limits", !manifest.limits.is_empty() && info.limits != limits),
         ("schema", project.schema()?.is_some_and(|schema| info.schema.as_ref() != Some(&schema))),
     ];
@@ -121,6 +122,11 @@ fn agrees(project: &Project, info: &ModuleInfo) -> Result<(), AuthorError> {
             })
         }
     }
+}
+
+fn same_rules(rules: &[serde_json::Value], info: &ModuleInfo) -> bool {
+    let read = |rule: &serde_json::Value| serde_json::from_value::<DetectRule>(rule.clone()).ok();
+    rules.iter().map(read).eq(info.detect.iter().cloned().map(Some))
 }
 
 pub(crate) fn with_hint(error: AuthorError, hint: Option<&str>) -> AuthorError {

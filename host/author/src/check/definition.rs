@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use plumbline_core::Driver;
-use plumbline_core::definition::{Definition, MAX_YAML_BYTES, effective_limits};
+use plumbline_core::definition::{AUTO_FORMAT, Definition, MAX_YAML_BYTES, effective_limits};
 use plumbline_sandbox::{ModuleInfo, Roles, check_options};
 use serde_json::Value;
 
@@ -112,7 +112,7 @@ impl<'a> Named<'a> {
 
     fn post_processor(&mut self, definition: &Definition, checked: &mut Checked) {
         let plays = |roles: Roles| roles.post_processor;
-        let Some(format) = &definition.result_format else { return };
+        let Some(format) = definition.result_format.as_ref().filter(|format| *format != AUTO_FORMAT) else { return };
         let found = self.find(format, plays);
         if found.is_none() {
             let what = format!("`result-format: {format}` names no module: a run does not start");

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use plumbline_core::definition::LimitsRequest;
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
-use plumbline_sandbox::{HOST_GENERATION, InspectError, ModuleInfo, inspect, refused_imports};
+use plumbline_sandbox::{DetectRule, HOST_GENERATION, InspectError, ModuleInfo, inspect, refused_imports};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -76,6 +76,8 @@ pub struct Metadata {
     pub formats: Vec<String>,
     /// The files that it takes when a definition names none.
     pub default_files: Vec<String>,
+    /// The rules by which files of its formats are detected.
+    pub detect: Vec<DetectRule>,
     /// The limits that it asks for: bytes, seconds, counts.
     pub limits: Map<String, Value>,
     /// The JSON Schema of its options.
@@ -161,6 +163,7 @@ fn component(file: String, info: &ModuleInfo, refused: Vec<String>, sections: Se
             name: name.clone(),
             formats: info.formats.clone(),
             default_files: info.default_files.clone(),
+            detect: info.detect.clone(),
             limits: limits(&info.limits),
             schema: info.schema.clone(),
         }),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use plumbline_core::definition::{LimitsRequest, is_module_name};
-use plumbline_sandbox::file_pattern;
+use plumbline_sandbox::{DetectRule, file_pattern};
 use serde_json::{Map, Value};
 use serde_saphyr::options::DuplicateKeyPolicy;
 
@@ -21,8 +21,10 @@ const MAX_ENTRIES: usize = 64;
 const MAX_TEXT: usize = 4 << 10;
 
 /// Every key that there is.
-const KEYS: [&str; 10] =
-    ["name", "language", "world", "formats", "default-files", "limits", "schema", "sdk", "command", "artifact"];
+const KEYS: [&str; 11] =
+    ["name", "language", "world", "formats", "default-files", "detect", "limits", "schema", "sdk", "command", "artifact"];
+/// The keys of an entry of `detect`.
+const DETECT: [&str; 5] = ["title", "files", "prefix", "contains", "xml-root"];
 /// The keys of `limits`, as in a definition.
 const LIMITS: [&str; 12] = [
     "wall",
@@ -52,6 +54,8 @@ pub struct Manifest {
     pub formats: Option<Vec<String>>,
     /// Glob patterns of the files that it takes when a definition names none.
     pub default_files: Option<Vec<String>>,
+    /// The rules by which the host detects its files. They are checked with the rest of the metadata when the module is built.
+    pub detect: Vec<Value>,
     /// The limits that it asks for.
     pub limits: Map<String, Value>,
     /// The file with the JSON Schema of its options.
@@ -118,6 +122,7 @@ fn parse(text: &str) -> Result<Manifest, String> {
         world: text_of(&mut keys, "world")?,
         formats,
         default_files,
+        detect: detect(keys.remove("detect"))?,
         limits,
         schema: text_of(&mut keys, "schema")?.map(PathBuf::from),
         sdk: text_of(&mut keys, "sdk")?.map(PathBuf::from),
@@ -171,6 +176,21 @@ fn texts(keys: &mut Map<String, Value>, key: &str) -> Result<Option<Vec<String>>
         }
         Some(_) => Err(wrong()),
     }
+}
+
+/// Lists of texts and a title; anything else would be lost without a word in a host that ignores what it does not know.
+fn detect(value: Option<Value>) -> Result<Vec<Value>, String> {
+    let rules = match value {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(rules)) => rules,
+        Some(_) => return Err("`detect` must be a list of rules".to_owned()),
+    };
+    for rule in &rules {
+        let Value::Object(keys) = rule else { return Err("`detect` must be a list of mappings".to_owned()) };
+        known("detect.", keys.keys(), &DETECT)?;
+        serde_json::from_value::<DetectRule>(rule.clone()).map_err(|error| format!("`detect`: {error}"))?;
+    }
+    Ok(rules)
 }
 
 fn limits(value: Option<Value>) -> Result<Map<String, Value>, String> {

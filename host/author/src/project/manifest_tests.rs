@@ -12,6 +12,7 @@ language: c
 world: post-processor-module
 formats: [tap, tap14]
 default-files: ['**/*.tap']
+detect: [{title: TAP, prefix: ["TAP version "]}]
 limits: {memory: 128MiB, wall: 5m}
 schema: options.schema.json
 sdk: ../../plugin-sdk/c
@@ -21,6 +22,7 @@ artifact: build/tap.wasm
     let manifest = Manifest::parse(text, "x").unwrap();
     assert_eq!((manifest.name.as_str(), manifest.language), ("tap", Language::C));
     assert_eq!(manifest.formats, Some(vec!["tap".to_owned(), "tap14".to_owned()]));
+    assert_eq!(manifest.detect, [serde_json::json!({"title": "TAP", "prefix": ["TAP version "]})]);
     assert_eq!(manifest.limits.len(), 2);
     assert_eq!(manifest.command, ["make", "module"]);
     let least = Manifest::parse("name: x\nlanguage: rust\n", "x").unwrap();
@@ -47,6 +49,9 @@ fn what_is_wrong_is_named_with_its_key() {
             "`limits.memroy` is not a known key: did you mean `limits.memory`?",
         ),
         ("name: x\nlanguage: go\nlimits: {memory: 0}", "memory"),
+        ("name: x\nlanguage: go\ndetect: {prefix: [a]}", "`detect` must be a list of rules"),
+        ("name: x\nlanguage: go\ndetect: [{prefx: [a]}]", "`detect.prefx` is not a known key: did you mean `detect.prefix`?"),
+        ("name: x\nlanguage: go\ndetect: [{prefix: a}]", "`detect`: invalid type"),
         ("name: x\nlanguage: go\ncommand: [make]", "`command` is there without `artifact`"),
         ("name: x\nlanguage: go\nartifact: x", "`artifact` is there without `command`"),
         ("name: x\nname: y\nlanguage: go", "it is not valid YAML"),

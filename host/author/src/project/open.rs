@@ -116,6 +116,7 @@ impl Project {
             name: manifest.name.clone(),
             formats: manifest.formats.clone().unwrap_or_else(default),
             default_files: manifest.default_files.clone().unwrap_or_default(),
+            detect: manifest.detect.clone(),
             limits: manifest.limits.clone(),
             schema: self.schema()?,
         })

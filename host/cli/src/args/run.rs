@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use plumbline_kubernetes::preflight::Check;
 
 use super::time::Time;
+use crate::error::CliError;
 use super::{ClusterArgs, ClusterRunArgs, JudgeArgs, LimitsArg, PolicyArg, RegistryArgs, SuiteArgs};
 
 /// Run plugins, wait for their results, and say how it went.
@@ -30,8 +31,18 @@ pub(crate) struct RunArgs {
     #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
     pub(crate) wait_output: WaitOutput,
     /// Print the outcome of a local run as data on standard output
-    #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", requires = "local")]
-    pub(crate) format: Option<RunFormat>,
+    #[arg(short = 'o', long = "output-format", value_enum, value_name = "FORMAT", requires = "local")]
+    pub(crate) output_format: Option<RunFormat>,
+    /// Run this command on this machine, detect the format of the results that it writes, and read them. Options of plumbline come
+    /// before `--`
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["plugins", "resume", "manifest", "require_signed", "locked"])]
+    pub(crate) command: Vec<String>,
+    /// Read the results of COMMAND as this format instead of detecting it
+    #[arg(long, value_name = "FORMAT", requires = "local")]
+    format: Option<String>,
+    /// Use this name for the plugin that runs COMMAND, instead of the name of its program
+    #[arg(long, value_name = "NAME", requires = "command")]
+    pub(crate) name: Option<String>,
     /// Continue an interrupted local run: its id, the beginning of it, or its working directory; without a value, the newest
     /// unfinished run
     #[arg(long = "continue", value_name = "RUN|DIR", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["plugins", "timeout", "dry_run"])]
@@ -77,6 +88,24 @@ pub(crate) struct RunArgs {
     pub(crate) suite: SuiteArgs,
     #[command(flatten)]
     pub(crate) judge: JudgeArgs,
+}
+
+impl RunArgs {
+    /// The format that the results of the command are read as; `None`: it is detected.
+    pub(crate) fn result_format(&self) -> Option<&str> {
+        self.format.as_deref().filter(|_| !self.command.is_empty())
+    }
+
+    /// The format of the outcome. Without a command, `--format` is the earlier name of `--output-format`.
+    pub(crate) fn output_format(&self) -> Result<Option<RunFormat>, CliError> {
+        let Some(format) = self.format.as_deref().filter(|_| self.command.is_empty()) else {
+            return Ok(self.output_format);
+        };
+        RunFormat::from_str(format, true).map(Some).map_err(|_| {
+            CliError::usage(format!("`--format {format}` has no command whose results it could name the format of"))
+                .hint("give the command behind `--`; of a plugin, the definition names the format: `result-format`")
+        })
+    }
 }
 
 /// What is shown while waiting.

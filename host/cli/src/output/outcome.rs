@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use plumbline_aggregator::{Finished, Outcome, PluginOutcome};
+use plumbline_aggregator::{Detected, Detections, Finished, Outcome, PluginOutcome};
 use plumbline_core::judgement::{VerdictStatus, VerdictSummary};
 use plumbline_core::run_status::EntryStatus;
 use plumbline_core::{NOT_READ, Status, Verdict, shell_quote, text};
@@ -15,6 +15,7 @@ use super::last_output::{LastOutput, list_last_output};
 use super::text::{name, one_line};
 use super::{print_json, print_yaml, size};
 use crate::args::RunFormat;
+use crate::commands::run::STDOUT_FILE;
 use crate::error::CliError;
 
 /// Counts of statuses of one plugin that are listed.
@@ -50,6 +51,9 @@ fn document(finished: &Finished) -> Value {
             "failures": plugin.outcome.failures,
             "reason": plugin.outcome.reason,
         });
+        if let (Some(detections), Some(fields)) = (&plugin.outcome.detections, shown.as_object_mut()) {
+            fields.insert("detected".to_owned(), json!(detections));
+        }
         if let (Some(judged), Some(fields)) = (judged(finished, plugin), shown.as_object_mut()) {
             fields.insert("verdict".to_owned(), json!(judged));
         }
@@ -71,6 +75,11 @@ fn document(finished: &Finished) -> Value {
 
 fn summary(finished: &Finished, last_output: &LastOutput, out: &mut impl Write) -> io::Result<()> {
     let width = finished.plugins.iter().map(|plugin| plugin.plugin.as_str().len()).max().unwrap_or_default().max(12);
+    for plugin in &finished.plugins {
+        if let Some(detections) = &plugin.outcome.detections {
+            detected(plugin.plugin.as_str(), detections, out)?;
+        }
+    }
     writeln!(out)?;
     for plugin in &finished.plugins {
         plugin_line(plugin, width, out)?;
@@ -97,6 +106,37 @@ fn summary(finished: &Finished, last_output: &LastOutput, out: &mut impl Write) 
     let bad = finished.plugins.iter().find(|plugin| listed(finished, plugin) > 0 || plugin.outcome.items == 0);
     let which = bad.map(|plugin| format!(" --plugin {}", plugin.plugin)).unwrap_or_default();
     writeln!(out, "next:    plumbline results {}{which}", shell_quote(&shown(&finished.archive)))
+}
+
+/// What was detected in the files of `plugin`: one line for each format.
+fn detected(plugin: &str, detections: &Detections, out: &mut impl Write) -> io::Result<()> {
+    let Detections { files, detected, unread } = detections;
+    if *detected == 0 {
+        return writeln!(out, "unrecognised output: the exit code decides");
+    }
+    let mut formats: Vec<&str> = files.iter().map(|file| file.format.as_str()).collect();
+    formats.sort_unstable();
+    formats.dedup();
+    for format in formats {
+        // `results/NODE/` says nothing that the plugin's name does not.
+        let below = |file: &Detected| file.file.splitn(3, '/').last().unwrap_or_default().to_owned();
+        let names: Vec<String> = files.iter().filter(|file| file.format == format).map(below).collect();
+        let written = match names.as_slice() {
+            [name] if name == STDOUT_FILE => format!("standard output of {plugin}"),
+            [name] => format!("{}, written by {plugin}", one_line(name)),
+            names => format!("{} files, written by {plugin}", names.len()),
+        };
+        writeln!(out, "detected: {} ({written})", one_line(format))?;
+    }
+    let hidden = detected.saturating_sub(files.len() as u64);
+    if hidden > 0 {
+        writeln!(out, "detected: {hidden} more files")?;
+    }
+    if *unread > 0 {
+        let files = if *unread == 1 { "file" } else { "files" };
+        writeln!(out, "not read: {unread} {files} of unknown format, written by {plugin}")?;
+    }
+    Ok(())
 }
 
 fn plugin_line(plugin: &PluginOutcome, width: usize, out: &mut impl Write) -> io::Result<()> {

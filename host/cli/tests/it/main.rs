@@ -12,6 +12,7 @@ mod broken_off;
 mod bundles;
 mod cluster_reading;
 mod collected;
+mod commands;
 mod compat;
 mod completion;
 mod crowd;

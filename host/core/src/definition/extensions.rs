@@ -21,6 +21,15 @@ const MAX_FILE_PATTERNS: usize = 64;
 /// Bytes of a pattern: as long as the longest name in a bundle.
 const MAX_PATTERN_BYTES: usize = 240;
 
+/// Bytes of the name of the file for the standard output.
+const MAX_FILE_NAME: usize = 100;
+
+/// The name of the file by which a plugin says that its results are complete.
+const DONE_FILE: &str = "done";
+
+/// Exit codes that say that there was no test. No tool has more than one or two.
+const MAX_EXIT_CODES: usize = 16;
+
 /// The section `plumbline` of a definition. Other tools ignore it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Extensions {
@@ -44,6 +53,10 @@ pub struct Extensions {
     pub verdict: Vec<VerdictEntry>,
     /// A run in which nothing ran passes: no result, only skipped ones, or only files that nobody reads.
     pub allow_empty: bool,
+    /// The file in the results directory that a local run writes the process's standard output to.
+    pub stdout: Option<String>,
+    /// Exit codes by which the process says that it found no test: no failure by themselves.
+    pub no_tests_exit_codes: Vec<u8>,
 }
 
 impl Extensions {
@@ -70,6 +83,8 @@ impl Extensions {
             },
             verdict: verdict::read(&mut section, warnings)?,
             allow_empty: section.truth("allow-empty")?,
+            stdout: stdout(&mut section)?,
+            no_tests_exit_codes: exit_codes(&mut section)?,
             limits: match section.take("limits") {
                 Some(limits) => LimitsRequest::read(&section.at("limits"), limits, warnings)?,
                 None => LimitsRequest::default(),
@@ -109,6 +124,12 @@ impl Extensions {
         if self.allow_empty {
             fields.insert("allow-empty".to_owned(), Value::from(true));
         }
+        if let Some(file) = &self.stdout {
+            fields.insert("stdout".to_owned(), Value::from(file.as_str()));
+        }
+        if !self.no_tests_exit_codes.is_empty() {
+            fields.insert("no-tests-exit-codes".to_owned(), Value::from(self.no_tests_exit_codes.clone()));
+        }
         fields
     }
 }
@@ -120,6 +141,30 @@ fn module(section: &mut Section, key: &str) -> Result<Option<String>, Definition
         Some(name) => Err(DefinitionError::ModuleName { path: section.at(key), name: cut(name) }),
         None => Ok(name),
     }
+}
+
+/// A plain file name: it stands beside what the plugin writes.
+fn stdout(section: &mut Section) -> Result<Option<String>, DefinitionError> {
+    let Some(name) = section.text("stdout")? else { return Ok(None) };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.len() > MAX_FILE_NAME || !name.chars().all(plain) || name.starts_with('.') || name == DONE_FILE {
+        return Err(wrong_type(&section.at("stdout"), "a file name of letters, digits, `-`, `_` and `.`", &name.into()));
+    }
+    Ok(Some(name))
+}
+
+/// Codes of failure: 0 says that the process succeeded.
+fn exit_codes(section: &mut Section) -> Result<Vec<u8>, DefinitionError> {
+    let path = section.at("no-tests-exit-codes");
+    let codes = section.list("no-tests-exit-codes")?;
+    if codes.len() > MAX_EXIT_CODES {
+        return Err(wrong_type(&path, "a list of at most 16 exit codes", &codes.into()));
+    }
+    let code = |(i, value): (usize, &Value)| {
+        let code = value.as_u64().and_then(|code| u8::try_from(code).ok()).filter(|code| *code != 0);
+        code.ok_or_else(|| wrong_type(&format!("{path}[{i}]"), "an exit code from 1 to 255", value))
+    };
+    codes.iter().enumerate().map(code).collect()
 }
 
 /// Patterns that lead nowhere but into the plugin's own directory. That a pattern is a good glob is for the reader of bundles to find out.

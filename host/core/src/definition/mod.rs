@@ -25,7 +25,7 @@ pub use container::{Container, EnvValue, EnvVar, K8S_VERSION_VARIABLE};
 pub use error::DefinitionError;
 pub use extensions::Extensions;
 pub use limits::{LimitError, LimitsRequest, effective_limits};
-pub use model::{Definition, Parsed, RAW_FORMAT};
+pub use model::{AUTO_FORMAT, Definition, Parsed, RAW_FORMAT};
 pub use module_name::{MAX_MODULE_NAME, is_module_name};
 pub use progress::{LogFormat, LogPatterns, LogProgress, MAX_PROGRESS_PATTERN, PROGRESS_VARIABLE};
 pub use reruns::Reruns;

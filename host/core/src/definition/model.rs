@@ -14,6 +14,9 @@ use crate::name::PluginName;
 /// The result format, and the module of that name, that takes any file as it is.
 pub const RAW_FORMAT: &str = "raw";
 
+/// The result format of which each file is read by the module that detects it.
+pub const AUTO_FORMAT: &str = "auto";
+
 /// The definition of a plugin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {

@@ -4,6 +4,7 @@ use plumbline_core::definition::LimitsRequest;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::detect::DetectRule;
 use super::metadata::Metadata;
 use super::shape::Shape;
 use super::{encoding, walk};
@@ -20,6 +21,8 @@ pub struct ModuleInfo {
     pub formats: Vec<String>,
     /// Glob patterns of the files that it takes when a definition names none.
     pub default_files: Vec<String>,
+    /// How files of its formats are detected; empty: they are not.
+    pub detect: Vec<DetectRule>,
     /// Limits that it asks for: a wish. What a call gets is decided by who makes it, within the operator's cap
     /// ([`effective_limits`](plumbline_core::definition::effective_limits)).
     pub limits: LimitsRequest,
@@ -119,6 +122,7 @@ pub(crate) fn inspect_all(wasm: &[u8]) -> Result<Inspected, InspectError> {
         name: named.then_some(metadata.name),
         formats: metadata.formats,
         default_files: metadata.default_files,
+        detect: metadata.detect,
         limits: metadata.limits,
         generation: generations.first().cloned(),
         roles,

@@ -5,11 +5,12 @@ use plumbline_core::definition::LimitsRequest;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::detect::{self, DetectRule};
 use crate::error::InspectError;
 
-/// Name of the custom section: JSON, `{"name", "formats": [], "default-files": [globs], "limits": {…}, "schema": {…}}`, of which every
-/// key but `name` may be left out and unknown keys are ignored; `limits` is written as in a definition. It is looked for at the top
-/// level of the component first, then in its core modules.
+/// Name of the custom section: JSON, `{"name", "formats": [], "default-files": [globs], "detect": [rules], "limits": {…}, "schema": {…}}`.
+/// Every key but `name` is optional, and unknown keys are ignored. `limits` is written as in a definition. The host looks for the section
+/// at the top level of the component first, then in its core modules.
 pub const METADATA_SECTION: &str = "plumbline:module";
 
 /// Bytes of the section. Names, patterns and a JSON Schema fit many times over.
@@ -25,6 +26,7 @@ pub(super) struct Metadata {
     pub(super) name: String,
     pub(super) formats: Vec<String>,
     pub(super) default_files: Vec<String>,
+    pub(super) detect: Vec<DetectRule>,
     pub(super) limits: LimitsRequest,
     pub(super) schema: Option<Value>,
 }
@@ -38,6 +40,8 @@ struct Raw {
     #[serde(default)]
     default_files: Vec<String>,
     #[serde(default)]
+    detect: Vec<DetectRule>,
+    #[serde(default)]
     limits: LimitsRequest,
     #[serde(default)]
     schema: Option<Value>,
@@ -45,7 +49,6 @@ struct Raw {
 
 impl Metadata {
     pub(super) fn parse(section: &[u8]) -> Result<Self, InspectError> {
-        let malformed = |reason: String| InspectError::Metadata { reason };
         if section.len() > MAX_SECTION {
             return Err(malformed(format!("it has {} bytes (limit: {MAX_SECTION})", section.len())));
         }
@@ -63,11 +66,12 @@ impl Metadata {
             check_text("default-files", pattern)?;
             file_pattern(pattern).map_err(|error| malformed(format!("`default-files`: {error}")))?;
         }
+        detect::check(&raw.detect)?;
         if raw.schema.as_ref().is_some_and(|schema| !schema.is_object() && !schema.is_boolean()) {
             return Err(malformed("`schema` is not a JSON Schema: expected an object".into()));
         }
-        let Raw { name, formats, default_files, limits, schema } = raw;
-        Ok(Self { name, formats, default_files, limits, schema })
+        let Raw { name, formats, default_files, detect, limits, schema } = raw;
+        Ok(Self { name, formats, default_files, detect, limits, schema })
     }
 }
 
@@ -79,7 +83,11 @@ pub fn file_pattern(pattern: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(pattern).literal_separator(true).build()
 }
 
-fn check_text(key: &str, text: &str) -> Result<(), InspectError> {
+pub(super) fn malformed(reason: String) -> InspectError {
+    InspectError::Metadata { reason }
+}
+
+pub(super) fn check_text(key: &str, text: &str) -> Result<(), InspectError> {
     if text.is_empty() || text.len() > MAX_TEXT || text.chars().any(char::is_control) {
         let shown: String = text.chars().take(MAX_TEXT).flat_map(char::escape_debug).collect();
         let reason = format!("`{key}` must hold 1 to {MAX_TEXT} bytes without control characters: `{shown}`");
@@ -110,11 +118,14 @@ mod tests {
     #[test]
     fn reads_every_key_and_ignores_others() {
         let section = r#"{"name":"junit","formats":["junit","e2e"],"default-files":["**/*.xml"],"limits":{"memory":"1KiB","new":1},
-            "schema":{"type":"object"},"later":true}"#;
+            "detect":[{"title":"JUnit","xml-root":["testsuites"],"later":1}],"schema":{"type":"object"},"later":true}"#;
         let metadata = Metadata::parse(section.as_bytes()).unwrap();
         assert_eq!(metadata.name, "junit");
         assert_eq!(metadata.formats, ["junit", "e2e"]);
         assert_eq!(metadata.default_files, ["**/*.xml"]);
+        let rule =
+            DetectRule { title: "JUnit".into(), xml_root: vec!["testsuites".into()], ..DetectRule::default() };
+        assert_eq!(metadata.detect, [rule]);
         assert_eq!(metadata.limits, LimitsRequest { memory: Some(1024), ..LimitsRequest::default() });
         assert_eq!(metadata.schema, Some(serde_json::json!({"type": "object"})));
     }
@@ -132,6 +143,10 @@ mod tests {
         assert!(glob.contains("`default-files`: error parsing glob '[aaaa'"), "{glob}");
         assert!(reason(r#"{"name":"a"}{"name":"b"}"#).contains("trailing characters"));
         assert!(reason(&format!(r#"{{"name":"a","x":"{}"}}"#, "y".repeat(MAX_SECTION))).contains("(limit: 65536)"));
+        assert!(reason(r#"{"name":"a","detect":[{"files":["*.xml"]}]}"#).contains("has no condition on the content"));
+        assert!(reason(r#"{"name":"a","detect":[{"prefix":[""]}]}"#).contains("`detect.prefix` must hold 1 to 253 bytes"));
+        let rules = vec![r#"{"prefix":["x"]}"#; 17].join(",");
+        assert!(reason(&format!(r#"{{"name":"a","detect":[{rules}]}}"#)).contains("`detect` has 17 rules (limit: 16)"));
         let many = vec![r#""f""#; 65].join(",");
         assert!(
             reason(&format!(r#"{{"name":"a","formats":[{many}]}}"#)).contains("`formats` has 65 entries (limit: 64)")

@@ -112,7 +112,12 @@ fn can_be_submitted(run: &RunArgs) -> Result<(), CliError> {
 }
 
 fn refuse_local(run: &RunArgs) -> Result<(), CliError> {
-    let given = [(run.local, "--local"), (run.resume.is_some(), "--continue"), (run.format.is_some(), "--format")];
+    let given = [
+        (run.local, "--local"),
+        (run.resume.is_some(), "--continue"),
+        (run.output_format.is_some(), "--output-format"),
+        (!run.command.is_empty(), "-- COMMAND"),
+    ];
     match given.into_iter().find(|(given, _)| *given) {
         None => Ok(()),
         Some((_, option)) => {

@@ -159,10 +159,13 @@ fn print_module(module: &ModuleInspection, indent: &str, out: &mut impl Write) -
         }
     }
     match &module.metadata {
-        Some(Metadata { name, formats, default_files, limits, schema }) => {
+        Some(Metadata { name, formats, default_files, detect, limits, schema }) => {
             row(out, indent, "name", name)?;
             row(out, indent, "formats", &list(formats))?;
             row(out, indent, "files", &list(default_files))?;
+            for rule in detect {
+                row(out, indent, "detects", &rule.to_string())?;
+            }
             for (limit, value) in limits {
                 row(out, indent, "asks for", &format!("{limit}: {value}"))?;
             }

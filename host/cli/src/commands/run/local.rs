@@ -13,7 +13,8 @@ use plumbline_local::{LocalDispatcher, LocalOptions, StartDirectories};
 use plumbline_stock::Place;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{ExitCodes, Global, RunArgs};
+use super::command;
+use crate::args::{ExitCodes, Global, RunArgs, RunFormat};
 use crate::error::{CliError, verdict_code};
 use crate::limits::Limits;
 use crate::output::outcome::print_outcome;
@@ -27,11 +28,16 @@ use super::resume;
 /// Runs plugins on this machine to their verdict.
 pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
     let find = |reference: &String| sources::find(reference, Place::Local);
+    let output_format = args.output_format()?;
+    let root = new_root(&args)?;
     let mut found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    if !args.command.is_empty() {
+        found.push(command::plugin(&args, &local_dir(&root))?);
+    }
     if found.is_empty() && args.resume.is_none() {
         let stock = sources::stock_names(Place::Local);
         return Err(CliError::usage("no plugin is named")
-            .hint(format!("name one with `--plugin`: a stock plugin ({stock}), a definition or a directory")));
+            .hint(format!("name one with `--plugin`: a built-in plugin ({stock}), a definition or a directory; or give a command: `-- pytest -q`")));
     }
     for plugin in &found {
         for warning in &plugin.warnings {
@@ -43,17 +49,18 @@ pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
     let provenance: BTreeMap<_, _> = signed::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     check_set(&definitions).map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;
-    let work = work_dir(&args)?;
+    let work = work_dir(&args, root)?;
     let start = start_directories(&work, &found)?;
     let sources: Vec<Source> = found.into_iter().map(|plugin| plugin.source).collect();
 
     let runtime = tokio::runtime::Runtime::new()
         .map_err(|error| CliError::system("the threads of the aggregator cannot be started").because(&error))?;
-    runtime.block_on(run_local(args, global, sources, provenance, work, start))
+    runtime.block_on(run_local(args, output_format, global, sources, provenance, work, start))
 }
 
 async fn run_local(
     args: RunArgs,
+    output_format: Option<RunFormat>,
     global: &Global,
     sources: Vec<Source>,
     provenance: BTreeMap<PluginName, Provenance>,
@@ -107,7 +114,7 @@ async fn run_local(
     entry.archive = Some(absolute(&finished.archive)?);
     entry.status = Some(finished.status.clone());
     remember(&entry);
-    let printed = print_outcome(&finished, args.format, &dispatcher.last_output());
+    let printed = print_outcome(&finished, output_format, &dispatcher.last_output());
     // After a hangup there is no terminal to print on: the archive has it all.
     if !finished.status.interrupted {
         printed?;
@@ -122,16 +129,27 @@ fn exit_code(finished: &Finished, global: &Global) -> ExitCode {
     }
 }
 
-/// A new directory below the output directory (so that the archive need not cross file systems), or that of the run to continue.
-fn work_dir(args: &RunArgs) -> Result<WorkDir, CliError> {
+/// The path of a new working directory, below the output directory so that the archive need not cross file systems.
+fn new_root(args: &RunArgs) -> Result<PathBuf, CliError> {
+    let output = absolute(args.output.as_deref().unwrap_or(Path::new(".")))?;
+    Ok(output.join(format!(".plumbline-run-{}", RunId::random().short())))
+}
+
+/// Where plugins have their directories.
+fn local_dir(root: &Path) -> PathBuf {
+    root.join("local")
+}
+
+/// The new working directory `root`, or that of the run to continue.
+fn work_dir(args: &RunArgs, root: PathBuf) -> Result<WorkDir, CliError> {
     if let Some(wanted) = &args.resume {
         return resume::open(wanted);
     }
-    let output = absolute(args.output.as_deref().unwrap_or(Path::new(".")))?;
-    std::fs::create_dir_all(&output).map_err(|error| {
+    let output = root.parent().unwrap_or(&root);
+    std::fs::create_dir_all(output).map_err(|error| {
         CliError::system(format!("failed to create the output directory `{}`", output.display())).because(&error)
     })?;
-    WorkDir::open(output.join(format!(".plumbline-run-{}", RunId::random().short())))
+    WorkDir::open(root)
         .map_err(|error| CliError::system("failed to create the working directory of the run").because(&error))
 }
 
@@ -171,7 +189,7 @@ fn dispatcher(work: &WorkDir, start: StartDirectories) -> Result<Arc<LocalDispat
     let binary = std::env::current_exe().map_err(|error| {
         CliError::system("the path of this program cannot be found; workers are the same program").because(&error)
     })?;
-    let options = LocalOptions { work: work.root().join("local"), logs: local_logs(work.root()), binary, start };
+    let options = LocalOptions { work: local_dir(work.root()), logs: local_logs(work.root()), binary, start };
     let dispatcher = LocalDispatcher::new(options)
         .map_err(|error| CliError::system("the directories for plugins cannot be prepared").because(&error))?;
     Ok(Arc::new(dispatcher))

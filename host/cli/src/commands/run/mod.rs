@@ -1,10 +1,12 @@
 //! `plumbline run`
 
 mod cluster;
+mod command;
 mod failures;
 mod interrupt;
 mod local;
 mod resume;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -14,10 +16,15 @@ use crate::error::CliError;
 use crate::judging::not_with;
 
 pub(crate) use cluster::Ended;
+pub(crate) use command::STDOUT_FILE;
 
 /// Runs plugins in a cluster, or on this machine.
 pub(crate) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
     crate::sources::remote::use_registries(&args.registry);
+    if let (Some(program), false) = (args.command.first(), args.local) {
+        return Err(CliError::usage(format!("`{program}` is a command, and commands run on this machine only"))
+            .hint(format!("add `--local`: `plumbline run --local -- {}`", args.command.join(" "))));
+    }
     if args.local || args.resume.is_some() {
         not_here(&args.suite)?;
         if args.resume.is_some() {

@@ -6,6 +6,22 @@ use super::own::{LIMITS, MODULE_NAME};
 /// A file, a pattern of files, a word of a command.
 const WORD: Shape = Shape::Form { pattern: "^[^\\x00]+$", longest: 1_000, not: &[] };
 
+/// A list of texts to look for.
+const TEXTS: Shape = Shape::Few { of: &Shape::Form { pattern: "^[^\\x00]+$", longest: 253, not: &[] }, least: 1, most: 16 };
+
+/// The keys of an entry of `detect`.
+const DETECT: &[Field] = &[
+    Field::new("title", "Name of the format", WORD, "The format's name for people.").examples(&["JUnit"]),
+    Field::new("files", "Paths", TEXTS, "Glob patterns, one of which the file's path below the result directory matches.")
+        .examples(&[r#"["**/*.xml"]"#]),
+    Field::new("prefix", "Start of the content", TEXTS, "Texts, with one of which the content starts, after a byte order mark and white space.")
+        .examples(&[r#"["TAP version "]"#]),
+    Field::new("contains", "Texts in the content", TEXTS, "Texts, all of which occur in the first 64 KiB.")
+        .examples(&[r#"["\"runs\"", "\"2.1.0\""]"#]),
+    Field::new("xml-root", "Root element", TEXTS, "Local names, one of which the root element of an XML document has.")
+        .examples(&[r#"["testsuites", "testsuite"]"#]),
+];
+
 /// The keys of a module's project.
 pub(super) const MODULE: &[Field] = &[
     Field::new(
@@ -40,6 +56,13 @@ pub(super) const MODULE: &[Field] = &[
         "Glob patterns of the files that the module takes when a definition names none.",
     )
     .examples(&[r#"["**/*.tap"]"#]),
+    Field::new(
+        "detect",
+        "How its files are detected",
+        Shape::Few { of: &Shape::Section { fields: DETECT, open: false }, least: 0, most: 16 },
+        "Rules by which the host detects files of the module's formats, without running the module. A file matches a rule if it meets every condition that the rule gives.",
+    )
+    .examples(&[r#"[{"title": "TAP", "prefix": ["TAP version "]}]"#]),
     Field::new(
         "limits",
         "Limits",

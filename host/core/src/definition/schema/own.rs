@@ -106,6 +106,20 @@ pub(in crate::definition) const PLUMBLINE: &[Field] = &[
         "The plugin passes although nothing ran: no result, only skipped tests, or only files that no module reads. Left out: there is nothing to judge.",
     )
     .default("false"),
+    Field::new(
+        "stdout",
+        "File for the standard output",
+        Shape::Form { pattern: "^[-_a-zA-Z0-9][-_.a-zA-Z0-9]*$", longest: 100, not: &["done"] },
+        "The file in the results directory that a local run writes the standard output of the process to. Left out: it is kept in the log only.",
+    )
+    .examples(&["stdout.txt"]),
+    Field::new(
+        "no-tests-exit-codes",
+        "Exit codes for no tests",
+        Shape::Few { of: &Shape::Whole { least: 1, most: 255 }, least: 0, most: 16 },
+        "Exit codes by which the process says that it found no test to run. A local run does not count them as a failure, so that there is nothing to judge.",
+    )
+    .examples(&["[5]"]),
     Field::new("depends-on", "Reserved", Shape::Few { of: &Shape::Text, least: 0, most: 0 }, "Reserved for a later version: leave it out or empty."),
 ];
 

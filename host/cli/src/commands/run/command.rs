@@ -1,0 +1,109 @@
+//! `plumbline run --local -- COMMAND`: a plugin without a definition file.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use plumbline_aggregator::Source;
+use plumbline_core::definition::{AUTO_FORMAT, Definition};
+use plumbline_core::{PluginName, closest};
+use serde_json::{Map, Value, json};
+
+use super::tools::{self, Directories};
+use crate::args::RunArgs;
+use crate::error::CliError;
+use crate::sources::{Found, Where};
+
+/// The file for the command's standard output, among its results.
+pub(crate) const STDOUT_FILE: &str = "stdout.txt";
+
+/// The command as a plugin of the run whose local work is below `work`. It is checked that the program is there.
+pub(super) fn plugin(args: &RunArgs, work: &Path) -> Result<Found, CliError> {
+    let command = &args.command;
+    find(command)?;
+    let name = args.name.clone().unwrap_or_else(|| tools::plugin_name(command));
+    let name: PluginName = name
+        .parse()
+        .map_err(|error| CliError::usage(format!("`--name {name}` cannot name a plugin")).because(&error))?;
+    let (results, config) = plumbline_local::directories(work, &name);
+    let directories = Directories { results: &results, config: &config };
+    let prepared = tools::prepare(command, &directories, |name| std::env::var(name).ok());
+    let definition = definition(&name, args.result_format(), &prepared)?;
+    Ok(Found {
+        source: Source { definition: Arc::new(definition), bundle: None },
+        warnings: Vec::new(),
+        origin: command.join(" "),
+        digest: None,
+        place: Where::Named,
+        signatures: None,
+        pinned: None,
+    })
+}
+
+fn definition(name: &PluginName, format: Option<&str>, prepared: &tools::Prepared) -> Result<Definition, CliError> {
+    let env: Vec<Value> = prepared.env.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
+    let here = std::env::current_dir().map_err(|error| CliError::system("failed to find the current directory").because(&error))?;
+    let here = here.to_str().ok_or_else(|| CliError::usage("the path of the current directory is not UTF-8"))?;
+    let mut spec = json!({"name": "plugin", "command": prepared.command, "workingDir": here});
+    if let (false, Value::Object(spec)) = (env.is_empty(), &mut spec) {
+        spec.insert("env".to_owned(), env.into());
+    }
+    let files: Map<String, Value> =
+        prepared.files.iter().map(|(name, text)| ((*name).to_owned(), text.as_str().into())).collect();
+    let document = json!({
+        "sonobuoy-config": {
+            "driver": "Process",
+            "plugin-name": name,
+            "description": format!("`{}`", prepared.command.join(" ")),
+            "result-format": format.unwrap_or(AUTO_FORMAT),
+        },
+        "spec": spec,
+        "config-map": files,
+        "plumbline": {"stdout": STDOUT_FILE, "no-tests-exit-codes": prepared.no_tests},
+    });
+    let parsed = Definition::from_json(document)
+        .map_err(|error| CliError::usage("this command cannot be run as a plugin").because(&error))?;
+    Ok(parsed.definition)
+}
+
+/// Whether the program is there: an error with what was probably meant, if not.
+fn find(command: &[String]) -> Result<(), CliError> {
+    let program = command.first().map(String::as_str).unwrap_or_default();
+    let missing = |hint: String| Err(CliError::usage(format!("command not found: `{program}`")).hint(hint));
+    if program.contains('/') {
+        return match Path::new(program).metadata() {
+            Ok(file) if file.is_file() && is_executable(&file) => Ok(()),
+            Ok(file) if file.is_file() => Err(CliError::usage(format!("command is not executable: `{program}`"))
+                .hint(format!("make it executable with `chmod +x {program}`, or run it with its interpreter"))),
+            Ok(_) => Err(CliError::usage(format!("command is not a file: `{program}`"))),
+            Err(_) => missing("paths are relative to the current directory".to_owned()),
+        };
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let directories: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let executable = |path: PathBuf| path.metadata().is_ok_and(|file| file.is_file() && is_executable(&file));
+    if directories.iter().any(|directory| executable(directory.join(program))) {
+        return Ok(());
+    }
+    if let Some((first, _)) = program.split_once(char::is_whitespace) {
+        return missing(format!("give program and arguments as words of their own: `-- {first} …`; for shell syntax, `-- sh -c '…'`"));
+    }
+    if Path::new(program).is_file() {
+        return missing(format!("to run the file in the current directory, write `./{program}`"));
+    }
+    let names: Vec<String> = directories.iter().flat_map(|directory| programs(directory)).collect();
+    match closest(program, names.iter().map(String::as_str)) {
+        Some(meant) => missing(format!("did you mean `{meant}`?")),
+        None => missing("no directory of $PATH has this program: install it, or write a path such as `./check.sh`".to_owned()),
+    }
+}
+
+fn is_executable(file: &std::fs::Metadata) -> bool {
+    file.permissions().mode() & 0o111 != 0
+}
+
+/// Names in a directory of `$PATH`.
+fn programs(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}

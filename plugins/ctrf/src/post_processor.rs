@@ -1,0 +1,111 @@
+//! From reports to items.
+
+use std::io::Read;
+
+use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status};
+
+use crate::report::{Report, Results, Summary, Test};
+
+/// Bytes of a report: 64 MiB, several hundred thousand tests.
+pub const MAX_FILE: u64 = 64 << 20;
+
+/// Bytes of a name, below the 64 KiB that a host takes.
+const MAX_NAME: usize = 32 << 10;
+/// Bytes of a message or a stack trace.
+const MAX_TEXT: usize = 64 << 10;
+
+/// The post-processor for CTRF.
+#[derive(Debug, Clone, Copy)]
+pub struct Ctrf;
+
+impl PostProcessor for Ctrf {
+    fn process(_plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
+        for file in files {
+            let item = Item::new(0, file.file_name()).meta("file", file.path()).meta("type", "file");
+            match read(file) {
+                Ok(report) => emit(report.results, item, out),
+                Err(error) => out.emit(item.status(Status::Unknown).meta("error", error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read(file: InputFile) -> Result<Report, String> {
+    let mut text = Vec::new();
+    file.take(MAX_FILE + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(format!("the report has more than {} MiB", MAX_FILE >> 20));
+    }
+    let json = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&text);
+    let report: Report = serde_json::from_slice(json).map_err(|error| format!("not a CTRF report: {error}"))?;
+    if report.results.tests.is_empty() { Err("the report has no tests".to_owned()) } else { Ok(report) }
+}
+
+fn emit(results: Results, file: Item, out: &mut Output) {
+    let tool = results.tool.and_then(|tool| Some([Some(tool.name?), tool.version].map(Option::unwrap_or_default).join(" ")));
+    out.emit(match tool {
+        Some(tool) => file.meta("tool", cut(tool.trim(), MAX_NAME)),
+        None => file,
+    });
+    let count = results.tests.len() as u64;
+    let failed = results.tests.iter().filter(|test| test.status == "failed").count() as u64;
+    let mut open: Option<String> = None;
+    for test in results.tests {
+        let group = test.group();
+        if group != open
+            && let Some(name) = &group
+        {
+            out.emit(Item::new(1, cut(name, MAX_NAME)).meta("type", "suite"));
+        }
+        out.emit(item(test, if group.is_some() { 2 } else { 1 }));
+        open = group;
+    }
+    if let Some(Summary { tests, failed: counted }) = results.summary {
+        let item = Item::new(1, "summary");
+        if let Some(counted) = counted.filter(|counted| *counted > failed) {
+            let text = format!("the summary counts {counted} failed tests, and the report has {failed}");
+            out.emit(item.status(Status::Failed).text("failure", text));
+        } else if let Some(tests) = tests.filter(|tests| *tests != count) {
+            let error = format!("the summary counts {tests} tests, and the report has {count}");
+            out.emit(item.status(Status::Unknown).meta("error", error));
+        }
+    }
+}
+
+fn item(test: Test, depth: u32) -> Item {
+    let Test { name, status, duration, message, trace, flaky, retries, .. } = test;
+    let name = if name.trim().is_empty() { "(no name)" } else { cut(&name, MAX_NAME) };
+    let (status, error) = match status.as_str() {
+        "passed" => (Status::Passed, None),
+        "failed" => (Status::Failed, None),
+        "skipped" | "pending" => (Status::Skipped, None),
+        other => (Status::Unknown, Some(format!("status `{}`", cut(other, 100)))),
+    };
+    let texts: Vec<&str> = [&message, &trace].into_iter().flatten().map(|text| cut(text.trim(), MAX_TEXT)).collect();
+    let text = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
+    let key = if status == Status::Failed { "failure" } else { "message" };
+    let mut item = Item::new(depth, name);
+    if let Some(milliseconds) = duration.filter(|time| (0.0..1e15).contains(time) && status != Status::Skipped) {
+        let seconds = format!("{:.6}", milliseconds / 1000.0);
+        item = item.meta("duration", seconds.trim_end_matches('0').trim_end_matches('.'));
+    }
+    if flaky == Some(true) {
+        item = item.meta("flaky", "true");
+    }
+    if let Some(retries) = retries.filter(|retries| *retries > 0) {
+        item = item.meta("retries", retries.to_string());
+    }
+    if let Some(error) = error {
+        item = item.meta("error", error);
+    }
+    if !text.is_empty() {
+        item = item.text(key, text);
+    }
+    item.status(status)
+}
+
+/// The first `max` bytes of `text`, or fewer, so that no character is cut.
+fn cut(text: &str, max: usize) -> &str {
+    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
+}

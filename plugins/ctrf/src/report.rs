@@ -1,0 +1,62 @@
+//! A report as its schema describes it, as far as it is read.
+
+use serde::Deserialize;
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) results: Results,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Results {
+    pub(crate) tool: Option<Tool>,
+    pub(crate) summary: Option<Summary>,
+    pub(crate) tests: Vec<Test>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Tool {
+    pub(crate) name: Option<String>,
+    pub(crate) version: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Summary {
+    pub(crate) tests: Option<u64>,
+    pub(crate) failed: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Test {
+    pub(crate) name: String,
+    pub(crate) status: String,
+    /// Milliseconds.
+    pub(crate) duration: Option<f64>,
+    pub(crate) suite: Option<Suite>,
+    pub(crate) message: Option<String>,
+    pub(crate) trace: Option<String>,
+    pub(crate) file_path: Option<String>,
+    pub(crate) flaky: Option<bool>,
+    pub(crate) retries: Option<u64>,
+}
+
+/// A name, or the names of the suite and those that it is in.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Suite {
+    Name(String),
+    Path(Vec<String>),
+}
+
+impl Test {
+    /// What the test belongs to.
+    pub(crate) fn group(&self) -> Option<String> {
+        let suite = match &self.suite {
+            Some(Suite::Name(name)) => name.clone(),
+            Some(Suite::Path(names)) => names.join(" > "),
+            None => String::new(),
+        };
+        Some(suite).filter(|suite| !suite.trim().is_empty()).or_else(|| self.file_path.clone()).filter(|name| !name.is_empty())
+    }
+}

@@ -1,0 +1,51 @@
+//! The built-in module `sarif`: reads results of static analysis in SARIF 2.1.0 (OASIS), as CodeQL, ESLint, Semgrep, gitleaks, Trivy and
+//! many other tools write them, and emits one item per file, run and result.
+//!
+//! # The tree
+//!
+//! * A file becomes an item: name = the file's name, meta `file` (its path) and `type: file`.
+//! * A run becomes an item below it: name = the tool and its version.
+//! * A result becomes an item below its run: name = `RULE FILE:LINE:COLUMN`, the text as detail `failure`, or `message` where it does not
+//!   fail.
+//!
+//! | in the log | status |
+//! |---|---|
+//! | kind `fail` (or none) and a level of the option `fail-on` (default `[error]`) | `failed` |
+//! | kind `fail` and another level | `warning`, `note` or `none`: the level itself |
+//! | an accepted suppression, or the baseline state `absent` | `skipped` |
+//! | kind `pass`, `notApplicable` | `passed`, `skipped` |
+//! | kind `open`, `review`, `informational` | that word |
+//! | another kind or level | `unknown` |
+//! | a run with an empty list of results | `passed` |
+//! | a run without a list of results, or with results in other files; an invocation that failed | `unknown` |
+//! | not SARIF, another version, no runs, a file over [`MAX_FILE`] bytes | `unknown` |
+//!
+//! The level is the result's own, otherwise that of its rule's configuration, otherwise `warning`. Rules are looked up in the driver and in
+//! extensions, by id (`A/b` also as `A`) or by index.
+#![forbid(unsafe_code)]
+
+mod log;
+mod post_processor;
+mod rules;
+mod run;
+
+pub use post_processor::{MAX_FILE, Sarif};
+
+plumbline_sdk::module! {
+    name: "sarif",
+    formats: ["sarif"],
+    default_files: ["**/*.sarif", "**/*.sarif.json"],
+    detect: [
+        { "title": "SARIF", "prefix": ["{"], "contains": ["\"$schema\"", "sarif", "\"runs\""] },
+        { "title": "SARIF", "prefix": ["{"], "contains": ["\"$schema\"", "sarif", "\"version\""] },
+        { "title": "SARIF", "prefix": ["{"], "contains": ["\"runs\"", "\"2.1.0\""] }
+    ],
+    schema: {
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "fail-on": { "type": "array", "items": { "enum": ["error", "warning", "note", "none"] } }
+        }
+    },
+    post_processor: Sarif,
+}

@@ -1,0 +1,71 @@
+//! The role: one file after the other.
+
+use std::io::Read;
+
+use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status};
+use serde::Deserialize;
+
+use crate::log::{Log, Run};
+use crate::run::{self, LEVELS};
+
+/// Bytes of a log: 64 MiB.
+pub const MAX_FILE: u64 = 64 << 20;
+
+/// The post-processor for SARIF.
+#[derive(Debug, Clone, Copy)]
+pub struct Sarif;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", default, deny_unknown_fields)]
+struct Options {
+    fail_on: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { fail_on: vec!["error".to_owned()] }
+    }
+}
+
+impl PostProcessor for Sarif {
+    fn process(plugin: &PluginInfo, files: Vec<InputFile>, out: &mut Output) -> Result<(), String> {
+        let Options { fail_on } = plugin.options()?;
+        if let Some(level) = fail_on.iter().find(|level| !LEVELS.contains(&level.as_str())) {
+            return Err(format!("the option `fail-on` names `{level}`; levels are {}", LEVELS.join(", ")));
+        }
+        for file in files {
+            let item = Item::new(0, file.file_name()).meta("file", file.path()).meta("type", "file");
+            match read(file) {
+                Ok(runs) => {
+                    out.emit(item);
+                    runs.iter().for_each(|run| run::emit(run, &fail_on, out));
+                }
+                Err(error) => out.emit(item.status(Status::Unknown).meta("error", error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read(file: InputFile) -> Result<Vec<Run>, String> {
+    let mut text = Vec::new();
+    file.take(MAX_FILE + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(format!("the log has more than {} MiB", MAX_FILE >> 20));
+    }
+    let json = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&text);
+    let log: Log = serde_json::from_slice(json).map_err(|error| format!("not a SARIF log: {error}"))?;
+    match log.version {
+        Some(version) if version.starts_with("2.1.") => {}
+        Some(version) => {
+            let shown: String = version.chars().take(40).collect();
+            return Err(format!("SARIF version `{shown}`: this module reads 2.1.0"));
+        }
+        None => return Err("not a SARIF log: it has no version".to_owned()),
+    }
+    match log.runs {
+        Some(runs) if !runs.is_empty() => Ok(runs),
+        Some(_) => Err("the log has no runs: nothing was analysed".to_owned()),
+        None => Err("not a SARIF log: it has no list of runs".to_owned()),
+    }
+}

@@ -1,0 +1,139 @@
+//! One run of one tool, and its results.
+
+use plumbline_sdk::{Item, Output, Status};
+
+use crate::log::{Finding, Invocation, Location, Message, Rule, Run, at};
+use crate::rules::Rules;
+
+/// The levels of results (3.27.10).
+pub(crate) const LEVELS: [&str; 4] = ["error", "warning", "note", "none"];
+/// Bytes of a name, below the 64 KiB that a host takes.
+const MAX_NAME: usize = 32 << 10;
+/// Bytes of a text.
+const MAX_TEXT: usize = 64 << 10;
+
+/// Emits `run` below its file, and its results below it. `fail_on` holds the levels that fail.
+pub(crate) fn emit(run: &Run, fail_on: &[String], out: &mut Output) {
+    let mut trouble: Vec<Item> = run.invocations.iter().flatten().filter_map(failed_invocation).collect();
+    let elsewhere = run.external_property_file_references.as_ref().and_then(|files| files.results.as_ref());
+    if elsewhere.is_some_and(|files| !files.is_empty()) {
+        trouble.push(unknown("results elsewhere", "the run's results are in other files, which are not read"));
+    } else if run.results.is_none() && trouble.is_empty() {
+        trouble.push(unknown("no results", "the tool did not start its analysis: the run has no list of results"));
+    }
+    let results = run.results.as_deref().unwrap_or_default();
+    // A run that found nothing has passed, and has nothing below it that could say so.
+    let clean = trouble.is_empty() && results.is_empty();
+    out.emit(heading(run).status(clean.then_some(Status::Passed)));
+    trouble.into_iter().for_each(|item| out.emit(item));
+    let rules = Rules::new(&run.tool);
+    for finding in results {
+        out.emit(item(finding, run, &rules, fail_on));
+    }
+}
+
+fn heading(run: &Run) -> Item {
+    let driver = &run.tool.driver;
+    let name = driver.name.as_deref().filter(|name| !name.trim().is_empty()).unwrap_or("(no name)");
+    let version = driver.version.as_deref().or(driver.semantic_version.as_deref()).unwrap_or_default();
+    let title = format!("{name} {version}");
+    Item::new(1, cut(title.trim(), MAX_NAME)).meta("type", "run").meta("tool", cut(name, MAX_NAME))
+}
+
+/// A tool that failed has not looked at everything, so its run must not pass.
+fn failed_invocation(invocation: &Invocation) -> Option<Item> {
+    if invocation.execution_successful != Some(false) {
+        return None;
+    }
+    let code = invocation.exit_code.map(|code| format!("exit code {code}"));
+    let reason = invocation.exit_code_description.clone().filter(|text| !text.is_empty()).or(code);
+    let reason = reason.map_or_else(String::new, |reason| format!(": {}", cut(&reason, MAX_TEXT)));
+    Some(unknown("execution", &format!("the tool failed{reason}")))
+}
+
+fn unknown(name: &str, error: &str) -> Item {
+    Item::new(2, name).status(Status::Unknown).meta("error", error)
+}
+
+fn item(finding: &Finding, run: &Run, rules: &Rules<'_>, fail_on: &[String]) -> Item {
+    let (id, rule) = rules.of(finding);
+    let (status, skipped) = verdict(finding, rule, fail_on);
+    let id = id.unwrap_or("(no rule)");
+    let place = finding.locations.iter().flatten().find_map(|location| place(location, run));
+    let name = place.as_ref().map_or_else(|| id.to_owned(), |place| format!("{id} {place}"));
+    let mut item = Item::new(2, cut(&name, MAX_NAME)).meta("rule", cut(id, MAX_NAME));
+    if let Some(place) = place {
+        item = item.meta("location", cut(&place, MAX_NAME));
+    }
+    if let Some(uri) = rule.and_then(|rule| rule.help_uri.as_deref()) {
+        item = item.meta("help", cut(uri, MAX_NAME));
+    }
+    // Where nothing is wrong the text is no failure.
+    let key = if matches!(status, Status::Passed | Status::Skipped) { "message" } else { "failure" };
+    let text = message(&finding.message, rule).unwrap_or_else(|| "(no text)".to_owned());
+    item = item.text(key, cut(&text, MAX_TEXT));
+    if let Some(skipped) = skipped {
+        item = item.text("skipped", cut(&skipped, MAX_TEXT));
+    }
+    item.status(status)
+}
+
+/// The status of `finding`, and why it does not count where it is skipped.
+fn verdict(finding: &Finding, rule: Option<&Rule>, fail_on: &[String]) -> (Status, Option<String>) {
+    match finding.kind.as_deref().unwrap_or("fail") {
+        "fail" => {}
+        "pass" => return (Status::Passed, None),
+        "notApplicable" => return (Status::Skipped, Some("the rule does not apply here".to_owned())),
+        kind @ ("informational" | "review" | "open") => return (Status::from(kind), None),
+        _ => return (Status::Unknown, None),
+    }
+    // One accepted suppression is enough, and one without a status is accepted (3.35.3).
+    let accepted = |status: Option<&str>| status.is_none_or(|status| status == "accepted");
+    if let Some(found) = finding.suppressions.iter().flatten().find(|one| accepted(one.status.as_deref())) {
+        let why = found.justification.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+        return (Status::Skipped, Some(format!("suppressed{why}")));
+    }
+    if finding.baseline_state.as_deref() == Some("absent") {
+        return (Status::Skipped, Some("no longer there: it was in the baseline only".to_owned()));
+    }
+    let configured = || rule?.default_configuration.as_ref()?.level.as_deref();
+    let level = finding.level.as_deref().or_else(configured).unwrap_or("warning");
+    if fail_on.iter().any(|failing| failing == level) {
+        (Status::Failed, None)
+    } else if LEVELS.contains(&level) {
+        (Status::from(level), None)
+    } else {
+        (Status::Unknown, None)
+    }
+}
+
+/// The text, or the rule's text of that id with its arguments.
+fn message(message: &Message, rule: Option<&Rule>) -> Option<String> {
+    let text = |message: &Message| message.text.clone().or_else(|| message.markdown.clone());
+    let found = text(message).or_else(|| text(rule?.message_strings.as_ref()?.get(message.id.as_deref()?)?))?;
+    let arguments = message.arguments.iter().flatten().take(16).enumerate();
+    Some(arguments.fold(found, |text, (at, argument)| text.replace(&format!("{{{at}}}"), cut(argument, 1000))))
+}
+
+/// `file:line:column`, from which editors and terminals make links; otherwise the name of a function or class.
+fn place(location: &Location, run: &Run) -> Option<String> {
+    if let Some(physical) = &location.physical_location
+        && let Some(artifact) = &physical.artifact_location
+    {
+        let shared = || at(run.artifacts.as_ref(), artifact.index)?.location.as_ref()?.uri.clone();
+        if let Some(uri) = artifact.uri.clone().filter(|uri| !uri.is_empty()).or_else(shared) {
+            let region = physical.region.as_ref();
+            let line = region.and_then(|region| region.start_line).map(|line| format!(":{line}"));
+            let column = region.and_then(|region| region.start_column).map(|column| format!(":{column}"));
+            let column = column.filter(|_| line.is_some());
+            return Some(format!("{uri}{}{}", line.unwrap_or_default(), column.unwrap_or_default()));
+        }
+    }
+    let names = location.logical_locations.iter().flatten();
+    names.filter_map(|logical| logical.fully_qualified_name.clone().or_else(|| logical.name.clone())).next()
+}
+
+/// The first `max` bytes of `text`, or fewer, so that no character is cut.
+fn cut(text: &str, max: usize) -> &str {
+    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
+}

@@ -1,0 +1,115 @@
+//! Logs, and what becomes of them.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use plumbline_module_sarif::{MAX_FILE, Sarif};
+use plumbline_sdk::testing::{Case, Run};
+use plumbline_sdk::{Detail, Status};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn read(content: impl Into<Vec<u8>>) -> Run {
+    let run = Case::new().file("results/global/a.sarif", content).run::<Sarif>();
+    assert_eq!(run.outcome, Ok(()));
+    run
+}
+
+fn log(run: &Value) -> String {
+    json!({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}).to_string()
+}
+
+fn outline(results: &Value) -> String {
+    let rules = json!([{"id": "E", "defaultConfiguration": {"level": "error"}, "messageStrings": {"m": {"text": "bad {0}"}}}, {"id": "W"}]);
+    let run = json!({"tool": {"driver": {"name": "lint", "version": "1", "rules": rules}}, "results": results});
+    read(log(&run)).outline().lines().skip(2).map(|line| format!("{}\n", line.trim())).collect()
+}
+
+#[test]
+fn levels_kinds_and_suppressions_decide() {
+    for (result, want) in [
+        (json!({"ruleId": "E"}), "E: failed\n"),
+        (json!({"ruleIndex": 0}), "E: failed\n"),
+        (json!({"ruleId": "E/sub"}), "E/sub: failed\n"),
+        (json!({"rule": {"id": "E"}}), "E: failed\n"),
+        (json!({"ruleId": "W"}), "W: warning\n"),
+        (json!({"ruleId": "x", "level": "error"}), "x: failed\n"),
+        (json!({"ruleId": "E", "level": "note"}), "E: note\n"),
+        (json!({"ruleId": "E", "level": "fatal"}), "E: unknown\n"),
+        (json!({"ruleId": "E", "kind": "pass"}), "E: passed\n"),
+        (json!({"ruleId": "E", "kind": "notApplicable"}), "E: skipped\n"),
+        (json!({"ruleId": "E", "kind": "review"}), "E: review\n"),
+        (json!({"ruleId": "E", "kind": "odd"}), "E: unknown\n"),
+        (json!({"ruleId": "E", "suppressions": [{"status": "underReview"}, {"kind": "inSource"}]}), "E: skipped\n"),
+        (json!({"ruleId": "E", "suppressions": [{"status": "rejected"}]}), "E: failed\n"),
+        (json!({"ruleId": "E", "baselineState": "absent"}), "E: skipped\n"),
+        (json!({}), "(no rule): warning\n"),
+    ] {
+        assert_eq!(outline(&json!([result])), want, "{result}");
+    }
+}
+
+#[test]
+fn a_result_has_its_place_and_its_text() {
+    let result = json!({"ruleId": "E", "message": {"id": "m", "arguments": ["luck"]}, "locations": [{"physicalLocation": {
+        "artifactLocation": {"uri": "src/a.c"}, "region": {"startLine": 3, "startColumn": 7}}}]});
+    let run = json!({"tool": {"driver": {"name": "lint", "rules": [{"id": "E", "messageStrings": {"m": {"text": "bad {0}"}},
+        "defaultConfiguration": {"level": "error"}}]}}, "results": [result]});
+    let run = read(log(&run));
+    let item = run.item("E src/a.c:3:7").unwrap();
+    assert_eq!(item.status, Some(Status::Failed));
+    assert_eq!(item.details, [("failure".to_owned(), Detail::Text("bad luck".to_owned()))]);
+}
+
+#[test]
+fn a_run_passes_only_if_it_looked_and_found_nothing() {
+    let tool = json!({"driver": {"name": "lint"}});
+    let status = |run: Value| read(log(&run)).items.last().unwrap().status.clone();
+    assert_eq!(status(json!({"tool": tool, "results": []})), Some(Status::Passed));
+    assert_eq!(status(json!({"tool": tool})), Some(Status::Unknown));
+    assert_eq!(status(json!({"tool": tool, "results": null})), Some(Status::Unknown));
+    let failed = json!([{"executionSuccessful": false, "exitCode": 2}]);
+    assert_eq!(status(json!({"tool": tool, "results": [], "invocations": failed})), Some(Status::Unknown));
+    let elsewhere = json!({"results": [{"location": {"uri": "x"}}]});
+    let run = json!({"tool": tool, "results": [], "externalPropertyFileReferences": elsewhere});
+    assert_eq!(status(run), Some(Status::Unknown));
+}
+
+#[test]
+fn options_choose_the_levels_that_fail() {
+    let content = log(&json!({"tool": {"driver": {"name": "lint"}}, "results": [{"ruleId": "W", "level": "note"}]}));
+    let run = |key: &str, levels: Value| {
+        Case::new().file("results/global/a.sarif", content.clone()).option(key, levels).run::<Sarif>()
+    };
+    assert_eq!(run("fail-on", json!(["note"])).count(&Status::Failed), 1);
+    assert!(run("fail-on", json!(["nota"])).outcome.unwrap_err().contains("`nota`"));
+    assert!(run("failon", json!([])).outcome.is_err());
+}
+
+#[test]
+fn what_is_no_log_is_unknown() {
+    for (content, why) in [
+        (String::new(), "not a SARIF log: EOF"),
+        ("{}".to_owned(), "it has no version"),
+        (r#"{"version": "2.1.0"}"#.to_owned(), "it has no list of runs"),
+        (r#"{"version": "2.0.0", "runs": [{}]}"#.to_owned(), "SARIF version `2.0.0`"),
+        (r#"{"version": "2.1.0", "runs": []}"#.to_owned(), "nothing was analysed"),
+        (r#"{"version": "2.1.0", "runs": [{"results": [3]}]}"#.to_owned(), "invalid type"),
+        (format!("{{\"x\":{}", "[".repeat(100_000)), "recursion limit"),
+    ] {
+        let run = read(content);
+        assert_eq!(run.outline(), "a.sarif: unknown\n");
+        let error = run.items.first().unwrap().meta.last().unwrap().1.clone();
+        assert!(error.contains(why), "{error}");
+    }
+    let large = read(vec![b' '; usize::try_from(MAX_FILE).unwrap() + 1]);
+    assert_eq!(large.count(&Status::Unknown), 1);
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0_usize..300) {
+        read(bytes);
+        let whole = log(&json!({"tool": {"driver": {"name": "lint"}}, "results": []}));
+        let run = read(whole.as_bytes()[..cut.min(whole.len() - 1)].to_vec());
+        prop_assert_eq!(run.count(&Status::Passed), 0);
+    }
+}

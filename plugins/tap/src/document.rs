@@ -1,0 +1,312 @@
+//! From lines to items.
+
+use plumbline_sdk::{Detail, Item, Output, Status};
+
+use crate::level::{Kept, Level};
+use crate::line::{Directive, Line, Point};
+
+/// Columns by which the document of a subtest is indented.
+const INDENT: usize = 4;
+/// Levels of subtests.
+const MAX_LEVELS: usize = 32;
+/// Items that wait for the test point of their subtest, and bytes of their texts.
+const MAX_HELD: usize = 20_000;
+const MAX_HELD_BYTES: usize = 8 << 20;
+/// Bytes of the diagnostics of one test.
+const MAX_DIAGNOSTICS: usize = 64 << 10;
+/// Bytes of a name: a line has more, but no description does.
+const MAX_NAME: usize = 16 << 10;
+
+/// One file on its way to items.
+pub(crate) struct Document<'a> {
+    out: &'a mut Output,
+    /// Held until something stands in it, because it has a status only when nothing does.
+    file: Option<Item>,
+    /// Items that lines to come may change: those of an open subtest, and the latest test.
+    held: Vec<Item>,
+    held_bytes: usize,
+    levels: Vec<Level>,
+    /// The test that diagnostics belong to, its level, and what there is of them.
+    current: Option<(usize, usize)>,
+    diagnostics: String,
+    in_yaml: bool,
+    bailed_out: bool,
+    first_line: bool,
+}
+
+impl<'a> Document<'a> {
+    pub(crate) fn new(name: &str, path: &str, out: &'a mut Output) -> Self {
+        Self {
+            out,
+            file: Some(Item::new(0, name).meta("file", path).meta("type", "file")),
+            held: Vec::new(),
+            held_bytes: 0,
+            levels: vec![Level::default()],
+            current: None,
+            diagnostics: String::new(),
+            in_yaml: false,
+            bailed_out: false,
+            first_line: true,
+        }
+    }
+
+    pub(crate) fn line(&mut self, line: &str) {
+        let line = if std::mem::take(&mut self.first_line) { line.trim_start_matches('\u{feff}') } else { line };
+        let text = line.trim_start_matches(' ');
+        let indentation = line.len() - text.len();
+        let text = text.trim_end();
+        if self.bailed_out || self.yaml(line, text, indentation) || text.is_empty() {
+            return;
+        }
+        let parsed = Line::parse(text);
+        if let Line::Comment(comment) = parsed {
+            return self.diagnose(comment);
+        }
+        let level = indentation / INDENT;
+        if indentation % INDENT != 0 || level >= MAX_LEVELS {
+            return;
+        }
+        match parsed {
+            Line::Point(point) => self.point(level, point),
+            Line::Plan { last, reason } => {
+                if let Some(open) = self.at(level) {
+                    open.plan(last, reason);
+                }
+            }
+            Line::BailOut(reason) => {
+                self.bailed_out = true;
+                let item = Item::new(1, "Bail out!").status(Status::Failed);
+                self.add(if reason.is_empty() { item } else { item.text("failure", reason) });
+            }
+            Line::Version if level == 0 && !self.root_is_empty() => {
+                // Documents one after the other in one file.
+                self.close(0);
+                self.judge();
+                self.levels = vec![Level::default()];
+            }
+            Line::Version => {
+                self.at(level);
+            }
+            Line::Subtest(name) => {
+                let name = name.to_owned();
+                if let Some(open) = self.at(level) {
+                    open.announced = Some(name);
+                }
+            }
+            Line::Comment(_) | Line::Other => {}
+        }
+    }
+
+    /// Emits what is left. `problem` says why the file could not be read to its end.
+    pub(crate) fn finish(mut self, problem: Option<String>) {
+        if let Some(problem) = problem {
+            self.add(Item::new(1, "unreadable").status(Status::Unknown).meta("error", problem));
+        } else if !self.bailed_out {
+            self.close(0);
+            if !self.root_is_empty() {
+                self.judge();
+            }
+        }
+        self.emit();
+        if let Some(file) = self.file.take() {
+            let error = "there is neither a plan nor a test point";
+            self.out.emit(file.status(Status::Unknown).meta("error", error));
+        }
+    }
+
+    fn root_is_empty(&self) -> bool {
+        self.levels.first().is_none_or(Level::is_empty) && self.levels.len() == 1
+    }
+
+    /// Closes deeper subtests, opens those down to `level`, and returns it.
+    fn at(&mut self, level: usize) -> Option<&mut Level> {
+        self.close(level);
+        self.open(level);
+        self.levels.last_mut()
+    }
+
+    fn open(&mut self, level: usize) {
+        while self.levels.len() <= level {
+            let announced = self.levels.last_mut().and_then(|open| open.announced.take());
+            let name = announced.filter(|name| !name.is_empty()).unwrap_or_else(|| "subtest".to_owned());
+            let item = self.add(Item::new(depth(self.levels.len() - 1), name));
+            self.levels.push(Level::below(item));
+        }
+    }
+
+    /// Closes subtests down to `level` whose test point is missing.
+    fn close(&mut self, level: usize) {
+        while self.levels.len() > level + 1 {
+            self.judge();
+            let error = "the subtest has no test point of its own";
+            let item = Item::new(depth(self.levels.len() - 1), "end of the subtest").status(Status::Unknown);
+            self.add(item.meta("error", error));
+            self.levels.pop();
+        }
+    }
+
+    fn point(&mut self, level: usize, point: Point) {
+        self.close(level + 1);
+        let subtest = if self.levels.len() == level + 2 {
+            self.judge();
+            self.levels.pop().map(|closed| closed.item)
+        } else {
+            self.open(level);
+            None
+        };
+        let Some(open) = self.levels.last_mut() else { return };
+        open.announced = None;
+        let number = open.count(point.number);
+        let status = match (point.directive, point.ok) {
+            (Some(Directive::Skip), _) | (Some(Directive::Todo), false) => Status::Skipped,
+            (_, true) => Status::Passed,
+            (None, false) => Status::Failed,
+        };
+        let name = match point.description.as_str() {
+            "" => format!("test {number}"),
+            description => cut(description, MAX_NAME).to_owned(),
+        };
+        let at = match subtest {
+            Some(Some(at)) => {
+                self.end_subtest(at, level, &point, &status);
+                if let Some(item) = self.held.get_mut(at)
+                    && !point.description.is_empty()
+                {
+                    item.name = name;
+                }
+                at
+            }
+            // Its tests were too many to wait.
+            Some(None) | None => self.add(Item::new(depth(level), name).status(status)),
+        };
+        if let Some(item) = self.held.get_mut(at) {
+            item.meta.push(("number".into(), number.to_string()));
+            if let Some(directive) = point.directive {
+                let word = if directive == Directive::Skip { "skip" } else { "todo" };
+                item.meta.push(("directive".into(), word.into()));
+            }
+            if !point.reason.is_empty() {
+                item.meta.push(("reason".into(), cut(&point.reason, MAX_NAME).to_owned()));
+            }
+        }
+        self.current = Some((at, level));
+    }
+
+    /// What the test point of the subtest at `at` says about the tests in it.
+    fn end_subtest(&mut self, at: usize, level: usize, point: &Point, status: &Status) {
+        let tests = self.held.iter_mut().skip(at + 1);
+        if point.directive.is_some() {
+            // Tests of a subtest that is skipped or to be done must not fail what they are in.
+            for test in tests.filter(|test| matches!(test.status, Some(Status::Failed | Status::Unknown))) {
+                test.status = Some(Status::Skipped);
+            }
+        } else if *status == Status::Failed && !tests.into_iter().any(|test| test.status == Some(Status::Failed)) {
+            // All its tests passed: the host goes by them, and would not see that it failed.
+            self.held.push(Item::new(depth(level) + 1, "not ok").status(Status::Failed));
+        }
+    }
+
+    /// Adds what can be said of the deepest document when it is over.
+    fn judge(&mut self) {
+        let below = depth(self.levels.len() - 1);
+        match self.levels.last().map(Level::kept) {
+            Some(Kept::NoTests(reason)) => {
+                let item = Item::new(below, "all tests").status(Status::Skipped);
+                self.add(if reason.is_empty() { item } else { item.meta("reason", reason) });
+            }
+            Some(Kept::No(why)) => {
+                self.add(Item::new(below, "plan").status(Status::Failed).text("failure", why));
+            }
+            Some(Kept::Yes) | None => {}
+        }
+    }
+
+    /// Holds `item`; its place among those that are held.
+    fn add(&mut self, item: Item) -> usize {
+        self.settle();
+        let full = self.held.len() >= MAX_HELD || self.held_bytes >= MAX_HELD_BYTES;
+        if self.levels.len() == 1 || full {
+            self.emit();
+        }
+        self.held_bytes += item.bytes();
+        self.held.push(item);
+        self.held.len() - 1
+    }
+
+    fn emit(&mut self) {
+        self.settle();
+        for item in self.held.drain(..) {
+            if let Some(file) = self.file.take() {
+                self.out.emit(file);
+            }
+            self.out.emit(item);
+        }
+        self.held_bytes = 0;
+        for level in &mut self.levels {
+            level.item = None;
+        }
+    }
+
+    fn diagnose(&mut self, text: &str) {
+        if self.current.is_some() {
+            let room = MAX_DIAGNOSTICS.saturating_sub(self.diagnostics.len());
+            self.diagnostics.push_str(cut(text, room));
+            self.diagnostics.push('\n');
+        }
+    }
+
+    /// Gives diagnostics to their test. Those of a test that passed are as likely about the next one.
+    fn settle(&mut self) {
+        let text = std::mem::take(&mut self.diagnostics);
+        self.in_yaml = false;
+        let Some((at, _)) = self.current.take() else { return };
+        let Some(item) = self.held.get_mut(at) else { return };
+        if item.status != Some(Status::Passed) && !text.trim().is_empty() {
+            let key = if item.status == Some(Status::Failed) { "failure" } else { "diagnostics" };
+            self.held_bytes += text.len();
+            item.details.push((key.into(), Detail::Text(text.trim_end().to_owned())));
+        }
+    }
+
+    /// Whether the line belongs to a YAML block of the current test.
+    fn yaml(&mut self, line: &str, text: &str, indentation: usize) -> bool {
+        let Some((at, level)) = self.current else { return false };
+        let own = INDENT * level + 2;
+        if !self.in_yaml {
+            self.in_yaml = text == "---" && indentation == own;
+            return self.in_yaml;
+        }
+        if !text.is_empty() && indentation < own {
+            self.in_yaml = false;
+            return false;
+        }
+        if text == "..." && indentation == own {
+            self.in_yaml = false;
+            return true;
+        }
+        if let Some(duration) = text.strip_prefix("duration_ms:").and_then(seconds)
+            && let Some(item) = self.held.get_mut(at)
+        {
+            item.meta.push(("duration".into(), duration));
+        }
+        self.diagnose(line.get(own..).unwrap_or_default());
+        true
+    }
+}
+
+/// Items of a level are below the file.
+fn depth(level: usize) -> u32 {
+    u32::try_from(level).map_or(u32::MAX, |level| level + 1)
+}
+
+/// Milliseconds as decimal text of seconds.
+fn seconds(milliseconds: &str) -> Option<String> {
+    let milliseconds: f64 = milliseconds.trim().parse().ok()?;
+    let text = (0.0..1e15).contains(&milliseconds).then(|| format!("{:.6}", milliseconds / 1000.0))?;
+    Some(text.trim_end_matches('0').trim_end_matches('.').to_owned())
+}
+
+/// The first `max` bytes of `text`, or fewer, so that no character is cut.
+fn cut(text: &str, max: usize) -> &str {
+    text.get(..text.floor_char_boundary(max)).unwrap_or(text)
+}

@@ -1,0 +1,111 @@
+//! What becomes of documents that tools print.
+
+use plumbline_module_tap::Tap;
+use plumbline_sdk::testing::{Case, Run};
+use plumbline_sdk::{Detail, Item};
+
+pub(crate) fn read(content: impl Into<Vec<u8>>) -> Run {
+    let run = Case::new().file("results/global/out.tap", content).run::<Tap>();
+    assert_eq!(run.outcome, Ok(()));
+    run
+}
+
+fn item<'r>(run: &'r Run, name: &str) -> &'r Item {
+    run.items.iter().find(|item| item.name == name).unwrap_or_else(|| panic!("{name}: {}", run.outline()))
+}
+
+fn detail<'r>(item: &'r Item, key: &str) -> &'r str {
+    match item.details.iter().find(|(known, _)| known == key) {
+        Some((_, Detail::Text(text))) => text,
+        other => panic!("{key} is {other:?}"),
+    }
+}
+
+fn meta<'r>(item: &'r Item, key: &str) -> Option<&'r str> {
+    item.meta.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+}
+
+#[test]
+fn what_bats_prints_is_read_with_its_failures() {
+    let run = read(
+        "1..4\nok 1 disk has space\nnot ok 2 clock is right\n# (in test file tests/clock.bats, line 3)\n#   `[ 1 -eq 2 ]' failed\nok 3 network # skip no network\nok 4 last in 12ms\n",
+    );
+    assert_eq!(
+        run.outline(),
+        "out.tap: -\n  disk has space: passed\n  clock is right: failed\n  network: skipped\n  last in 12ms: passed\n"
+    );
+    let failed = item(&run, "clock is right");
+    assert_eq!(detail(failed, "failure"), "(in test file tests/clock.bats, line 3)\n  `[ 1 -eq 2 ]' failed");
+    assert_eq!((meta(failed, "number"), meta(item(&run, "network"), "reason")), (Some("2"), Some("no network")));
+}
+
+#[test]
+fn what_node_prints_is_read_with_its_subtests_and_durations() {
+    let run = read(
+        "TAP version 13\n# Subtest: outer\n    # Subtest: inner\n    ok 1 - inner\n      ---\n      duration_ms: 1.5\n      ...\n    # Subtest: bad\n    not ok 2 - bad\n      ---\n      error: 'x != y'\n      ...\n    1..2\nnot ok 1 - outer\n  ---\n  duration_ms: 20\n  ...\n1..1\n# tests 2\n# fail 1\n",
+    );
+    assert_eq!(run.outline(), "out.tap: -\n  outer: -\n    inner: passed\n    bad: failed\n");
+    assert_eq!(meta(item(&run, "inner"), "duration"), Some("0.0015"));
+    assert_eq!(detail(item(&run, "bad"), "failure"), "error: 'x != y'");
+    assert_eq!(meta(item(&run, "outer"), "duration"), Some("0.02"));
+}
+
+#[test]
+fn a_plan_that_is_not_kept_fails() {
+    for (text, why) in [
+        ("1..3\nok 1 a\n", "planned 3 tests, ran 1 test"),
+        ("ok 1 a\n", "there is no plan after 1 test: the run was cut off"),
+        ("1..1\nok 1 a\nok 2 b\n", "planned 1 test, ran 2 tests"),
+        ("1..2\nok 1 a\nok 1 b\n", "test number 1 occurs more than once"),
+        ("1..2\n", "planned 2 tests, ran 0 tests"),
+    ] {
+        let run = read(text);
+        assert!(run.outline().ends_with("  plan: failed\n"), "{text}: {}", run.outline());
+        assert_eq!(detail(item(&run, "plan"), "failure"), why, "{text}");
+    }
+    assert_eq!(read("ok 1 a\n1..1\n").outline(), "out.tap: -\n  a: passed\n");
+}
+
+#[test]
+fn no_test_is_skipped_and_no_tap_is_unknown() {
+    let run = read("1..0 # SKIP no disk\n");
+    assert_eq!(run.outline(), "out.tap: -\n  all tests: skipped\n");
+    assert_eq!(meta(item(&run, "all tests"), "reason"), Some("SKIP no disk"));
+    for text in ["", "hello\n", "# comment\n", "TAP version 13\n"] {
+        let run = read(text);
+        assert_eq!(run.outline(), "out.tap: unknown\n", "{text}");
+        assert_eq!(meta(item(&run, "out.tap"), "error"), Some("there is neither a plan nor a test point"));
+    }
+}
+
+#[test]
+fn directives_excuse_and_a_bail_out_fails() {
+    let run = read("1..3\nnot ok 1 a # TODO later\n# why\nok 2 # SKIP\nok 3 b # todo bonus\nBail out! disk full\nok 4\n");
+    assert_eq!(
+        run.outline(),
+        "out.tap: -\n  a: skipped\n  test 2: skipped\n  b: passed\n  Bail out!: failed\n"
+    );
+    assert_eq!(detail(item(&run, "a"), "diagnostics"), "why");
+    assert_eq!(detail(item(&run, "Bail out!"), "failure"), "disk full");
+}
+
+#[test]
+fn a_subtest_counts_as_its_test_point_says() {
+    let excused = read("1..1\n    1..1\n    not ok 1 a\nnot ok 1 b # TODO\n");
+    assert_eq!(excused.outline(), "out.tap: -\n  b: -\n    a: skipped\n");
+    let failed = read("1..1\n    1..1\n    ok 1 a\nnot ok 1 b\n");
+    assert_eq!(failed.outline(), "out.tap: -\n  b: -\n    a: passed\n    not ok: failed\n");
+    let short = read("1..1\n    1..2\n    ok 1 a\nok 1 b\n");
+    assert_eq!(short.outline(), "out.tap: -\n  b: -\n    a: passed\n    plan: failed\n");
+    let open = read("1..1\n    ok 1 a\n    1..1\n");
+    assert_eq!(
+        open.outline(),
+        "out.tap: -\n  subtest: -\n    a: passed\n    end of the subtest: unknown\n  plan: failed\n"
+    );
+}
+
+#[test]
+fn documents_one_after_the_other_each_have_a_plan() {
+    let run = read("TAP version 13\n1..1\nok 1 a\nTAP version 13\n1..2\nok 1 b\n");
+    assert_eq!(run.outline(), "out.tap: -\n  a: passed\n  b: passed\n  plan: failed\n");
+}
