@@ -169,6 +169,9 @@ mod tests {
             [
                 "junit",
                 "gojson",
+                "tap",
+                "sarif",
+                "ctrf",
                 "raw",
                 "manual",
                 "host-facts",

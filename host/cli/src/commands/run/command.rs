@@ -31,6 +31,7 @@ pub(super) fn plugin(args: &RunArgs, work: &Path) -> Result<Found, CliError> {
     let definition = definition(&name, args.result_format(), &prepared)?;
     Ok(Found {
         source: Source { definition: Arc::new(definition), bundle: None },
+        directory: None,
         warnings: Vec::new(),
         origin: command.join(" "),
         digest: None,
