@@ -186,7 +186,8 @@ mod tests {
 
     #[test]
     fn every_condition_of_a_rule_counts() {
-        let sarif = rule(serde_json::json!({"files": ["**/*.json"], "prefix": ["{", "["], "contains": ["runs", "2.1.0"]}));
+        let sarif =
+            rule(serde_json::json!({"files": ["**/*.json"], "prefix": ["{", "["], "contains": ["runs", "2.1.0"]}));
         assert!(matches(&sarif, "global/x/a.json", b"\xEF\xBB\xBF \n{\"runs\": [], \"version\": \"2.1.0\"}"));
         assert!(!matches(&sarif, "global/a.txt", b"{\"runs\": [], \"version\": \"2.1.0\"}"));
         assert!(!matches(&sarif, "global/a.json", b"{\"runs\": []}"));
