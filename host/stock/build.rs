@@ -7,8 +7,21 @@ use std::fs;
 use std::path::PathBuf;
 
 /// The stock, in the order in which help texts list it.
-const MODULES: [&str; 13] =
-    ["junit", "gojson", "tap", "sarif", "ctrf", "raw", "manual", "host-facts", "systemd-logs", "job", "daemonset", "known-failures", "checks"];
+const MODULES: [&str; 13] = [
+    "junit",
+    "gojson",
+    "tap",
+    "sarif",
+    "ctrf",
+    "raw",
+    "manual",
+    "host-facts",
+    "systemd-logs",
+    "job",
+    "daemonset",
+    "known-failures",
+    "checks",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use plumbline_aggregator::{DispatchError, Exit, Launch, Report, Unsent};
 use plumbline_archive::atomic::is_temporary;
-use plumbline_core::{GLOBAL, PluginName, ResultKey};
 use plumbline_core::ledger::ErrorRecord;
+use plumbline_core::{GLOBAL, PluginName, ResultKey};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::command;

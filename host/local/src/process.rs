@@ -218,7 +218,10 @@ mod tests {
     #[tokio::test]
     async fn what_it_says_is_kept_and_its_environment_is_its_own() {
         let dir = tempfile::tempdir().unwrap();
-        let mut process = shell(dir.path(), "echo $COLOUR ${HOME-homeless}; exec >&-; while [ ! -s log ]; do :; done; echo bad >&2; exit 3");
+        let mut process = shell(
+            dir.path(),
+            "echo $COLOUR ${HOME-homeless}; exec >&-; while [ ! -s log ]; do :; done; echo bad >&2; exit 3",
+        );
         assert_eq!(process.wait().await.unwrap().code(), Some(3));
         process.captured().await;
         assert_eq!(process.tail().await, "blue homeless\nbad");

@@ -43,7 +43,8 @@ fn read(file: InputFile) -> Result<Report, String> {
 }
 
 fn emit(results: Results, file: Item, out: &mut Output) {
-    let tool = results.tool.and_then(|tool| Some([Some(tool.name?), tool.version].map(Option::unwrap_or_default).join(" ")));
+    let tool =
+        results.tool.and_then(|tool| Some([Some(tool.name?), tool.version].map(Option::unwrap_or_default).join(" ")));
     out.emit(match tool {
         Some(tool) => file.meta("tool", cut(tool.trim(), MAX_NAME)),
         None => file,

@@ -57,6 +57,9 @@ impl Test {
             Some(Suite::Path(names)) => names.join(" > "),
             None => String::new(),
         };
-        Some(suite).filter(|suite| !suite.trim().is_empty()).or_else(|| self.file_path.clone()).filter(|name| !name.is_empty())
+        Some(suite)
+            .filter(|suite| !suite.trim().is_empty())
+            .or_else(|| self.file_path.clone())
+            .filter(|name| !name.is_empty())
     }
 }

@@ -45,7 +45,8 @@ impl<'a> Rules<'a> {
         let wanted = finding.rule.as_ref().and_then(|rule| rule.tool_component.as_ref());
         let Some(wanted) = wanted else { return Some(&self.tool.driver) };
         let by_index = at(self.tool.extensions.as_ref(), wanted.index);
-        by_index.or_else(|| components(self.tool).find(|component| wanted.name.is_some() && component.name == wanted.name))
+        by_index
+            .or_else(|| components(self.tool).find(|component| wanted.name.is_some() && component.name == wanted.name))
     }
 }
 

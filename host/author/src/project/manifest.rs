@@ -21,8 +21,19 @@ const MAX_ENTRIES: usize = 64;
 const MAX_TEXT: usize = 4 << 10;
 
 /// Every key that there is.
-const KEYS: [&str; 11] =
-    ["name", "language", "world", "formats", "default-files", "detect", "limits", "schema", "sdk", "command", "artifact"];
+const KEYS: [&str; 11] = [
+    "name",
+    "language",
+    "world",
+    "formats",
+    "default-files",
+    "detect",
+    "limits",
+    "schema",
+    "sdk",
+    "command",
+    "artifact",
+];
 /// The keys of an entry of `detect`.
 const DETECT: [&str; 5] = ["title", "files", "prefix", "contains", "xml-root"];
 /// The keys of `limits`, as in a definition.

@@ -12,7 +12,7 @@ language: c
 world: post-processor-module
 formats: [tap, tap14]
 default-files: ['**/*.tap']
-detect: [{title: TAP, prefix: ["TAP version "]}]
+detect: [{title: TAP, prefix: ['TAP version ']}]
 limits: {memory: 128MiB, wall: 5m}
 schema: options.schema.json
 sdk: ../../plugin-sdk/c
@@ -50,7 +50,10 @@ fn what_is_wrong_is_named_with_its_key() {
         ),
         ("name: x\nlanguage: go\nlimits: {memory: 0}", "memory"),
         ("name: x\nlanguage: go\ndetect: {prefix: [a]}", "`detect` must be a list of rules"),
-        ("name: x\nlanguage: go\ndetect: [{prefx: [a]}]", "`detect.prefx` is not a known key: did you mean `detect.prefix`?"),
+        (
+            "name: x\nlanguage: go\ndetect: [{prefx: [a]}]",
+            "`detect.prefx` is not a known key: did you mean `detect.prefix`?",
+        ),
         ("name: x\nlanguage: go\ndetect: [{prefix: a}]", "`detect`: invalid type"),
         ("name: x\nlanguage: go\ncommand: [make]", "`command` is there without `artifact`"),
         ("name: x\nlanguage: go\nartifact: x", "`artifact` is there without `command`"),

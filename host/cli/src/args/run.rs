@@ -7,8 +7,8 @@ use clap::ValueEnum;
 use plumbline_kubernetes::preflight::Check;
 
 use super::time::Time;
-use crate::error::CliError;
 use super::{ClusterArgs, ClusterRunArgs, JudgeArgs, LimitsArg, PolicyArg, RegistryArgs, SuiteArgs};
+use crate::error::CliError;
 
 /// Run plugins, wait for their results, and say how it went.
 #[derive(Debug, clap::Args)]

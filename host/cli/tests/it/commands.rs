@@ -40,8 +40,7 @@ fn leaves(tree: &Value) -> Vec<String> {
 }
 
 const JUNIT_PASSED: &str = "<testsuites><testsuite name=\"s\"><testcase name=\"a\"/></testsuite></testsuites>";
-const JUNIT_FAILED: &str =
-    "<?xml version=\"1.0\"?><testsuite name=\"s\"><testcase name=\"a\"><failure message=\"broken\"/></testcase></testsuite>";
+const JUNIT_FAILED: &str = "<?xml version=\"1.0\"?><testsuite name=\"s\"><testcase name=\"a\"><failure message=\"broken\"/></testcase></testsuite>";
 
 #[test]
 fn a_script_starts_where_the_user_is_and_its_report_is_read() {

@@ -148,7 +148,11 @@ fn stdout(section: &mut Section) -> Result<Option<String>, DefinitionError> {
     let Some(name) = section.text("stdout")? else { return Ok(None) };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.len() > MAX_FILE_NAME || !name.chars().all(plain) || name.starts_with('.') || name == DONE_FILE {
-        return Err(wrong_type(&section.at("stdout"), "a file name of letters, digits, `-`, `_` and `.`", &name.into()));
+        return Err(wrong_type(
+            &section.at("stdout"),
+            "a file name of letters, digits, `-`, `_` and `.`",
+            &name.into(),
+        ));
     }
     Ok(Some(name))
 }

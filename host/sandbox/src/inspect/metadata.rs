@@ -123,8 +123,7 @@ mod tests {
         assert_eq!(metadata.name, "junit");
         assert_eq!(metadata.formats, ["junit", "e2e"]);
         assert_eq!(metadata.default_files, ["**/*.xml"]);
-        let rule =
-            DetectRule { title: "JUnit".into(), xml_root: vec!["testsuites".into()], ..DetectRule::default() };
+        let rule = DetectRule { title: "JUnit".into(), xml_root: vec!["testsuites".into()], ..DetectRule::default() };
         assert_eq!(metadata.detect, [rule]);
         assert_eq!(metadata.limits, LimitsRequest { memory: Some(1024), ..LimitsRequest::default() });
         assert_eq!(metadata.schema, Some(serde_json::json!({"type": "object"})));
@@ -144,7 +143,9 @@ mod tests {
         assert!(reason(r#"{"name":"a"}{"name":"b"}"#).contains("trailing characters"));
         assert!(reason(&format!(r#"{{"name":"a","x":"{}"}}"#, "y".repeat(MAX_SECTION))).contains("(limit: 65536)"));
         assert!(reason(r#"{"name":"a","detect":[{"files":["*.xml"]}]}"#).contains("has no condition on the content"));
-        assert!(reason(r#"{"name":"a","detect":[{"prefix":[""]}]}"#).contains("`detect.prefix` must hold 1 to 253 bytes"));
+        assert!(
+            reason(r#"{"name":"a","detect":[{"prefix":[""]}]}"#).contains("`detect.prefix` must hold 1 to 253 bytes")
+        );
         let rules = vec![r#"{"prefix":["x"]}"#; 17].join(",");
         assert!(reason(&format!(r#"{{"name":"a","detect":[{rules}]}}"#)).contains("`detect` has 17 rules (limit: 16)"));
         let many = vec![r#""f""#; 65].join(",");

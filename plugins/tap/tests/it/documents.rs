@@ -80,11 +80,9 @@ fn no_test_is_skipped_and_no_tap_is_unknown() {
 
 #[test]
 fn directives_excuse_and_a_bail_out_fails() {
-    let run = read("1..3\nnot ok 1 a # TODO later\n# why\nok 2 # SKIP\nok 3 b # todo bonus\nBail out! disk full\nok 4\n");
-    assert_eq!(
-        run.outline(),
-        "out.tap: -\n  a: skipped\n  test 2: skipped\n  b: passed\n  Bail out!: failed\n"
-    );
+    let run =
+        read("1..3\nnot ok 1 a # TODO later\n# why\nok 2 # SKIP\nok 3 b # todo bonus\nBail out! disk full\nok 4\n");
+    assert_eq!(run.outline(), "out.tap: -\n  a: skipped\n  test 2: skipped\n  b: passed\n  Bail out!: failed\n");
     assert_eq!(detail(item(&run, "a"), "diagnostics"), "why");
     assert_eq!(detail(item(&run, "Bail out!"), "failure"), "disk full");
 }

@@ -43,7 +43,8 @@ pub(super) fn plugin(args: &RunArgs, work: &Path) -> Result<Found, CliError> {
 
 fn definition(name: &PluginName, format: Option<&str>, prepared: &tools::Prepared) -> Result<Definition, CliError> {
     let env: Vec<Value> = prepared.env.iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
-    let here = std::env::current_dir().map_err(|error| CliError::system("failed to find the current directory").because(&error))?;
+    let here = std::env::current_dir()
+        .map_err(|error| CliError::system("failed to find the current directory").because(&error))?;
     let here = here.to_str().ok_or_else(|| CliError::usage("the path of the current directory is not UTF-8"))?;
     let mut spec = json!({"name": "plugin", "command": prepared.command, "workingDir": here});
     if let (false, Value::Object(spec)) = (env.is_empty(), &mut spec) {
@@ -87,7 +88,9 @@ fn find(command: &[String]) -> Result<(), CliError> {
         return Ok(());
     }
     if let Some((first, _)) = program.split_once(char::is_whitespace) {
-        return missing(format!("give program and arguments as words of their own: `-- {first} …`; for shell syntax, `-- sh -c '…'`"));
+        return missing(format!(
+            "give program and arguments as words of their own: `-- {first} …`; for shell syntax, `-- sh -c '…'`"
+        ));
     }
     if Path::new(program).is_file() {
         return missing(format!("to run the file in the current directory, write `./{program}`"));
@@ -95,7 +98,9 @@ fn find(command: &[String]) -> Result<(), CliError> {
     let names: Vec<String> = directories.iter().flat_map(|directory| programs(directory)).collect();
     match closest(program, names.iter().map(String::as_str)) {
         Some(meant) => missing(format!("did you mean `{meant}`?")),
-        None => missing("no directory of $PATH has this program: install it, or write a path such as `./check.sh`".to_owned()),
+        None => missing(
+            "no directory of $PATH has this program: install it, or write a path such as `./check.sh`".to_owned(),
+        ),
     }
 }
 

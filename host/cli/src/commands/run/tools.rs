@@ -159,7 +159,10 @@ mod tests {
     #[test]
     fn nextest_is_asked_through_a_file_of_its_own() {
         let prepared = prepared("cargo nextest run --workspace");
-        assert_eq!(prepared.command, words("cargo nextest run --tool-config-file plumbline:/c/nextest.toml --workspace"));
+        assert_eq!(
+            prepared.command,
+            words("cargo nextest run --tool-config-file plumbline:/c/nextest.toml --workspace")
+        );
         let config = "[profile.default.junit]\npath = \"/r \\\"x/test-results.xml\"\n";
         assert_eq!(prepared.files, [("nextest.toml", config.to_owned())]);
     }

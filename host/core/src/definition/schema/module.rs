@@ -7,15 +7,26 @@ use super::own::{LIMITS, MODULE_NAME};
 const WORD: Shape = Shape::Form { pattern: "^[^\\x00]+$", longest: 1_000, not: &[] };
 
 /// A list of texts to look for.
-const TEXTS: Shape = Shape::Few { of: &Shape::Form { pattern: "^[^\\x00]+$", longest: 253, not: &[] }, least: 1, most: 16 };
+const TEXTS: Shape =
+    Shape::Few { of: &Shape::Form { pattern: "^[^\\x00]+$", longest: 253, not: &[] }, least: 1, most: 16 };
 
 /// The keys of an entry of `detect`.
 const DETECT: &[Field] = &[
     Field::new("title", "Name of the format", WORD, "The format's name for people.").examples(&["JUnit"]),
-    Field::new("files", "Paths", TEXTS, "Glob patterns, one of which the file's path below the result directory matches.")
-        .examples(&[r#"["**/*.xml"]"#]),
-    Field::new("prefix", "Start of the content", TEXTS, "Texts, with one of which the content starts, after a byte order mark and white space.")
-        .examples(&[r#"["TAP version "]"#]),
+    Field::new(
+        "files",
+        "Paths",
+        TEXTS,
+        "Glob patterns, one of which the file's path below the result directory matches.",
+    )
+    .examples(&[r#"["**/*.xml"]"#]),
+    Field::new(
+        "prefix",
+        "Start of the content",
+        TEXTS,
+        "Texts, with one of which the content starts, after a byte order mark and white space.",
+    )
+    .examples(&[r#"["TAP version "]"#]),
     Field::new("contains", "Texts in the content", TEXTS, "Texts, all of which occur in the first 64 KiB.")
         .examples(&[r#"["\"runs\"", "\"2.1.0\""]"#]),
     Field::new("xml-root", "Root element", TEXTS, "Local names, one of which the root element of an XML document has.")
