@@ -62,7 +62,7 @@ fn what_is_no_report_is_unknown() {
         (r#"{"results":{"tests":[{"name":"a"}]}}"#.to_owned(), "missing field `status`"),
         (report(&json!([]), &json!({})), "the report has no tests"),
         (format!("{}x", report(&json!([{"name": "a", "status": "passed"}]), &json!({}))), "trailing characters"),
-        (format!("{{\"x\":{}", "[".repeat(100_000)), "recursion limit"),
+        (format!("{{\"x\":{}", "[".repeat(100_000)), "EOF while parsing"),
     ] {
         let run = read(content);
         assert_eq!(run.outline(), "ctrf-report.json: unknown\n");

@@ -146,6 +146,7 @@ impl<'a> Document<'a> {
     }
 
     fn point(&mut self, level: usize, point: Point) {
+        self.settle();
         self.close(level + 1);
         let subtest = if self.levels.len() == level + 2 {
             self.judge();
