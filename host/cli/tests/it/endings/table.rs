@@ -125,6 +125,17 @@ pub(super) const ENDINGS: &[Ending] = &[
         "skipped $R/r.xml; finish r.xml; exit 3",
         1,
     ),
+    Ending::new("exit_code_no_done_file", Exits(3), "absent", "one", PASSED, "passed", "passed $R/r.xml; exit 3", 1),
+    Ending::new(
+        "exit_code_no_done_file_failed",
+        Exits(3),
+        "absent",
+        "one",
+        FAILED,
+        "failed",
+        "failed $R/r.xml; exit 3",
+        1,
+    ),
     Ending::new("exit_code_no_files", Exits(3), "absent", "none", "junit", "none", "exit 3", 3),
     Ending::new(
         "signal_beside_passed",
@@ -136,6 +147,7 @@ pub(super) const ENDINGS: &[Ending] = &[
         "passed $R/r.xml; finish r.xml; kill -9 $$",
         1,
     ),
+    Ending::new("signal_no_done_file", Signal, "absent", "one", PASSED, "passed", "passed $R/r.xml; kill -9 $$", 1),
     Ending::new("signal_no_files", Signal, "absent", "none", "junit", "none", "kill -9 $$", 3),
     Ending::new("timeout_no_files", Timeout, "absent", "none", "junit", "none", "sleep 600", 3).with(Extra::Timeout),
     Ending::new("timeout_with_files", Timeout, "absent", "one", PASSED, "passed", "passed $R/r.xml; sleep 600", 3)
