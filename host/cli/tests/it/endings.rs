@@ -129,6 +129,10 @@ impl Ending {
             0 => assert_eq!(read.code, 0, "{told}\n{}\n{}", read.out, read.err),
             _ => assert_ne!(read.code, 0, "{told}\n{}\n{}", read.out, read.err),
         }
+        if self.files == "none" {
+            // An archive has no empty directories, so nothing tells a plugin without files from one without results.
+            return;
+        }
         let again = bed.plumbline(&["results", &bed.archive(), "--reprocess"]);
         assert_eq!(again.code == 0, self.code == 0, "{told}\n{}\n{}", again.out, again.err);
     }
