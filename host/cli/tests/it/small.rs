@@ -115,8 +115,8 @@ fn a_reader_that_has_enough_is_no_error() {
     let bed = Bed::new();
     let commands: &[&[&str]] = &[
         &["results", ARCHIVE, "-m", "detailed"],
-        &["results", ARCHIVE, "-m", "dump"],
-        &["results", ARCHIVE, "-o", "json"],
+        &["results", ARCHIVE, "-p", "e2e", "-m", "dump"],
+        &["results", ARCHIVE, "-p", "e2e", "-o", "json"],
         &["results", ARCHIVE, "-p", "e2e", "-o", "junit"],
         &["completion", "bash"],
         &["version"],

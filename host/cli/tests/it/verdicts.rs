@@ -91,7 +91,7 @@ fn a_judge_that_nobody_knows_is_told_before_anything_runs() {
     let bed = Bed::new();
     plugin(&bed, JUNIT, "plumbline:\n  verdict: [{judge: nobody}]\n");
     let told = bed.run(&["suite"], &[]).expect(2).err;
-    assert!(told.contains("judge `nobody` is not known") && told.contains("known-failures"), "{told}");
+    assert!(told.contains("unknown judge `nobody`") && told.contains("known-failures"), "{told}");
 }
 
 #[test]
