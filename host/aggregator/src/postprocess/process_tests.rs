@@ -74,6 +74,8 @@ fn subject(files: &[String]) -> Subject<'_> {
     Subject {
         plugin,
         per_node: false,
+        detectors: Vec::new(),
+        stdout: None,
         result_files: files,
         limits: ModuleLimits::default(),
         summarizer: None,
