@@ -51,6 +51,8 @@ fn processed(case: &str, format: &str, files: &[&str]) -> Item {
         summarizer: None,
         keep_items: None,
         allow_empty: false,
+        detectors: Vec::new(),
+        stdout: None,
         warnings: Vec::new(),
     };
     let out = tempfile::tempdir().unwrap();

@@ -57,6 +57,8 @@ fn processed(bytes: usize) -> (Outcome, usize) {
         summarizer: None,
         keep_items: None,
         allow_empty: false,
+        detectors: Vec::new(),
+        stdout: None,
         warnings: Vec::new(),
     };
     let module = modules().post_processor(None, "junit").unwrap();
