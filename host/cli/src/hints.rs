@@ -10,8 +10,12 @@ use clap::Command;
 /// The options of the command that was called.
 static OPTIONS: OnceLock<BTreeSet<String>> = OnceLock::new();
 
-/// Remembers the options of `command`, for [`fitting`].
+/// Remembers the options of `command`, for [`fitting`]. Nobody calls a hidden command by hand, such as the aggregator of a cluster: its hints
+/// are about the command that started it.
 pub(crate) fn for_command(command: &Command) {
+    if command.is_hide_set() {
+        return;
+    }
     // Called once per process.
     let _ = OPTIONS.set(options(command));
 }

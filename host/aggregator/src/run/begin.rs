@@ -340,7 +340,7 @@ async fn prepared(sources: Vec<Source>, modules: Modules, limits: LimitPolicy) -
 /// A new run takes a directory in which no plugin was launched yet: one that lost the description of its run is not taken for new.
 fn check_unused(work: &WorkDir, ledger: &Ledger) -> Result<(), RunError> {
     let launched = ledger.plugins().any(|plugin| ledger.launched(plugin).is_some());
-    if launched || work.tree().join(layout::PLUGINS_DIR).exists() {
+    if launched || work.tree().join(layout::PLUGINS_DIR).is_dir() {
         let missing = "it holds results, but no `run.json` that describes the run".to_owned();
         return Err(RunError::NotWhole { dir: work.root().to_owned(), missing });
     }

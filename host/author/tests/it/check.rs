@@ -5,30 +5,30 @@ use std::os::unix::fs::PermissionsExt;
 
 use plumbline_author::check::Level;
 
-use crate::support::{TAP, built, check, core, lines, project, write};
+use crate::support::{TALLY, built, check, core, lines, project, write};
 
 #[test]
 fn a_built_project_has_no_findings() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
-    write(dir.path(), &[("tests/a/results/global/x.tap", b""), ("tests/a/expected.yaml", b"name: tap\n")]);
+    write(dir.path(), &[("tests/a/results/global/x.tally", b""), ("tests/a/expected.yaml", b"name: tally\n")]);
     let checked = check(dir.path()).unwrap();
     assert_eq!(lines(&checked), [""; 0]);
-    assert_eq!((checked.modules.len(), checked.modules[0].name.as_str()), (1, "tap"));
+    assert_eq!((checked.modules.len(), checked.modules[0].name.as_str()), (1, "tally"));
     // One file of it alone.
-    assert_eq!(lines(&check(&dir.path().join("tap.wasm")).unwrap()), [""; 0]);
+    assert_eq!(lines(&check(&dir.path().join("tally.wasm")).unwrap()), [""; 0]);
     assert_eq!(lines(&check(&dir.path().join("plugin.yaml")).unwrap()), [""; 0]);
 }
 
 #[test]
 fn a_project_that_is_not_built_or_changed_since_is_told() {
     let dir = project(&core(""));
-    assert_eq!(lines(&check(dir.path()).unwrap()), ["warning: tap.wasm: the module is not built"]);
+    assert_eq!(lines(&check(dir.path()).unwrap()), ["warning: tally.wasm: the module is not built"]);
     built(dir.path()).unwrap();
     write(dir.path(), &[("src/main.c", b"")]);
     assert_eq!(
         lines(&check(dir.path()).unwrap()),
-        ["warning: tap.wasm: `src/main.c` has changed since `tap.wasm` was built"]
+        ["warning: tally.wasm: `src/main.c` has changed since `tally.wasm` was built"]
     );
 }
 
@@ -36,7 +36,7 @@ fn a_project_that_is_not_built_or_changed_since_is_told() {
 fn names_that_lead_nowhere_are_found_with_what_was_meant() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
-    let text = TAP.replace("result-format: tap", "result-format: tpa, result-fromat: x")
+    let text = TALLY.replace("result-format: tally", "result-format: taly, result-fromat: x")
         + "plumbline: {expectations: daemonst, summarizer: host-fact, optoins: {}}\n";
     write(dir.path(), &[("plugin.yaml", text.as_bytes())]);
     let checked = check(dir.path()).unwrap();
@@ -44,16 +44,16 @@ fn names_that_lead_nowhere_are_found_with_what_was_meant() {
     for part in [
         "warning: plugin.yaml: `sonobuoy-config.result-fromat` is not a known key and is ignored: did you mean `result-format`?",
         "did you mean `options`?",
-        "error: plugin.yaml: `result-format: tpa` names no module",
+        "error: plugin.yaml: `result-format: taly` names no module",
         "error: plugin.yaml: `plumbline.expectations: daemonst` names no module",
         "error: plugin.yaml: `plumbline.summarizer: host-fact` names no module",
-        "warning: tap.wasm: the definition does not name this module",
+        "warning: tally.wasm: the definition does not name this module",
     ] {
         assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
     }
     let hint =
         |part: &str| checked.findings.iter().find(|f| f.what.contains(part)).and_then(|f| f.hint.clone()).unwrap();
-    assert!(hint("tpa").starts_with("did you mean `tap`?"), "{}", hint("tpa"));
+    assert!(hint("taly").starts_with("did you mean `tally`?"), "{}", hint("taly"));
     assert!(hint("daemonst").starts_with("did you mean `daemonset`?"));
 }
 
@@ -88,11 +88,11 @@ fn modules_that_a_host_refuses_are_errors_and_hide_nothing() {
 fn two_that_answer_to_one_name_and_one_that_hides_a_stock_module_are_found() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
-    fs::copy(dir.path().join("tap.wasm"), dir.path().join("junit.wasm")).unwrap();
+    fs::copy(dir.path().join("tally.wasm"), dir.path().join("junit.wasm")).unwrap();
     let told = lines(&check(dir.path()).unwrap());
     for part in [
-        "warning: junit.wasm: it calls itself `tap`, and its file `junit`",
-        "error: tap.wasm: `tap` names a post-processor in `junit.wasm` too",
+        "warning: junit.wasm: it calls itself `tally`, and its file `junit`",
+        "error: tally.wasm: `tally` names a post-processor in `junit.wasm` too",
         "warning: junit.wasm: `junit` is the name of a stock module",
     ] {
         assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
@@ -102,12 +102,12 @@ fn two_that_answer_to_one_name_and_one_that_hides_a_stock_module_are_found() {
 #[test]
 fn options_are_held_against_the_modules_schema() {
     let dir = project(&core(""));
-    let manifest = fs::read_to_string(dir.path().join("module.yaml")).unwrap() + "schema: tap.schema.json\n";
+    let manifest = fs::read_to_string(dir.path().join("module.yaml")).unwrap() + "schema: tally.schema.json\n";
     let schema = br#"{"type": "object", "additionalProperties": false, "properties": {"strict": {"type": "boolean"}}}"#;
-    write(dir.path(), &[("module.yaml", manifest.as_bytes()), ("tap.schema.json", schema)]);
+    write(dir.path(), &[("module.yaml", manifest.as_bytes()), ("tally.schema.json", schema)]);
     built(dir.path()).unwrap();
     let with = |options: &str| {
-        write(dir.path(), &[("plugin.yaml", format!("{TAP}plumbline: {{options: {options}}}\n").as_bytes())]);
+        write(dir.path(), &[("plugin.yaml", format!("{TALLY}plumbline: {{options: {options}}}\n").as_bytes())]);
         lines(&check(dir.path()).unwrap())
     };
     assert_eq!(with("{strict: true}"), [""; 0]);
@@ -115,17 +115,17 @@ fn options_are_held_against_the_modules_schema() {
     let told = with("{strcit: true}");
     assert!(told[0].contains("`plumbline.options.strcit`: is not an option (there are: strict)"), "{told:?}");
     // A schema that is wrong itself: what the options are, nobody can say.
-    write(dir.path(), &[("tap.schema.json", br#"{"$ref": "https://example.org/s.json"}"#)]);
+    write(dir.path(), &[("tally.schema.json", br#"{"$ref": "https://example.org/s.json"}"#)]);
     built(dir.path()).unwrap();
     let told = with("{strcit: true}");
-    assert!(told[0].starts_with("warning: tap.wasm: the options of module `tap` are not checked"), "{told:?}");
+    assert!(told[0].starts_with("warning: tally.wasm: the options of module `tally` are not checked"), "{told:?}");
 }
 
 #[test]
 fn limits_over_the_cap_are_found() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
-    write(dir.path(), &[("plugin.yaml", format!("{TAP}plumbline: {{limits: {{memory: 900GiB}}}}\n").as_bytes())]);
+    write(dir.path(), &[("plugin.yaml", format!("{TALLY}plumbline: {{limits: {{memory: 900GiB}}}}\n").as_bytes())]);
     let told = lines(&check(dir.path()).unwrap());
     assert!(told[0].starts_with("error: plugin.yaml: limit `memory` asks for 900 GiB, but the cap is"), "{told:?}");
 }
@@ -135,8 +135,8 @@ fn cases_that_nobody_would_read_are_found() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
     let files: [(&str, &[u8]); 5] = [
-        ("tests/judged/tree.yaml", b"name: tap\n"),
-        ("tests/loose/results/x.tap", b""),
+        ("tests/judged/tree.yaml", b"name: tally\n"),
+        ("tests/loose/results/x.tally", b""),
         ("tests/empty/expected.yaml", b""),
         ("tests/native/helper.py", b""),
         ("tests/new/nodes.yaml", b"[]"),
@@ -147,7 +147,7 @@ fn cases_that_nobody_would_read_are_found() {
     assert!(told[0].contains("error: tests/empty: the case has nothing to read"));
     assert!(told[1].contains("warning: tests/judged: the case does not say what must come out"));
     assert!(told[2].contains("warning: tests/loose: the case does not say what must come out"));
-    assert!(told[3].contains("error: tests/loose: `results/x.tap` is read by nobody"));
+    assert!(told[3].contains("error: tests/loose: `results/x.tally` is read by nobody"));
     assert!(told[4].contains("warning: tests/new: the case does not say"));
 }
 
@@ -172,7 +172,7 @@ fn what_cannot_be_packed_is_found_and_a_packed_bundle_is_checked_like_its_direct
     let dir = project(&core(""));
     built(dir.path()).unwrap();
     let bundle = plumbline_bundle::Bundle::open(dir.path()).unwrap();
-    let tar = dir.path().join("tap.bundle.tar");
+    let tar = dir.path().join("tally.bundle.tar");
     bundle.pack(fs::File::create(&tar).unwrap()).unwrap();
     let checked = check(&tar).unwrap();
     // It has no sources any more, so nothing is said of them.
@@ -182,7 +182,7 @@ fn what_cannot_be_packed_is_found_and_a_packed_bundle_is_checked_like_its_direct
     fs::write(&tar, &bytes[..bytes.len() / 2]).unwrap();
     let checked = check(&tar).unwrap();
     assert_eq!(checked.count(Level::Error), 1, "{:#?}", lines(&checked));
-    assert_eq!(checked.findings[0].place, "tap.bundle.tar");
+    assert_eq!(checked.findings[0].place, "tally.bundle.tar");
 
     std::os::unix::fs::symlink("/etc/hostname", dir.path().join("LICENSE")).unwrap();
     let told = lines(&check(dir.path()).unwrap());

@@ -11,13 +11,13 @@ use crate::support::{built, core, project, write};
 fn a_core_module_becomes_a_module_that_says_what_it_is() {
     let dir = project(&core(""));
     let made = built(dir.path()).unwrap();
-    assert_eq!((made.name.as_str(), made.language, made.changed), ("tap", Language::C, true));
-    assert_eq!((made.roles.as_slice(), made.formats.as_slice()), (&["post-processor"][..], &["tap".to_owned()][..]));
+    assert_eq!((made.name.as_str(), made.language, made.changed), ("tally", Language::C, true));
+    assert_eq!((made.roles.as_slice(), made.formats.as_slice()), (&["post-processor"][..], &["tally".to_owned()][..]));
     assert!(made.imports.iter().all(|import| !import.starts_with("wasi:")), "{:?}", made.imports);
-    let bytes = fs::read(dir.path().join("tap.wasm")).unwrap();
+    let bytes = fs::read(dir.path().join("tally.wasm")).unwrap();
     let info = inspect(&bytes).unwrap();
     assert_eq!(made.digest, format!("sha256:{}", info.digest));
-    assert_eq!(info.default_files, ["**/*.tap"]);
+    assert_eq!(info.default_files, ["**/*.tally"]);
     assert_eq!(made.generation.as_deref(), Some("0.1.0"));
     assert!(!built(dir.path()).unwrap().changed, "the same sources give the same module");
 }
@@ -34,7 +34,7 @@ fn a_module_for_preview_1_gets_the_adapter() {
 fn what_is_no_module_is_named_and_the_old_one_stays() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
-    let old = fs::read(dir.path().join("tap.wasm")).unwrap();
+    let old = fs::read(dir.path().join("tally.wasm")).unwrap();
     let sockets = r#"(component
         (import "wasi:sockets/tcp@0.2.0" (instance))
         (component $c) (instance $i (instantiate $c))
@@ -59,7 +59,7 @@ fn what_is_no_module_is_named_and_the_old_one_stays() {
         let error = built(dir.path()).unwrap_err();
         assert!(error.to_string().contains(part), "{part}: {error}");
         assert!(error.hint.is_some(), "{part}");
-        assert_eq!(fs::read(dir.path().join("tap.wasm")).unwrap(), old);
+        assert_eq!(fs::read(dir.path().join("tally.wasm")).unwrap(), old);
     }
 }
 
@@ -80,18 +80,18 @@ fn a_build_that_fails_names_its_command() {
     fs::remove_file(dir.path().join("src/made.wasm")).unwrap();
     let error = built(dir.path()).unwrap_err();
     assert!(error.what.starts_with("`cp src/made.wasm` failed: exit status: 1"), "{error}");
-    let text = "name: tap\nlanguage: c\ncommand: ['true']\nartifact: build/none.wasm\n";
+    let text = "name: tally\nlanguage: c\ncommand: ['true']\nartifact: build/none.wasm\n";
     write(dir.path(), &[("module.yaml", text.as_bytes())]);
     assert!(built(dir.path()).unwrap_err().what.contains("the build made no `"));
-    let text = "name: tap\nlanguage: c\ncommand: [no-such-program-anywhere]\nartifact: x\n";
+    let text = "name: tally\nlanguage: c\ncommand: [no-such-program-anywhere]\nartifact: x\n";
     write(dir.path(), &[("module.yaml", text.as_bytes())]);
     assert!(built(dir.path()).unwrap_err().what.contains("`no-such-program-anywhere` cannot be started"));
 }
 
 #[test]
 fn a_rust_module_says_itself_what_it_is() {
-    let manifest = "name: tap\nlanguage: rust\ncommand: [cp, src/made.wasm, build/m.wasm]\nartifact: build/m.wasm\n";
-    let section = r#"(@custom "plumbline:module" "{\"name\":\"tap\",\"formats\":[\"tap\"]}")"#;
+    let manifest = "name: tally\nlanguage: rust\ncommand: [cp, src/made.wasm, build/m.wasm]\nartifact: build/m.wasm\n";
+    let section = r#"(@custom "plumbline:module" "{\"name\":\"tally\",\"formats\":[\"tally\"]}")"#;
     let dir = project(&core(section));
     write(dir.path(), &[("module.yaml", manifest.as_bytes())]);
     built(dir.path()).unwrap();
@@ -127,7 +127,7 @@ fn a_module_is_stale_when_its_sources_are_not_those_it_was_built_from() {
             ("src/made.wasm", &made),
             ("README.md", b"x"),
             ("check.sh", b"x"),
-            ("tap.bundle.tar", b"x"),
+            ("tally.bundle.tar", b"x"),
             ("tests/a/expected.yaml", b"x"),
             ("plugin.yaml", b"x"),
         ],
@@ -136,24 +136,24 @@ fn a_module_is_stale_when_its_sources_are_not_those_it_was_built_from() {
     // A build that fails leaves the old module, which is not that of these sources.
     write(dir.path(), &[("src/made.wasm", b"")]);
     built(dir.path()).unwrap_err();
-    assert_eq!(reason().as_deref(), Some("`src/made.wasm` has changed since `tap.wasm` was built"));
+    assert_eq!(reason().as_deref(), Some("`src/made.wasm` has changed since `tally.wasm` was built"));
     write(dir.path(), &[("src/made.wasm", &made)]);
     assert_eq!(reason(), None);
     write(dir.path(), &[("src/more.h", b"")]);
-    assert_eq!(reason().as_deref(), Some("`src/more.h` has changed since `tap.wasm` was built"));
+    assert_eq!(reason().as_deref(), Some("`src/more.h` has changed since `tally.wasm` was built"));
     // Without the record of the build, times decide.
-    fs::remove_file(path("build/tap.sources.json")).unwrap();
-    let module = fs::File::options().append(true).open(path("tap.wasm")).unwrap();
+    fs::remove_file(path("build/tally.sources.json")).unwrap();
+    let module = fs::File::options().append(true).open(path("tally.wasm")).unwrap();
     module.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();
     assert_eq!(reason(), None);
     module.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-    assert!(reason().is_some_and(|reason| reason.ends_with("is newer than `tap.wasm`")), "{:?}", reason());
+    assert!(reason().is_some_and(|reason| reason.ends_with("is newer than `tally.wasm`")), "{:?}", reason());
 }
 
 #[test]
 fn a_pattern_that_is_not_a_glob_is_refused() {
     let dir = project(&core(""));
-    let manifest = fs::read_to_string(dir.path().join("module.yaml")).unwrap().replace("**/*.tap", "[aaaa");
+    let manifest = fs::read_to_string(dir.path().join("module.yaml")).unwrap().replace("**/*.tally", "[aaaa");
     write(dir.path(), &[("module.yaml", manifest.as_bytes())]);
     let error = built(dir.path()).unwrap_err().to_string();
     assert!(error.contains("`default-files`") && error.contains("[aaaa"), "{error}");

@@ -68,16 +68,16 @@ pub(crate) fn core(more: &str) -> Vec<u8> {
 
 /// `module.yaml` of a project whose own build copies `made.wasm`.
 pub(crate) const COPIES: &str = "
-name: tap
+name: tally
 language: c
-default-files: ['**/*.tap']
-command: [cp, src/made.wasm, build/tap.core.wasm]
-artifact: build/tap.core.wasm
+default-files: ['**/*.tally']
+command: [cp, src/made.wasm, build/tally.core.wasm]
+artifact: build/tally.core.wasm
 ";
 
-/// A definition that reads with the format `tap`.
-pub(crate) const TAP: &str = "
-sonobuoy-config: {plugin-name: tap, driver: Process, result-format: tap}
+/// A definition that reads with the format `tally`.
+pub(crate) const TALLY: &str = "
+sonobuoy-config: {plugin-name: tally, driver: Process, result-format: tally}
 spec: {name: plugin, command: [./check.sh]}
 ";
 
@@ -87,7 +87,7 @@ pub(crate) fn project(made: &[u8]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let files: [(&str, &[u8]); 4] = [
         ("module.yaml", COPIES.as_bytes()),
-        ("plugin.yaml", TAP.as_bytes()),
+        ("plugin.yaml", TALLY.as_bytes()),
         ("src/made.wasm", made),
         ("check.sh", b"#!/bin/sh\n"),
     ];

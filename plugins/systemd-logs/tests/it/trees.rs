@@ -121,7 +121,7 @@ fn lines_that_are_no_entries_are_counted_and_named() {
 
     let run = read("Hint: you are not permitted\n");
     assert_eq!(run.outline(), "systemd_logs: -\n  unreadable: unknown\n");
-    assert_eq!(read("").outline(), "systemd_logs: passed\n", "a quiet hour is no problem");
+    assert_eq!(read("").outline(), "systemd_logs: not-read\n", "an empty journal says nothing");
     let broken = run_broken();
     assert_eq!(broken.outline().lines().nth(1), Some("  unreadable: unknown"));
     assert_eq!(broken.to_json()[1]["meta"]["error"], "the disk is gone");
