@@ -49,6 +49,16 @@ pub struct Settings {
     pub archive_bytes: u64,
 }
 
+/// What the worker waits for beside the done file.
+struct Awaited {
+    /// The last progress update was sent; dropped where nothing is counted.
+    counted: oneshot::Receiver<()>,
+    /// The aggregator asks for what there is so far.
+    partial_wanted: watch::Receiver<bool>,
+    /// The containers beside this one, where they can be watched.
+    companions: Option<Companions>,
+}
+
 impl Default for Settings {
     fn default() -> Self {
         let timing = Timing::with_settle(Duration::ZERO);
@@ -162,7 +172,8 @@ impl Worker {
         });
 
         let companions = self.companions.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let result = self.work(&key, &doing, counted, &peer_seen, partial_wanted, companions, &shutdown).await;
+        let result =
+            self.work(&key, &doing, &peer_seen, Awaited { counted, partial_wanted, companions }, &shutdown).await;
         if let Ok(Ended::Sent(_)) = result {
             doing.send_replace(Doing::from_now(Phase::Done));
             self.stay(&shutdown).await;
@@ -212,12 +223,11 @@ impl Worker {
         &self,
         key: &ResultKey,
         doing: &watch::Sender<Doing>,
-        counted: oneshot::Receiver<()>,
         peer: &watch::Receiver<Peer>,
-        partial_wanted: watch::Receiver<bool>,
-        companions: Option<Companions>,
+        awaited: Awaited,
         shutdown: &Shutdown,
     ) -> Result<Ended, WorkerError> {
+        let Awaited { counted, partial_wanted, companions } = awaited;
         let timing = Timing {
             poll: self.settings.poll,
             settle: self.config.done_file_delay,

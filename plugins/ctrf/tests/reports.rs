@@ -1,5 +1,4 @@
 //! Reports, and what becomes of them.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use plumbline_module_ctrf::{Ctrf, MAX_FILE};
 use plumbline_sdk::testing::{Case, Run};

@@ -1,5 +1,4 @@
 //! Logs, and what becomes of them.
-#![expect(clippy::unwrap_used, reason = "tests")]
 
 use plumbline_module_sarif::{MAX_FILE, Sarif};
 use plumbline_sdk::testing::{Case, Run};

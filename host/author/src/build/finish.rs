@@ -105,7 +105,7 @@ fn agrees(project: &Project, info: &ModuleInfo) -> Result<(), AuthorError> {
         ("name", *name != manifest.name),
         ("formats", manifest.formats.as_ref().is_some_and(|formats| *formats != info.formats)),
         ("default-files", manifest.default_files.as_ref().is_some_and(|files| *files != info.default_files)),
-        ("detect", !manifest.detect.is_empty() && !same_rules(&manifest.detect, &info)),
+        ("detect", !manifest.detect.is_empty() && !same_rules(&manifest.detect, info)),
         ("limits", !manifest.limits.is_empty() && info.limits != limits),
         ("schema", project.schema()?.is_some_and(|schema| info.schema.as_ref() != Some(&schema))),
     ];

@@ -76,7 +76,7 @@ impl Frame {
         if lines == self.lines && (size == self.size || lines.is_empty()) {
             return String::new();
         }
-        let mut out = self.to_top(size, behaviour.reflows);
+        let mut out = self.move_to_top(size, behaviour.reflows);
         for line in &lines {
             out.push_str(&line.render(behaviour.colour));
             out.push_str(ERASE_LINE);
@@ -88,7 +88,7 @@ impl Frame {
     }
 
     /// Moves the cursor to the frame's first row, wherever a resize has put it.
-    fn to_top(&mut self, size: Size, reflows: bool) -> String {
+    fn move_to_top(&mut self, size: Size, reflows: bool) -> String {
         if self.lines.is_empty() {
             self.scrolled = 0;
             return String::new();
