@@ -8,7 +8,7 @@
 //! the thread writes all that is queued and syncs once for all of them.
 //!
 //! A write that fails loses nothing: the thread cuts the file back to what was synced last, keeps every line since then in memory, and
-//! tries again until there is space or [`PATIENCE`] is over. Meanwhile [`Journal::trouble`] says what is wrong.
+//! tries again until there is space or 10 minutes are over. Meanwhile [`Journal::trouble`] says what is wrong.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -62,7 +62,7 @@ pub enum JournalError {
     /// Too much waits for a disk that takes nothing.
     #[error("the journal cannot be written, and {MAX_WAITING} bytes wait for it already")]
     Full,
-    /// The thread that writes it gave up after [`PATIENCE`].
+    /// The thread that writes it gave up after 10 minutes.
     #[error("the journal is closed: it could not be written for {} s", PATIENCE.as_secs())]
     Closed,
 }
