@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use plumbline_aggregator::{ModuleError, Modules, Source, post_process, prepare};
-use plumbline_archive::extract::ExtractLimits;
 use plumbline_archive::layout::PLUGINS_DIR;
-use plumbline_archive::results::ResultsArchive;
+use plumbline_archive::results::{ReadLimits, ResultsArchive};
 use plumbline_core::definition::Definition;
 use plumbline_core::{Driver, Item, PluginName};
 use serde_json::{Value, json};
@@ -173,7 +172,7 @@ impl Trees {
         }
         let scratch = self.scratch()?;
         let files = tempfile::tempdir_in(&scratch).map_err(no_room)?;
-        self.archive.extract_plugin(plugin, files.path(), &ExtractLimits::default()).map_err(|error| {
+        self.archive.extract_plugin(plugin, files.path(), &ReadLimits::default().extract()).map_err(|error| {
             CliError::usage(format!("the files of plugin `{plugin}` cannot be taken out of `{}`", self.name))
                 .because(&error)
         })?;

@@ -75,6 +75,28 @@ impl ModuleLimits {
 /// in proportion to the size, so this is checked before it begins.
 pub const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 
+/// Different statuses of its own that one call of a module may emit: 1,000. Real formats use a handful, and every item above has a list
+/// of them.
+pub const CALL_STATUSES: u64 = 1_000;
+
+/// Components of a path in a results archive, 64: real results nest eight deep. Packing and reading use the same bound.
+pub const ARCHIVE_DEPTH: usize = 64;
+
+/// Components of a path in an uploaded result, 60. In the archive it has four more, `plugins/NAME/results/NODE`, so every result
+/// that is accepted also fits into the archive.
+pub const RESULT_DEPTH: usize = ARCHIVE_DEPTH - 4;
+
+/// Bytes of a path in a results archive, 4,096: `PATH_MAX` of Linux.
+pub const ARCHIVE_PATH_BYTES: usize = 4096;
+
+/// Bytes of a path in an uploaded result, 3,072. The rest of [`ARCHIVE_PATH_BYTES`] is for what is in front of it: the directory of
+/// the run, and at most 340 bytes for plugin and node.
+pub const RESULT_PATH_BYTES: usize = 3072;
+
+/// Files and directories of a results archive, 2,000,000. Packing and reading use the same bound. It is twice the default of
+/// [`ReceiveLimits::run_entries`], because the run adds its own documents.
+pub const ARCHIVE_ENTRIES: u64 = 2_000_000;
+
 /// What one upload may use. The defaults leave room for a journal of a busy node and end a hostile one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
@@ -83,8 +105,11 @@ pub struct ReceiveLimits {
     pub body_bytes: u64,
     /// Bytes of all members of an archive, unpacked. Default 16 GiB.
     pub unpacked_bytes: u64,
-    /// Members of an archive. Default 100,000.
+    /// Files and directories of an upload, counting directories that appear only in names of files. Default 100,000.
     pub entries: u64,
+    /// Files and directories of all uploads of a run. Default 1,000,000: ten plugins on 5,000 nodes, twenty files each. At most half
+    /// of [`ARCHIVE_ENTRIES`].
+    pub run_entries: u64,
     /// Bytes of a progress update, hello or heartbeat. Default 1 MiB.
     pub message_bytes: u64,
     /// Seconds within which the head of a request must have arrived. Default 10.
@@ -103,6 +128,7 @@ impl Default for ReceiveLimits {
             body_bytes: 4 << 30,
             unpacked_bytes: 16 << 30,
             entries: 100_000,
+            run_entries: ARCHIVE_ENTRIES / 2,
             message_bytes: 1 << 20,
             head_seconds: 10,
             idle_seconds: 60,

@@ -83,6 +83,8 @@ pub enum Unit {
     Items,
     /// Levels of the result tree.
     Levels,
+    /// Different statuses.
+    Statuses,
 }
 
 impl Unit {
@@ -94,6 +96,7 @@ impl Unit {
             Self::Elements => ("element", "elements"),
             Self::Items => ("item", "items"),
             Self::Levels => ("level", "levels"),
+            Self::Statuses => ("status", "different statuses"),
         };
         format!("{value} {}", if value == 1 { one } else { many })
     }
@@ -116,6 +119,7 @@ impl fmt::Display for Unit {
             Self::Elements => "elements",
             Self::Items => "items",
             Self::Levels => "levels",
+            Self::Statuses => "statuses",
         })
     }
 }
@@ -127,6 +131,9 @@ impl ModuleFailure {
         match self {
             Self::Limit { limit, .. } if *limit == crate::call::stop::STACK => {
                 Some("it calls itself too deeply; the operator sets the stack for all modules of a sandbox")
+            }
+            Self::Limit { limit, .. } if *limit == crate::call::stop::STATUSES => {
+                Some("this limit is fixed: what differs from item to item belongs into meta or details")
             }
             Self::Limit { .. } => Some(
                 "set the limit under `plumbline.limits` of the definition; more than the operator's cap is not granted",

@@ -1,10 +1,13 @@
 //! Packing a directory that is to be sent (docs/protocol.md, «Done file»).
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use plumbline_archive::atomic::AtomicFile;
 use plumbline_archive::pack::{PackOptions, Packing, pack_directory};
+use plumbline_core::ReceiveLimits;
+use plumbline_core::limits::ARCHIVE_ENTRIES;
 use tokio_util::sync::CancellationToken;
 
 use crate::done::DONE_FILE;
@@ -52,9 +55,12 @@ pub(crate) fn pack(
     let file = AtomicFile::create(&path).map_err(cannot_write)?;
     // One thread: a worker shares its node with what is being tested.
     let options = PackOptions {
+        threads: NonZeroUsize::MIN,
         max_bytes: Some(limit),
         exclude: vec![path.clone(), results_dir.join(DONE_FILE)],
-        ..PackOptions::single_threaded()
+        // The number of entries is the operator's limit, which the aggregator knows.
+        entries: ARCHIVE_ENTRIES,
+        ..PackOptions::for_upload(&ReceiveLimits::default())
     };
     let (file, packing) = pack_directory(dir, file, &options, &mut || cancelled.is_cancelled())
         .map_err(|source| PackError::Pack { dir: dir.to_owned(), source })?;

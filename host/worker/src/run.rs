@@ -300,16 +300,21 @@ impl Worker {
             Err(error) => Err(error),
         };
         match gathered {
-            Ok(gathered) => self.upload(key, &gathered).await,
+            Ok(gathered) => self.upload(key, &gathered, peer).await,
             Err(source) => {
                 let peer = *peer.borrow();
-                self.tell_failure(key, &source, peer).await;
+                self.tell_failure(key, &chain(&source), peer).await;
                 Err(WorkerError::Gather { key: key.clone(), source })
             }
         }
     }
 
-    async fn upload(&self, key: &ResultKey, gathered: &Gathered) -> Result<Ended, WorkerError> {
+    async fn upload(
+        &self,
+        key: &ResultKey,
+        gathered: &Gathered,
+        peer: &watch::Receiver<Peer>,
+    ) -> Result<Ended, WorkerError> {
         let path = &gathered.path;
         tracing::info!(%key, file = %path.display(), "sending the result");
         match self.client.put_result(key, &gathered.upload, &self.settings.retry).await {
@@ -322,7 +327,13 @@ impl Worker {
                 }
                 Ok(Ended::Sent(outcome))
             }
-            Err(source) => Err(WorkerError::Upload { key: key.clone(), path: path.clone(), source: Box::new(source) }),
+            Err(source) => {
+                if let Some(answer) = source.rejection() {
+                    let peer = *peer.borrow();
+                    self.tell_failure(key, &format!("the aggregator rejected the result: {answer}"), peer).await;
+                }
+                Err(WorkerError::Upload { key: key.clone(), path: path.clone(), source: Box::new(source) })
+            }
         }
     }
 
@@ -330,13 +341,12 @@ impl Worker {
     ///
     /// Not a Sonobuoy, though: that one would keep the message as an ordinary result, which then passes. Without a word it notices
     /// that the worker failed.
-    async fn tell_failure(&self, key: &ResultKey, error: &GatherError, peer: Peer) {
-        let reason = chain(error);
-        tracing::error!(%key, error = %reason, "there is nothing to send");
+    async fn tell_failure(&self, key: &ResultKey, reason: &str, peer: Peer) {
+        tracing::error!(%key, error = reason, "there is no result");
         if peer == Peer::Plain {
             return;
         }
-        if let Err(error) = self.client.put_result(key, &Upload::failure(&reason), &self.settings.retry).await {
+        if let Err(error) = self.client.put_result(key, &Upload::failure(reason), &self.settings.retry).await {
             tracing::error!(%key, error = chain(&error), "cannot tell the aggregator that there is no result");
         }
     }

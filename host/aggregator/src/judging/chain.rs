@@ -14,7 +14,7 @@ use super::evidence::evidence;
 use super::kept::KeptItems;
 use super::plan::{PlannedJudge, tell_the_day};
 use super::said::{JudgeTree, Rulings, Said};
-use crate::postprocess::{RunLog, Usage};
+use crate::postprocess::{RunLog, Usage, is_of_data};
 
 /// What is judged.
 #[derive(Debug, Clone, Copy)]
@@ -124,7 +124,7 @@ fn one(
     usage.count(&ended);
     match ended {
         Ok(_) => Ok(None),
-        Err(ModuleFailure::Host(error)) => Err(error),
+        Err(ModuleFailure::Host(error)) if !is_of_data(&error) => Err(error),
         Err(failure) => Ok(Some(failure.to_string())),
     }
 }

@@ -3,6 +3,7 @@
 mod detect;
 mod errors;
 mod failure;
+mod fault;
 mod inputs;
 mod keep;
 mod leaf_counts;
@@ -29,4 +30,5 @@ pub use usage::Usage;
 pub use lean::{LeanLimits, LeanTree, read_lean};
 pub(crate) use leaves::leaves;
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
+pub(crate) use fault::is_of_data;
 pub(crate) use sink::RunLog;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -18,13 +19,14 @@ use crate::modules::ModuleError;
 use super::detect::{Detected, Detections, Detectors};
 use super::errors::{error_item, is_exit};
 use super::failure::{Failure, Failures};
+use super::fault::{fault_item, is_of_data};
 use super::keep::keep;
 use super::leaf_counts::LeafCounts;
 use super::reason::{Decided, reason};
 use super::select::{ResultSet, Selection, SetFile, result_sets};
-use super::sink::{RunLog, SetSink};
+use super::sink::{CallSpool, RunLog, SetSink};
 use super::spool::{RootOutcome, Spool, SpoolWriter};
-use super::summary::summarize;
+use super::summary::{summarize, summary_item};
 use super::usage::Usage;
 use super::yaml;
 
@@ -84,7 +86,7 @@ pub struct Outcome {
     pub detections: Option<Detections>,
 }
 
-/// Why no tree could be made. What is wrong with results or a module is no error: it stands in the tree.
+/// Why there is no tree: this machine failed. What is wrong with results or a module is an item of the tree.
 #[derive(Debug, thiserror::Error)]
 pub enum PostProcessError {
     /// Reading results or writing the tree failed.
@@ -117,6 +119,34 @@ pub(super) fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> Pos
 /// # Errors
 /// Only for failures of this machine, such as a full disk.
 pub fn post_process(
+    subject: &Subject<'_>,
+    dir: &Path,
+    module: &LazyModule,
+    scratch: &Path,
+    tree: &Path,
+) -> Result<Outcome, PostProcessError> {
+    match read(subject, dir, module, scratch, tree) {
+        Err(PostProcessError::Io { source, .. }) if is_of_data(&source) => {
+            unknown(subject, scratch, tree, source.to_string())
+        }
+        Err(error @ PostProcessError::Pattern { .. }) => unknown(subject, scratch, tree, error.to_string()),
+        done => done,
+    }
+}
+
+/// The tree of a plugin whose results could not be read: one item with the reason.
+fn unknown(subject: &Subject<'_>, scratch: &Path, tree: &Path, reason: String) -> Result<Outcome, PostProcessError> {
+    tracing::warn!(plugin = subject.plugin.name, "failed to read the results: {reason}");
+    let usage = Usage { broken: vec![reason.clone()], ..Usage::default() };
+    let written = SpoolWriter::create(scratch, false, subject.keep_items.is_some()).and_then(|mut spool| {
+        spool.push(&summary_item(fault_item(reason, 0)))?;
+        write_tree(subject, tree, Vec::new(), Some(spool.finish()?), Decided::default())
+    });
+    let outcome = written.map_err(io_error(format!("failed to write the result tree of plugin `{}`", subject.plugin.name)))?;
+    Ok(Outcome { usage, ..outcome })
+}
+
+fn read(
     subject: &Subject<'_>,
     dir: &Path,
     module: &LazyModule,
@@ -228,7 +258,8 @@ fn run_all(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Vec<Spool>
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     pieces.get(at).map(|piece| (at, piece))
                 } {
-                    let spool = run_piece(work, piece);
+                    let spool = catch_unwind(AssertUnwindSafe(|| run_piece(work, piece)));
+                    let spool = spool.unwrap_or_else(|_| Err(io::Error::other("reading the results panicked")));
                     if let Some(slot) = done.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
                         *slot = Some(spool);
                     }
@@ -267,10 +298,20 @@ fn run_results(work: &Work<'_>, set: &ResultSet, spool: &mut SpoolWriter) -> io:
     let shift = push_node(set, spool)?;
     let items = spool.items();
     let files: Vec<&SetFile> = set.files.iter().filter(|file| work.selection.takes(file)).collect();
-    if work.subject.is_auto() {
-        run_detected(work, &files, set, shift, spool)?;
+    let read = if work.subject.is_auto() {
+        run_detected(work, &files, set, shift, spool)
     } else {
-        run_module(work, work.module, &files, set, shift, spool)?;
+        run_module(work, work.module, &files, set, shift, spool)
+    };
+    let fault = match read {
+        Err(error) if is_of_data(&error) => Some(error.to_string()),
+        read => read.map(|()| set.fault.clone())?,
+    };
+    if let Some(reason) = fault {
+        let node = set.node.as_deref().unwrap_or("global");
+        tracing::warn!(plugin = work.subject.plugin.name, node, "failed to read results: {reason}");
+        work.usage.lock().unwrap_or_else(PoisonError::into_inner).broke(reason.clone());
+        spool.push(&fault_item(reason, shift))?;
     }
     // Without an item of its own, the node is a leaf that does not count.
     let leaves = if spool.items() == items { LeafCounts::default() } else { spool.leaves().since(leaves) };
@@ -399,7 +440,8 @@ fn run_module(
     let name = lazy.name();
     let mut log = RunLog::new(&work.subject.plugin.name, &name);
     let call = PostProcess { plugin: &work.subject.plugin, files, limits: &work.subject.limits };
-    let called = module.post_process(call, &mut SetSink { spool, shift }, &mut log);
+    let mut sink = SetSink { spool: CallSpool::new(spool, &work.subject.limits), shift };
+    let called = module.post_process(call, &mut sink, &mut log);
     let called = called.map_err(|failure| log.explain(failure));
     usage().count(&called);
     match called {

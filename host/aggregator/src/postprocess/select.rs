@@ -5,11 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use globset::{GlobSet, GlobSetBuilder};
+use plumbline_core::limits::{ARCHIVE_DEPTH, ARCHIVE_ENTRIES};
 
-/// Directories below a result set that are followed. Deeper ones are an error: nobody nests results like this by accident.
-const MAX_DEPTH: usize = 64;
-/// Files of one result set. The receiver's own limit on archive members is lower.
-const MAX_FILES: usize = 1_000_000;
+use super::fault::is_of_data;
 
 /// A file of a result set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +27,8 @@ pub(super) struct ResultSet {
     pub(super) node: Option<String>,
     /// In lexical order of their paths.
     pub(super) files: Vec<SetFile>,
+    /// Why files are missing from the list: the results are over a limit that the receiver enforces.
+    pub(super) fault: Option<String>,
 }
 
 /// The result sets below `plugin_dir/top` (`results` or `errors`): one per subdirectory for a plugin that is per node (files beside
@@ -39,16 +39,13 @@ pub(super) fn result_sets(plugin_dir: &Path, top: &str, per_node: bool) -> io::R
         return Ok(Vec::new());
     }
     if !per_node {
-        let mut files = Vec::new();
-        walk(&root, top, 0, &mut files)?;
-        return Ok(vec![ResultSet { node: None, files }]);
+        return Ok(vec![ResultSet::list(None, &root, top)?]);
     }
     let mut sets = Vec::new();
     for (name, path) in entries(&root)? {
         if fs::symlink_metadata(&path)?.is_dir() {
-            let mut files = Vec::new();
-            walk(&path, &format!("{top}/{name}"), 0, &mut files)?;
-            sets.push(ResultSet { node: Some(name), files });
+            let relative = format!("{top}/{name}");
+            sets.push(ResultSet::list(Some(name), &path, &relative)?);
         }
     }
     Ok(sets)
@@ -67,24 +64,59 @@ fn entries(dir: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(entries)
 }
 
-/// Appends the regular files below `dir`; links are not followed.
-fn walk(dir: &Path, relative: &str, depth: usize, files: &mut Vec<SetFile>) -> io::Result<()> {
-    if depth > MAX_DEPTH {
-        return Err(io::Error::other(format!("`{relative}` is nested deeper than {MAX_DEPTH} directories")));
+impl ResultSet {
+    /// The regular files below `dir`, which is `relative` in the plugin's directory. Links are not followed.
+    fn list(node: Option<String>, dir: &Path, relative: &str) -> io::Result<Self> {
+        let mut set = Self { node, files: Vec::new(), fault: None };
+        let depth = relative.split('/').count();
+        set.walk(dir, relative, depth)?;
+        Ok(set)
     }
-    for (name, absolute) in entries(dir)? {
-        let metadata = fs::symlink_metadata(&absolute)?;
-        let path = format!("{relative}/{name}");
-        if metadata.is_dir() {
-            walk(&absolute, &path, depth + 1, files)?;
-        } else if metadata.is_file() {
-            if files.len() >= MAX_FILES {
-                return Err(io::Error::other(format!("`{relative}` holds more than {MAX_FILES} files")));
-            }
-            files.push(SetFile { path, absolute, size: metadata.len() });
+
+    /// `depth`: components of `relative`. In the archive there are two more, `plugins/NAME`.
+    fn walk(&mut self, dir: &Path, relative: &str, depth: usize) -> io::Result<()> {
+        if depth + 2 > ARCHIVE_DEPTH {
+            self.fail(|| format!("the directories of the result are nested too deep (limit: {ARCHIVE_DEPTH})"));
+            return Ok(());
         }
+        let entries = match entries(dir) {
+            Err(error) if is_of_data(&error) => {
+                self.fail(|| format!("failed to list `{}`: {error}", cut(relative)));
+                return Ok(());
+            }
+            entries => entries?,
+        };
+        for (name, absolute) in entries {
+            let metadata = match fs::symlink_metadata(&absolute) {
+                Err(error) if is_of_data(&error) => {
+                    self.fail(|| format!("failed to read `{}/{}`: {error}", cut(relative), cut(&name)));
+                    continue;
+                }
+                metadata => metadata?,
+            };
+            let path = format!("{relative}/{name}");
+            if metadata.is_dir() {
+                self.walk(&absolute, &path, depth + 1)?;
+            } else if metadata.is_file() {
+                if self.files.len() as u64 >= ARCHIVE_ENTRIES {
+                    self.fail(|| format!("the result has more than {ARCHIVE_ENTRIES} files"));
+                    return Ok(());
+                }
+                self.files.push(SetFile { path, absolute, size: metadata.len() });
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Only the first fault is kept.
+    fn fail(&mut self, why: impl FnOnce() -> String) {
+        self.fault.get_or_insert_with(why);
+    }
+}
+
+/// At most 120 characters of a path.
+fn cut(path: &str) -> String {
+    path.chars().take(120).collect()
 }
 
 /// Which files a module gets.

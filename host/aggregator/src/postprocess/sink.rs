@@ -2,14 +2,39 @@
 
 use std::io;
 
-use plumbline_core::FlatItem;
+use plumbline_core::{FlatItem, ModuleLimits};
 use plumbline_sandbox::{ItemSink, LogLevel, LogSink, ModuleFailure};
 
 use super::spool::SpoolWriter;
 
+/// A spool for the items of one call. What is written of them is within `output-bytes`, as is what the module emits: escapes and
+/// indentation make it several times larger.
+pub(super) struct CallSpool<'a> {
+    spool: &'a mut SpoolWriter,
+    limit: u64,
+    /// Where the spool has reached the limit.
+    end: u64,
+}
+
+impl<'a> CallSpool<'a> {
+    pub(super) fn new(spool: &'a mut SpoolWriter, limits: &ModuleLimits) -> Self {
+        let end = spool.bytes().saturating_add(limits.output_bytes);
+        Self { spool, limit: limits.output_bytes, end }
+    }
+
+    pub(super) fn push(&mut self, item: &FlatItem) -> io::Result<()> {
+        self.spool.push(item)?;
+        if self.spool.bytes() > self.end {
+            let limit = self.limit;
+            return Err(io::Error::other(format!("the result tree is larger than {limit} bytes (limit `output-bytes`)")));
+        }
+        Ok(())
+    }
+}
+
 /// Puts a module's items into the spool, `shift` levels deeper than the module sees them.
 pub(super) struct SetSink<'a> {
-    pub(super) spool: &'a mut SpoolWriter,
+    pub(super) spool: CallSpool<'a>,
     pub(super) shift: u32,
 }
 

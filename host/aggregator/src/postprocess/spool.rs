@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::sync::Arc;
 
-use plumbline_core::rollup::Tally;
+use plumbline_core::rollup::{MAX_CUSTOM_STATUSES, Tally};
 use plumbline_core::{FlatItem, Status};
 
 use super::failure::Failures;
@@ -21,13 +22,19 @@ use super::yaml;
 const RECORD: usize = 16;
 /// Records that the backward pass holds at once.
 const CHUNK: usize = 4096;
-/// Different statuses of a plugin's own that the leaves of one result set may use. Their number bounds memory; real formats use a handful.
+/// Different statuses of a plugin's own in one spool, which may hold the results of several nodes. One call may emit
+/// [`CALL_STATUSES`](plumbline_core::limits::CALL_STATUSES).
 const MAX_CUSTOM: usize = 10_000;
-/// Different statuses in all: with statuses of a plugin's own, an item with children has a list of counts for a status.
-const MAX_STATUSES: usize = 1_000_000;
+/// Bytes of different statuses of items with children. With statuses of a plugin's own, each is a list of counts.
+const MAX_LISTS: usize = 16 << 20;
+/// Bytes that the lists of counts in a tree may take in addition to the items themselves.
+const LISTS_ALLOWANCE: u64 = 1 << 20;
 /// The standard statuses, in the order of their codes. Code 0 says that the item leaves its status to the host.
 const STANDARD: [Status; 6] =
     [Status::Passed, Status::Failed, Status::Skipped, Status::Timeout, Status::Unknown, Status::NotRead];
+
+/// The code of [`Status::Unknown`].
+const UNKNOWN: u32 = 5;
 
 #[derive(Clone, Copy)]
 pub(super) struct Record {
@@ -56,26 +63,31 @@ impl Record {
 /// Statuses as codes: small numbers for the standard ones, a table for a plugin's own.
 #[derive(Default)]
 struct Codes {
-    custom: Vec<String>,
-    by_text: BTreeMap<String, u32>,
+    custom: Vec<Arc<str>>,
+    by_text: BTreeMap<Arc<str>, u32>,
+    /// Bytes of the texts.
+    bytes: usize,
 }
 
 impl Codes {
-    fn code(&mut self, status: &Status, max: usize) -> io::Result<u32> {
+    /// The code of `status`; `None` for a status that is not known yet where `has_room` says that no more fit.
+    fn code(&mut self, status: &Status, has_room: impl FnOnce(&Self) -> bool) -> Option<u32> {
         if let Some(at) = STANDARD.iter().position(|s| s == status) {
-            return Ok(at as u32 + 1);
+            return Some(at as u32 + 1);
         }
         let text = status.as_str();
         if let Some(&code) = self.by_text.get(text) {
-            return Ok(code);
+            return Some(code);
         }
-        if self.custom.len() >= max {
-            return Err(io::Error::other(format!("more than {max} different statuses in one result set")));
+        if !has_room(self) {
+            return None;
         }
-        self.custom.push(text.to_owned());
+        let text: Arc<str> = text.into();
+        self.bytes += text.len();
+        self.custom.push(Arc::clone(&text));
         let code = (STANDARD.len() + self.custom.len()) as u32;
-        self.by_text.insert(text.to_owned(), code);
-        Ok(code)
+        self.by_text.insert(text, code);
+        Some(code)
     }
 
     fn status(&self, code: u32) -> Status {
@@ -83,7 +95,31 @@ impl Codes {
         if let Some(status) = STANDARD.get(at) {
             return status.clone();
         }
-        self.custom.get(at - STANDARD.len()).map_or(Status::Unknown, |text| Status::Custom(text.clone()))
+        self.custom.get(at - STANDARD.len()).map_or(Status::Unknown, |text| Status::Custom(text.as_ref().to_owned()))
+    }
+
+    fn tally(&self, counts: &BTreeMap<u32, u64>) -> Tally {
+        let mut tally = Tally::default();
+        for (&code, &n) in counts {
+            tally.add_many(&self.status(code), n);
+        }
+        tally
+    }
+
+    /// The status of an item with these children. Where lists of counts would become too large, it is that of the standard mode.
+    fn rolled_up(&mut self, children: &BTreeMap<u32, u64>, custom_mode: bool, left: &mut u64) -> u32 {
+        let tally = self.tally(children);
+        if custom_mode {
+            let list = tally.result(true);
+            let bytes = list.as_str().len();
+            if let Some(rest) = left.checked_sub(bytes as u64)
+                && let Some(code) = self.code(&list, |codes| codes.bytes.saturating_add(bytes) <= MAX_LISTS)
+            {
+                *left = rest;
+                return code;
+            }
+        }
+        self.code(&tally.result(false), |_| false).unwrap_or(UNKNOWN)
     }
 }
 
@@ -96,6 +132,7 @@ pub(super) struct SpoolWriter {
     keep_names: bool,
     root_names: Vec<String>,
     items: u64,
+    bytes: u64,
     /// The last item: a leaf unless the next one is its child.
     last: Option<(u32, LeafKind)>,
     /// The leaves before it.
@@ -118,6 +155,7 @@ impl SpoolWriter {
             keep_names,
             root_names: Vec::new(),
             items: 0,
+            bytes: 0,
             last: None,
             leaves: LeafCounts::default(),
             failures: Failures::default(),
@@ -129,7 +167,10 @@ impl SpoolWriter {
     pub(super) fn push(&mut self, item: &FlatItem) -> io::Result<()> {
         self.close_leaf(item.depth);
         let status = match &item.status {
-            Some(status) => self.codes.code(status, MAX_CUSTOM)?,
+            Some(status) => {
+                let code = self.codes.code(status, |codes| codes.custom.len() < MAX_CUSTOM);
+                code.ok_or_else(|| io::Error::other(format!("more than {MAX_CUSTOM} different statuses")))?
+            }
             None => 0,
         };
         self.text.clear();
@@ -147,6 +188,7 @@ impl SpoolWriter {
             tail: u32::try_from(tail).map_err(too_long)?,
         };
         self.body.write_all(self.text.as_bytes())?;
+        self.bytes += self.text.len() as u64;
         self.index.write_all(&record.to_bytes())?;
         if let Some(replay) = &mut self.replay {
             serde_json::to_writer(&mut *replay, item)?;
@@ -161,6 +203,11 @@ impl SpoolWriter {
         // One huge item must not hold its memory for the rest of the set.
         self.text.shrink_to(1 << 20);
         Ok(())
+    }
+
+    /// Bytes of the items so far, as they are written into the tree without their statuses.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The leaves so far, if nothing is appended below the last item.
@@ -198,6 +245,7 @@ impl SpoolWriter {
             root_names: self.root_names,
             codes: self.codes,
             items: self.items,
+            bytes: self.bytes,
             custom_leaf: self.leaves.custom > 0,
             failures: self.failures,
         })
@@ -212,6 +260,7 @@ pub(super) struct Spool {
     root_names: Vec<String>,
     codes: Codes,
     items: u64,
+    bytes: u64,
     custom_leaf: bool,
     failures: Failures,
 }
@@ -284,6 +333,8 @@ impl Spool {
         let mut tallies: Vec<BTreeMap<u32, u64>> = Vec::new();
         let mut buffer = vec![0_u8; CHUNK * RECORD];
         let mut end = self.items;
+        // What lists of counts may still take: a list of a hundred statuses on every level is larger than the items.
+        let mut left = self.bytes.saturating_add(LISTS_ALLOWANCE);
         let mut names = self.root_names.iter().rev().cloned();
         while end > 0 {
             let start = end.saturating_sub(CHUNK as u64);
@@ -301,12 +352,11 @@ impl Spool {
                 let children = tallies.get_mut(depth + 1).map(std::mem::take).unwrap_or_default();
                 if children.is_empty() {
                     if record.status == 0 {
-                        record.status = self.codes.code(&Status::Unknown, MAX_STATUSES)?;
+                        record.status = UNKNOWN;
                     }
                     *counts.entry(record.status).or_default() += 1;
                 } else {
-                    let status = self.tally(&children).result(custom_mode);
-                    record.status = self.codes.code(&status, MAX_STATUSES)?;
+                    record.status = self.codes.rolled_up(&children, custom_mode, &mut left);
                 }
                 if let Some(level) = tallies.get_mut(depth) {
                     *level.entry(record.status).or_default() += 1;
@@ -333,16 +383,12 @@ impl Spool {
         Ok(resolved)
     }
 
+    /// As many different statuses as an item lists, so that the counts of thousands of nodes fit into memory.
     fn by_text(&self, counts: &BTreeMap<u32, u64>) -> BTreeMap<String, u64> {
-        counts.iter().map(|(&code, &n)| (self.codes.status(code).to_string(), n)).collect()
-    }
-
-    fn tally(&self, counts: &BTreeMap<u32, u64>) -> Tally {
-        let mut tally = Tally::default();
-        for (&code, &n) in counts {
-            tally.add_many(&self.codes.status(code), n);
+        if counts.len() <= MAX_CUSTOM_STATUSES {
+            return counts.iter().map(|(&code, &n)| (self.codes.status(code).to_string(), n)).collect();
         }
-        tally
+        self.codes.tally(counts).counts()
     }
 
     /// Writes the items as YAML. Call [`Spool::resolve`] first.

@@ -9,9 +9,10 @@ use plumbline_sandbox::{ItemSink, ModuleFailure, Summarize};
 
 use crate::lazy::LazyModule;
 
+use super::fault::{fault_item, is_of_data};
 use super::process::{Subject, failure_item, unusable_item};
 use super::replay::Replay;
-use super::sink::RunLog;
+use super::sink::{CallSpool, RunLog};
 use super::spool::{Spool, SpoolWriter};
 use super::usage::Usage;
 
@@ -34,7 +35,7 @@ pub(super) fn summarize(
         Err(error) => {
             usage().broke(error.to_string());
             let mut summary = SpoolWriter::create(scratch, false, subject.keep_items.is_some())?;
-            SummarySink(&mut summary).item(unusable_item(&error, 0))?;
+            summary.push(&summary_item(unusable_item(&error, 0)))?;
             return Ok((spools, summary.finish()?));
         }
     };
@@ -48,15 +49,20 @@ pub(super) fn summarize(
     let results = Box::new(Replay::new(Arc::clone(&spools), subject.per_node));
     let call = Summarize { plugin: &subject.plugin, results, limits: &subject.limits };
     let mut log = RunLog::new(plugin, &name);
-    let called = module.summarize(call, &mut SummarySink(&mut summary), &mut log);
+    let mut sink = SummarySink(CallSpool::new(&mut summary, &subject.limits));
+    let called = module.summarize(call, &mut sink, &mut log);
     let called = called.map_err(|failure| log.explain(failure));
     usage().count(&called);
     match called {
         Ok(_) => {}
-        Err(ModuleFailure::Host(error)) => return Err(error),
+        Err(ModuleFailure::Host(error)) if !is_of_data(&error) => return Err(error),
         Err(failure) => {
             tracing::warn!(plugin, "failed to summarise: {failure}");
-            SummarySink(&mut summary).item(failure_item(&failure, 0))?;
+            let item = match failure {
+                ModuleFailure::Host(error) => fault_item(error.to_string(), 0),
+                failure => failure_item(&failure, 0),
+            };
+            summary.push(&summary_item(item))?;
         }
     }
     // The call is over, and what read the spools is gone with it.
@@ -64,14 +70,19 @@ pub(super) fn summarize(
     Ok((spools, summary.finish()?))
 }
 
-/// Items beside the nodes. None of them may be taken for one.
-struct SummarySink<'a>(&'a mut SpoolWriter);
+/// Takes the items of a summarizer.
+struct SummarySink<'a>(CallSpool<'a>);
 
 impl ItemSink for SummarySink<'_> {
-    fn item(&mut self, mut item: FlatItem) -> io::Result<()> {
-        if item.depth == 0 && item.meta.get(TYPE).is_none_or(|kind| kind == "node") {
-            item.meta.insert(TYPE.to_owned(), "summary".to_owned());
-        }
-        self.0.push(&item)
+    fn item(&mut self, item: FlatItem) -> io::Result<()> {
+        self.0.push(&summary_item(item))
     }
+}
+
+/// The item next to those of the nodes: it must not look like one of a node.
+pub(super) fn summary_item(mut item: FlatItem) -> FlatItem {
+    if item.depth == 0 && item.meta.get(TYPE).is_none_or(|kind| kind == "node") {
+        item.meta.insert(TYPE.to_owned(), "summary".to_owned());
+    }
+    item
 }

@@ -7,6 +7,7 @@ use jiff::tz::TimeZone;
 use plumbline_archive::layout;
 use plumbline_archive::pack::{PackOptions, Packed, write_archive};
 use plumbline_core::ledger::Event;
+use plumbline_core::limits::ARCHIVE_ENTRIES;
 use plumbline_core::run_status::TarInfo;
 use plumbline_core::{RunId, session_id};
 use serde_json::{Map, Value, json};
@@ -69,7 +70,10 @@ impl Run {
             }
         }
         let output = unused(settings.output.join(layout::archive_name(record.started, &record.run)));
-        let pack = move || write_archive(&tree, &output, &PackOptions::default()).map_err(RunError::Archive);
+        // What was received is packed, whatever an operator allows; as much again is for the documents of the run.
+        let entries = ARCHIVE_ENTRIES.max(settings.receive.run_entries.saturating_mul(2));
+        let options = PackOptions { entries, ..PackOptions::default() };
+        let pack = move || write_archive(&tree, &output, &options).map_err(RunError::Archive);
         let packed: Packed = with_space("write the archive", cancel, pack).await?;
         for skipped in &packed.skipped {
             tracing::warn!("not in the archive: {skipped}");

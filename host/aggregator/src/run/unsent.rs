@@ -29,9 +29,8 @@ pub(super) enum UnsentError {
 pub(super) fn keep(unsent: &Unsent, target: &Path, scratch: &Path, limits: &ReceiveLimits) -> Result<u64, UnsentError> {
     let options = PackOptions {
         max_bytes: Some(limits.body_bytes),
-        entries: limits.entries,
         exclude: unsent.exclude.clone(),
-        ..PackOptions::default()
+        ..PackOptions::for_upload(limits)
     };
     let (mut packed, _) = pack_directory(&unsent.directory, tempfile::tempfile_in(scratch)?, &options, &mut || false)?;
     let out = tempfile::Builder::new().prefix("unsent-").tempdir_in(scratch)?;

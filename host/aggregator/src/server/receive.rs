@@ -48,7 +48,7 @@ enum ReceiveError {
 impl ReceiveError {
     fn status(&self) -> StatusCode {
         match self {
-            Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooLarge(_) | Self::Store(StoreError::RunFull(_)) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Idle(_) | Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
             Self::Store(StoreError::Archive(error)) => match error.blame() {
                 Blame::Archive => StatusCode::BAD_REQUEST,

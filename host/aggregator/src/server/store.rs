@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use plumbline_archive::extract::{ExtractError, ExtractLimits, extract_tar_gz};
 use plumbline_archive::layout;
@@ -23,6 +24,9 @@ pub(super) enum StoreError {
     /// This machine failed.
     #[error("failed to store it: {0}")]
     Io(#[from] io::Error),
+    /// The results of the run are as many as they may be.
+    #[error("with this result, the run would have more than {0} files and directories (limit `run-entries`)")]
+    RunFull(u64),
 }
 
 /// The directories of a run that uploads pass through. Cheap to clone.
@@ -31,6 +35,7 @@ pub struct Store {
     incoming: PathBuf,
     tree: PathBuf,
     limits: ExtractLimits,
+    entries: Arc<Entries>,
     // Unpacking is work for a core, not for a connection: as many at once as there are cores, however many uploads end together.
     cores: Arc<Semaphore>,
 }
@@ -48,9 +53,10 @@ impl Store {
         }
         fs::DirBuilder::new().mode(0o700).recursive(true).create(&incoming)?;
         fs::create_dir_all(&tree)?;
+        let entries = Arc::new(Entries { used: AtomicU64::new(count(&tree)?), limit: limits.run_entries });
         let limits = ExtractLimits::from(limits);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self { incoming, tree, limits, cores: Arc::new(Semaphore::new(cores)) })
+        Ok(Self { incoming, tree, limits, entries, cores: Arc::new(Semaphore::new(cores)) })
     }
 
     /// A new private directory for one upload; it goes away with the value.
@@ -63,10 +69,10 @@ impl Store {
     /// them synced. Nothing else is touched, so the caller may lose interest at any time.
     pub(super) async fn unpack(&self, slot: Slot, shape: Shape, sha256: String) -> Result<Unpacked, StoreError> {
         let permit = Arc::clone(&self.cores).acquire_owned().await.map_err(io::Error::other)?;
-        let limits = self.limits.clone();
+        let (limits, entries) = (self.limits.clone(), Arc::clone(&self.entries));
         tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            unpack(slot, shape, &limits, sha256)
+            unpack(slot, shape, &limits, &entries, sha256)
         })
         .await
         .map_err(io::Error::other)?
@@ -92,6 +98,7 @@ impl Store {
             _ => {}
         }
         fs::rename(&slot.out, target)?;
+        unpacked.share.keep();
         sync_directory(parent)
     }
 
@@ -121,20 +128,78 @@ pub(super) struct Slot {
     dir: tempfile::TempDir,
 }
 
+/// How many files and directories the results of a run have together.
+struct Entries {
+    used: AtomicU64,
+    limit: u64,
+}
+
+impl Entries {
+    /// Takes `count` more, unless that is more than the limit.
+    fn take(self: &Arc<Self>, count: u64) -> Result<Share, StoreError> {
+        let add = |used: u64| used.checked_add(count).filter(|sum| *sum <= self.limit);
+        self.used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add)
+            .map_err(|_| StoreError::RunFull(self.limit))?;
+        Ok(Share { entries: Arc::clone(self), count: AtomicU64::new(count) })
+    }
+}
+
+/// The part of [`Entries`] that one upload takes. It is given back unless the upload becomes a result.
+struct Share {
+    entries: Arc<Entries>,
+    count: AtomicU64,
+}
+
+impl Share {
+    fn keep(&self) {
+        self.count.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.entries.used.fetch_sub(*self.count.get_mut(), Ordering::Relaxed);
+    }
+}
+
+/// Files and directories below `dir`.
+fn count(dir: &Path) -> io::Result<u64> {
+    let mut count = 0;
+    let mut open = vec![dir.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in fs::read_dir(dir)? {
+            let entry = entry?;
+            count += 1;
+            if entry.file_type()?.is_dir() {
+                open.push(entry.path());
+            }
+        }
+    }
+    Ok(count)
+}
+
 /// An upload that is whole, in its slot, and safe on disk there.
 pub(super) struct Unpacked {
     slot: Slot,
+    share: Share,
     pub(super) stored: Stored,
 }
 
-fn unpack(slot: Slot, shape: Shape, limits: &ExtractLimits, sha256: String) -> Result<Unpacked, StoreError> {
+fn unpack(
+    slot: Slot,
+    shape: Shape,
+    limits: &ExtractLimits,
+    entries: &Arc<Entries>,
+    sha256: String,
+) -> Result<Unpacked, StoreError> {
     let bytes = fs::metadata(&slot.body)?.len();
     fs::create_dir(&slot.out)?;
-    let (kind, files) = match shape {
+    let (kind, files, count) = match shape {
         Shape::File(name) => {
             File::open(&slot.body)?.sync_all()?;
             fs::rename(&slot.body, slot.out.join(name))?;
-            (StoredKind::File, 1)
+            (StoredKind::File, 1, 1)
         }
         Shape::Archive => {
             let extracted = extract_tar_gz(File::open(&slot.body)?, &slot.out, limits)?;
@@ -143,9 +208,10 @@ fn unpack(slot: Slot, shape: Shape, limits: &ExtractLimits, sha256: String) -> R
             }
             // One call for all of them: a sync per file would take longer than the upload.
             rustix::fs::syncfs(File::open(&slot.out)?).map_err(io::Error::from)?;
-            (StoredKind::Archive, extracted.files)
+            (StoredKind::Archive, extracted.files, extracted.entries)
         }
     };
+    let share = entries.take(count)?;
     sync_directory(&slot.out)?;
-    Ok(Unpacked { slot, stored: Stored { kind, files, bytes, sha256 } })
+    Ok(Unpacked { slot, share, stored: Stored { kind, files, bytes, sha256 } })
 }

@@ -7,6 +7,7 @@ mod full_disk;
 mod goldens;
 mod harness;
 mod judges;
+mod limits_document;
 mod memory;
 mod modules_fail;
 mod options;

@@ -15,11 +15,20 @@ const LARGE: usize = 100 << 20;
 /// KiB by which the process may grow on the way.
 const GROWTH: u64 = 64 << 10;
 
-/// Peak memory is a property of a process, so the measurement has one of its own.
 #[test]
 fn a_large_result_is_read_in_little_memory() {
+    in_a_process_of_its_own("memory::measure");
+}
+
+#[test]
+fn lists_of_statuses_take_little_memory() {
+    in_a_process_of_its_own("memory::measure_statuses");
+}
+
+/// Peak memory is a property of a process.
+fn in_a_process_of_its_own(test: &str) {
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "memory::measure", "--ignored", "--nocapture"])
+        .args(["--exact", test, "--ignored", "--nocapture"])
         .output()
         .unwrap();
     let out = String::from_utf8_lossy(&child.stdout);
@@ -39,15 +48,66 @@ fn measure() {
     assert!(grown < GROWTH, "grown by {grown} KiB over {before} KiB");
 }
 
+/// Every group has 100 statuses of 200 bytes below twenty levels, each of which counts one more. The lists of counts are twenty times
+/// as large as the leaves, and no two are the same.
+#[test]
+#[ignore = "started by `lists_of_statuses_take_little_memory` in a process of its own"]
+fn measure_statuses() {
+    let write = |groups: usize| {
+        move |dir: &Path| {
+            let mut out = BufWriter::new(File::create(dir.join("manual.yaml")).unwrap());
+            let list = |group: usize| {
+                let leaf = |n: usize| format!("{{name: a, status: \"{:03}{}\"}}", (group + n) % 900, "s".repeat(200));
+                let leaves: Vec<_> = (0..100).map(leaf).collect();
+                let above = |items: String, _| format!("{}, {{name: g, items: [{items}]}}", leaf(0));
+                let items = (0..20).fold(leaves.join(", "), above);
+                format!("- {{name: g, items: [{items}]}}\n")
+            };
+            out.write_all(b"items:\n").unwrap();
+            (0..groups).for_each(|group| out.write_all(list(group).as_bytes()).unwrap());
+            out.flush().unwrap();
+        }
+    };
+    let results = |dir: &Path| std::fs::metadata(dir.join("results/global/manual.yaml")).unwrap().len();
+    post_processed("manual", write(1), |_, _| {});
+    let before = peak();
+    post_processed("manual", write(1000), |dir, outcome| {
+        let (input, tree) = (results(dir), dir.join(TREE_FILE).metadata().unwrap().len());
+        assert!(input > 20 << 20, "{input}");
+        assert!(outcome.items > 140_000, "{}", outcome.items);
+        assert!(tree < 3 * input, "a tree of {tree} bytes of {input}");
+    });
+    let grown = peak() - before;
+    // The module holds the file: its memory is part of the process.
+    assert!(grown < 256 << 10, "grown by {grown} KiB over {before} KiB");
+}
+
 fn processed(bytes: usize) -> (Outcome, usize) {
+    let mut result = None;
+    let cases = std::cell::Cell::new(0);
+    post_processed(
+        "junit",
+        |dir| cases.set(write(&dir.join("junit.xml"), bytes)),
+        |dir, outcome| {
+            let tree = dir.join(TREE_FILE).metadata().unwrap().len();
+            assert!(tree as usize > bytes / 2, "the texts are in the tree");
+            result = Some(outcome);
+        },
+    );
+    (result.unwrap(), cases.get())
+}
+
+/// Post-processes the files that `write` makes, and has `look` look at the plugin's directory.
+fn post_processed(format: &str, write: impl FnOnce(&Path), look: impl FnOnce(&Path, Outcome)) {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::create_dir_all(dir.path().join("results/global")).unwrap();
-    let cases = write(&dir.path().join("results/global/junit.xml"), bytes);
+    let results = dir.path().join("results/global");
+    std::fs::create_dir_all(&results).unwrap();
+    write(&results);
     let subject = Subject {
         plugin: PluginInfo {
             name: "large".into(),
             driver: "Job".into(),
-            format: "junit".into(),
+            format: format.into(),
             expected_results: 1,
             options: serde_json::json!({}),
         },
@@ -61,11 +121,10 @@ fn processed(bytes: usize) -> (Outcome, usize) {
         stdout: None,
         warnings: Vec::new(),
     };
-    let module = modules().post_processor(None, "junit").unwrap();
+    let module = modules().post_processor(None, format).unwrap();
     let tree = dir.path().join(TREE_FILE);
     let outcome = post_process(&subject, dir.path(), &module, dir.path(), &tree).unwrap();
-    assert!(tree.metadata().unwrap().len() as usize > bytes / 2, "the texts are in the tree");
-    (outcome, cases)
+    look(dir.path(), outcome);
 }
 
 /// About as many bytes of failed cases; how many cases.

@@ -2,7 +2,7 @@
 
 use plumbline_core::ReceiveLimits;
 
-use crate::member::{DEFAULT_DEPTH, DEFAULT_PATH_BYTES, NameLimits, StreamLimits};
+use crate::member::{NameLimits, StreamLimits};
 
 /// Left-out members that are named; the rest are only counted. Default 100: enough to see the pattern.
 pub const MAX_SKIPPED_LISTED: usize = 100;
@@ -13,12 +13,11 @@ pub const MAX_SKIPPED_LISTED: usize = 100;
 pub struct ExtractLimits {
     /// Bytes of the contents of all members, written or not. Default 16 GiB.
     pub unpacked_bytes: u64,
-    /// Members, written or not. Default 100,000.
+    /// Members, written or not; also files and directories written, counting directories that appear only in names of files.
+    /// Default 100,000.
     pub entries: u64,
-    /// Bytes of a name. Default 4,096.
-    pub path_bytes: usize,
-    /// Directories one inside the other. Default 64.
-    pub depth: usize,
+    /// Names. Default [`NameLimits::RESULT`].
+    pub names: NameLimits,
 }
 
 impl Default for ExtractLimits {
@@ -32,15 +31,14 @@ impl From<&ReceiveLimits> for ExtractLimits {
         Self {
             unpacked_bytes: limits.unpacked_bytes,
             entries: limits.entries,
-            path_bytes: DEFAULT_PATH_BYTES,
-            depth: DEFAULT_DEPTH,
+            names: NameLimits::RESULT,
         }
     }
 }
 
 impl ExtractLimits {
     pub(crate) fn stream(&self) -> StreamLimits {
-        let names = NameLimits { path_bytes: self.path_bytes, depth: self.depth };
-        StreamLimits { unpacked_bytes: self.unpacked_bytes, entries: self.entries, names, plain_tar: false }
+        let Self { unpacked_bytes, entries, names } = *self;
+        StreamLimits { unpacked_bytes, entries, names, plain_tar: false }
     }
 }

@@ -24,11 +24,18 @@ pub(crate) struct Sink {
     root: Dir,
     /// The directory of the member before: members come in runs.
     at: Option<(String, Dir)>,
+    /// Directories created.
+    directories: u64,
 }
 
 impl Sink {
     pub(crate) fn new(root: Dir) -> Self {
-        Self { root, at: None }
+        Self { root, at: None, directories: 0 }
+    }
+
+    /// Directories created so far, counting those that appear only in names of files.
+    pub(crate) fn directories(&self) -> u64 {
+        self.directories
     }
 
     /// Creates a directory and those above it, unless they are there.
@@ -66,7 +73,7 @@ impl Sink {
         let mut dir = self.root.try_clone().map_err(|source| write_error(name, source))?;
         for component in path.split('/').filter(|component| !component.is_empty()) {
             match dir.create_dir_with(component, &new_dir()) {
-                Ok(()) => {}
+                Ok(()) => self.directories += 1,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let there = dir.symlink_metadata(component).map_err(|source| write_error(name, source))?;
                     if !there.is_dir() {

@@ -10,7 +10,7 @@ use cap_std::fs::Dir;
 use super::error::{ExtractError, Hostility};
 use super::limits::{ExtractLimits, MAX_SKIPPED_LISTED};
 use super::sink::{Sink, write_error};
-use crate::member::{Kind, Member, MemberName, SkipKind, each_member};
+use crate::member::{Kind, Member, MemberName, SkipKind, StreamError, each_member};
 
 /// A member that was left out, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct Extracted {
     pub files: u64,
     /// Members that are directories; those that only appear in names of files do not count.
     pub dirs: u64,
+    /// Files and directories written, counting directories that appear only in names of files.
+    pub entries: u64,
     /// Bytes written.
     pub bytes: u64,
     /// Members left out, the first [`MAX_SKIPPED_LISTED`] of them.
@@ -105,6 +107,10 @@ pub fn extract_tar_gz(reader: impl Read, dest: &Path, limits: &ExtractLimits) ->
             }
         };
         extracted.take(member, &name, &mut sink)?;
+        extracted.entries = extracted.files.saturating_add(sink.directories());
+        if extracted.entries > limits.entries {
+            return Err(StreamError::TooManyEntries(limits.entries).into());
+        }
         Ok(ControlFlow::Continue(()))
     })?;
     extracted.trailing = seen.trailing;

@@ -4,6 +4,6 @@ mod name;
 mod stream;
 
 pub(crate) use name::shown;
-pub use name::{COMPONENT_BYTES, DEFAULT_DEPTH, DEFAULT_PATH_BYTES, MemberName, NameFault, NameLimits};
+pub use name::{COMPONENT_BYTES, MemberName, NameFault, NameLimits};
 pub(crate) use stream::{Kind, Member, StreamLimits, each_member};
 pub use stream::{Layer, SkipKind, StreamError};

@@ -2,11 +2,8 @@
 
 use std::fmt;
 
-/// Bytes of a name. Default 4,096: `PATH_MAX` of Linux, beyond which no file can be opened by its path.
-pub const DEFAULT_PATH_BYTES: usize = 4096;
+use plumbline_core::limits::{ARCHIVE_DEPTH, ARCHIVE_PATH_BYTES, RESULT_DEPTH, RESULT_PATH_BYTES};
 
-/// Directories one inside the other. Default 64: results seen in the wild nest eight deep.
-pub const DEFAULT_DEPTH: usize = 64;
 
 /// Bytes of one component: `NAME_MAX` of Linux.
 pub const COMPONENT_BYTES: usize = 255;
@@ -14,18 +11,23 @@ pub const COMPONENT_BYTES: usize = 255;
 /// Characters of a hostile name that an error shows.
 const SHOWN_CHARS: usize = 120;
 
-/// How long a name may be.
+/// How long a name may be. The default is for names in a results archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NameLimits {
-    /// Bytes of the whole name. Default [`DEFAULT_PATH_BYTES`].
+    /// Bytes of the whole name. Default [`ARCHIVE_PATH_BYTES`].
     pub path_bytes: usize,
-    /// Components. Default [`DEFAULT_DEPTH`].
+    /// Components. Default [`ARCHIVE_DEPTH`].
     pub depth: usize,
+}
+
+impl NameLimits {
+    /// For names in an upload: every name within these limits also fits into the archive.
+    pub const RESULT: Self = Self { path_bytes: RESULT_PATH_BYTES, depth: RESULT_DEPTH };
 }
 
 impl Default for NameLimits {
     fn default() -> Self {
-        Self { path_bytes: DEFAULT_PATH_BYTES, depth: DEFAULT_DEPTH }
+        Self { path_bytes: ARCHIVE_PATH_BYTES, depth: ARCHIVE_DEPTH }
     }
 }
 
@@ -51,7 +53,7 @@ pub enum NameFault {
     #[error("a name with a component longer than {COMPONENT_BYTES} bytes")]
     ComponentTooLong,
     /// It has more components than the limit.
-    #[error("a path deeper than {0} directories")]
+    #[error("a path with more than {0} components")]
     TooDeep(usize),
 }
 
@@ -162,7 +164,7 @@ mod tests {
 
     #[test]
     fn hostile_names_are_refused_by_reason() {
-        let long = "d/".repeat(DEFAULT_DEPTH + 1);
+        let long = "d/".repeat(ARCHIVE_DEPTH + 1);
         for (raw, want) in [
             (b"/etc/passwd".as_slice(), NameFault::Absolute),
             (b"//x", NameFault::Absolute),
@@ -172,9 +174,9 @@ mod tests {
             (b"a/..", NameFault::Parent),
             (b"a\0b", NameFault::Nul),
             (b"caf\xe9", NameFault::NotUtf8),
-            (&[b'a'; 5000], NameFault::TooLong(DEFAULT_PATH_BYTES)),
+            (&[b'a'; 5000], NameFault::TooLong(ARCHIVE_PATH_BYTES)),
             (&[b'a'; 256], NameFault::ComponentTooLong),
-            (long.as_bytes(), NameFault::TooDeep(DEFAULT_DEPTH)),
+            (long.as_bytes(), NameFault::TooDeep(ARCHIVE_DEPTH)),
         ] {
             assert_eq!(parse(raw), Err(want), "{}", shown(raw));
         }

@@ -91,7 +91,7 @@ pub enum StreamError {
         reason: String,
     },
     /// More members than the limit, given here.
-    #[error("more than {0} members")]
+    #[error("more than {0} files and directories")]
     TooManyEntries(u64),
     /// More bytes, unpacked, than the limit, given here.
     #[error("more than {0} bytes unpacked")]

@@ -14,8 +14,8 @@ use super::error::PackError;
 use super::options::{MAX_SKIPPED_LISTED, PackOptions, Skipped};
 use crate::atomic::is_temporary;
 use crate::gzip::{Digest, ParallelGzip, Sha256Writer};
-use crate::member::{MemberName, NameLimits, shown};
-use crate::walk::{Met, WalkLimits, walk};
+use crate::member::{MemberName, NameFault, shown};
+use crate::walk::{LeftOut, Met, WalkLimits, walk};
 
 /// What a directory was packed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,8 +35,8 @@ pub struct Packing {
 /// * In order of names: a directory, then what is in it. Names are relative to `dir`, without `./` before or a slash after them.
 ///   The root itself is no member.
 /// * Without temporary files of [`crate::atomic`]: a process that was killed left them behind.
-/// * Regular files and directories only. Links, sockets, pipes, devices, and files whose name is not UTF-8 or is over the limits of
-///   [`crate::member`] are left out and reported; nothing leads out of `dir`.
+/// * Regular files and directories only. Links, sockets, pipes, devices, and files whose name is not UTF-8 are left out and
+///   reported; nothing leads out of `dir`. So are names over the limits, unless [`PackOptions::refuse_names`] makes them errors.
 /// * Owner 0, no owner's names; directories have mode 0755, files 0644, or 0755 if their owner may execute them.
 /// * A file is packed as long as it was when it was opened: what is appended meanwhile is not in the archive.
 /// * Memory: the names of the directories on the way, and what [`ParallelGzip`] takes.
@@ -64,7 +64,7 @@ pub(super) fn pack_into<W: Write>(
 ) -> Result<(W, Packing), PackError> {
     let root = Dir::open_ambient_dir(dir, ambient_authority())
         .map_err(|source| PackError::Open { dir: dir.to_owned(), source })?;
-    let limits = WalkLimits { entries: options.entries, names: NameLimits::default() };
+    let limits = WalkLimits { entries: options.entries, names: options.names };
     let out = Sha256Writer::new(Capped::new(out, options.max_bytes));
     let gzip = ParallelGzip::new(out, options.level, options.threads);
     let mut packer = Packer {
@@ -110,6 +110,10 @@ impl<W: Write> Packer<'_, W> {
             return Err(PackError::Cancelled);
         }
         match met {
+            Met::LeftOut {
+                shown,
+                why: LeftOut::Name(fault @ (NameFault::TooLong(_) | NameFault::ComponentTooLong | NameFault::TooDeep(_))),
+            } if self.options.refuse_names => Err(PackError::Name { member: shown, fault }),
             Met::LeftOut { shown, why } => {
                 self.skipped_total = self.skipped_total.saturating_add(1);
                 if self.skipped.len() < MAX_SKIPPED_LISTED {

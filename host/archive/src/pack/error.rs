@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::member::NameFault;
 use crate::walk::WalkError;
 
 /// Why a directory was not packed.
@@ -41,6 +42,14 @@ pub enum PackError {
     /// More bytes, packed, than the limit, given here.
     #[error("more than {0} bytes packed")]
     TooManyBytes(u64),
+    /// A name that does not fit into an upload.
+    #[error("`{member}`: {fault}")]
+    Name {
+        /// Its path relative to the directory, escaped and cut.
+        member: String,
+        /// What is wrong with it.
+        fault: NameFault,
+    },
     /// The caller wanted no more.
     #[error("packing was cancelled")]
     Cancelled,

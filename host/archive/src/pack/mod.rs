@@ -10,4 +10,4 @@ pub use crate::walk::LeftOut;
 pub use directory::{Packing, pack_directory};
 pub use error::PackError;
 pub use file::{Packed, write_archive};
-pub use options::{DEFAULT_ENTRIES, MAX_SKIPPED_LISTED, PackOptions, Skipped};
+pub use options::{MAX_SKIPPED_LISTED, PackOptions, Skipped};

@@ -4,11 +4,12 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use crate::gzip::{DEFAULT_LEVEL, default_threads};
-use crate::walk::LeftOut;
+use plumbline_core::ReceiveLimits;
+use plumbline_core::limits::ARCHIVE_ENTRIES;
 
-/// Files and directories of one archive. Default 1,000,000: a run of ten plugins on 5,000 nodes, twenty files each.
-pub const DEFAULT_ENTRIES: u64 = 1_000_000;
+use crate::gzip::{DEFAULT_LEVEL, default_threads};
+use crate::member::NameLimits;
+use crate::walk::LeftOut;
 
 /// Left-out files that are named; the rest are only counted. Default 100: enough to see the pattern.
 pub const MAX_SKIPPED_LISTED: usize = 100;
@@ -24,8 +25,12 @@ pub struct PackOptions {
     /// The time of modification that all members get, in seconds since 1970. `None`, the default: each keeps its own, in whole
     /// seconds.
     pub mtime: Option<u64>,
-    /// Files and directories, at most. Default [`DEFAULT_ENTRIES`].
+    /// Files and directories, at most. Default [`ARCHIVE_ENTRIES`].
     pub entries: u64,
+    /// What names may be like. Default: what fits into a results archive.
+    pub names: NameLimits,
+    /// Whether a name that is too long or too deep is an error. `false`, the default: the file is left out.
+    pub refuse_names: bool,
     /// Bytes of the packed stream, at most. Default: as many as there are.
     pub max_bytes: Option<u64>,
     /// Files that are not packed wherever they are below the directory: by their whole path, not by their name. The output itself,
@@ -39,7 +44,9 @@ impl Default for PackOptions {
             threads: default_threads(),
             level: DEFAULT_LEVEL,
             mtime: None,
-            entries: DEFAULT_ENTRIES,
+            entries: ARCHIVE_ENTRIES,
+            names: NameLimits::default(),
+            refuse_names: false,
             max_bytes: None,
             exclude: Vec::new(),
         }
@@ -47,10 +54,16 @@ impl Default for PackOptions {
 }
 
 impl PackOptions {
-    /// Those of a process that is to stay small: no threads beside the caller's.
+    /// For a process that is to stay small: no threads beside the caller's.
     #[must_use]
     pub fn single_threaded() -> Self {
         Self { threads: NonZeroUsize::MIN, ..Self::default() }
+    }
+
+    /// For a directory that is going to be a result: under the limits of an upload, where nothing is left out because of its name.
+    #[must_use]
+    pub fn for_upload(limits: &ReceiveLimits) -> Self {
+        Self { entries: limits.entries, names: NameLimits::RESULT, refuse_names: true, ..Self::default() }
     }
 }
 

@@ -13,7 +13,7 @@ use super::archive::ResultsArchive;
 use super::error::ReadError;
 use crate::extract::{ExtractError, ExtractLimits, Extracted, Sink};
 use crate::layout::{ERRORS_DIR, PLUGINS_DIR, RESULTS_DIR};
-use crate::member::{MemberName, NameLimits, StreamError};
+use crate::member::{MemberName, StreamError};
 
 /// The directory that holds one directory per node.
 const HOSTS_DIR: &str = "hosts";
@@ -59,12 +59,11 @@ impl ResultsArchive {
 
         let mut sink = Sink::new(root);
         let mut extracted = Extracted::default();
-        let names = NameLimits { path_bytes: limits.path_bytes, depth: limits.depth };
         let mut refused = None;
         let mut chunk = vec![0; CHUNK_BYTES];
         self.visit(&mut |name, _| placed(name, &base, plugin, &nodes).is_some(), &mut |name, reader| {
             let Some(place) = placed(name, &base, plugin, &nodes) else { return Ok(ControlFlow::Continue(())) };
-            let file = match MemberName::parse(place.as_bytes(), &names) {
+            let file = match MemberName::parse(place.as_bytes(), &limits.names) {
                 Ok(place) => sink.file(&place, false),
                 Err(fault) => {
                     Err(ExtractError::Hostile { member: crate::member::shown(name.as_bytes()), why: fault.into() })

@@ -1,5 +1,8 @@
 //! What a results archive may hold.
 
+use plumbline_core::limits::ARCHIVE_ENTRIES;
+
+use crate::extract::ExtractLimits;
 use crate::member::{NameLimits, StreamLimits};
 use crate::walk::WalkLimits;
 
@@ -13,7 +16,7 @@ pub(super) const MAX_PLUGINS: usize = 10_000;
 /// What a results archive may hold. Reading takes memory per file (its name and some 100 bytes) and none per byte of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadLimits {
-    /// Files and directories. Default 2,000,000: twice what is packed at most by default.
+    /// Files and directories. Default [`ARCHIVE_ENTRIES`]: what is packed at most.
     pub entries: u64,
     /// Bytes of all files, unpacked. Default 1 TiB: an archive of 100 GiB of logs, which compress ten to one.
     pub unpacked_bytes: u64,
@@ -21,11 +24,17 @@ pub struct ReadLimits {
 
 impl Default for ReadLimits {
     fn default() -> Self {
-        Self { entries: 2_000_000, unpacked_bytes: 1 << 40 }
+        Self { entries: ARCHIVE_ENTRIES, unpacked_bytes: 1 << 40 }
     }
 }
 
 impl ReadLimits {
+    /// For unpacking what may be read.
+    #[must_use]
+    pub fn extract(&self) -> ExtractLimits {
+        ExtractLimits { unpacked_bytes: self.unpacked_bytes, entries: self.entries, names: NameLimits::default() }
+    }
+
     pub(super) fn stream(&self) -> StreamLimits {
         StreamLimits {
             unpacked_bytes: self.unpacked_bytes,

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use plumbline_core::limits::{RESULT_DEPTH, RESULT_PATH_BYTES};
 use plumbline_archive::extract::{Blame, ExtractError, ExtractLimits, Hostility};
 use plumbline_archive::member::{NameFault, SkipKind, StreamError};
 
@@ -53,7 +54,7 @@ fn names_that_lead_elsewhere_refuse_the_archive() {
 #[test]
 fn long_names_are_taken_up_to_the_limit() {
     let component = "n".repeat(255);
-    let name = [component.as_str(); 15].join("/");
+    let name = [component.as_str(); 12].join("/");
     for tar in [
         Tar::new().long_name(name.as_bytes()).file("short", b"deep"),
         Tar::new().pax(&[("path", &name)]).file("short", b"deep"),
@@ -61,11 +62,11 @@ fn long_names_are_taken_up_to_the_limit() {
         assert_eq!(files(&extract(&tar.gz()).unwrap().1), [(name.as_str(), "deep")]);
     }
     let too_long = Tar::new().long_name(&[b'n'; 5000]).file("short", b"").gz();
-    assert_eq!(hostility(&too_long), Hostility::Name(NameFault::TooLong(4096)));
+    assert_eq!(hostility(&too_long), Hostility::Name(NameFault::TooLong(RESULT_PATH_BYTES)));
     let component = Tar::new().long_name(&[b'n'; 256]).file("short", b"").gz();
     assert_eq!(hostility(&component), Hostility::Name(NameFault::ComponentTooLong));
-    let deep = Tar::new().long_name("d/".repeat(65).as_bytes()).file("short", b"").gz();
-    assert_eq!(hostility(&deep), Hostility::Name(NameFault::TooDeep(64)));
+    let deep = Tar::new().long_name("d/".repeat(RESULT_DEPTH + 1).as_bytes()).file("short", b"").gz();
+    assert_eq!(hostility(&deep), Hostility::Name(NameFault::TooDeep(RESULT_DEPTH)));
 }
 
 #[test]
@@ -207,7 +208,18 @@ fn members_are_counted() {
     let exact = (0..10).fold(Tar::new(), |tar, n| tar.dir(&format!("d{n}")));
     assert_eq!(Place::new().extract(&exact.clone().gz(), &small()).unwrap().dirs, 10);
     let error = Place::new().extract(&exact.link("l", SYMLINK, "x").gz(), &small()).unwrap_err();
-    assert_eq!((error.to_string().as_str(), error.blame()), ("more than 10 members", Blame::Size));
+    assert_eq!((error.to_string().as_str(), error.blame()), ("more than 10 files and directories", Blame::Size));
+}
+
+/// One member can create as many directories as its name has components.
+#[test]
+fn directories_that_appear_only_in_names_are_counted() {
+    let nested = |n: usize| format!("{n}/b/c/d/e/f");
+    let extracted = Place::new().extract(&Tar::new().file(&nested(0), b"").gz(), &small()).unwrap();
+    assert_eq!((extracted.entries, extracted.dirs), (6, 0));
+    let two = Tar::new().file(&nested(0), b"").file(&nested(1), b"").gz();
+    let error = Place::new().extract(&two, &small()).unwrap_err();
+    assert_eq!(error.blame(), Blame::Size, "{error}");
 }
 
 #[test]

@@ -9,8 +9,11 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
+use plumbline_archive::extract::{ExtractLimits, extract_tar_gz};
 use plumbline_archive::member::NameFault;
 use plumbline_archive::pack::{LeftOut, PackError, PackOptions, pack_directory, write_archive};
+use plumbline_core::ReceiveLimits;
+use plumbline_core::limits::{ARCHIVE_PATH_BYTES, RESULT_DEPTH, RESULT_PATH_BYTES};
 
 use crate::make::*;
 
@@ -161,7 +164,30 @@ fn directories_deeper_than_can_be_unpacked_are_named() {
     let (packed, packing) = pack_directory(dir.path(), Vec::new(), &PackOptions::default(), &mut go_on).unwrap();
     assert_eq!((packing.entries, packing.skipped_total), (64, 1));
     assert_eq!(packing.skipped[0].why, LeftOut::Name(NameFault::TooDeep(64)));
-    extract(&packed).unwrap();
+    assert!(extract(&packed).is_err(), "an upload may be less deep than an archive");
+    let error = pack_directory(dir.path(), Vec::new(), &for_upload(), &mut go_on).unwrap_err();
+    assert!(error.to_string().ends_with("a path with more than 60 components"), "{error}");
+}
+
+fn for_upload() -> PackOptions {
+    PackOptions::for_upload(&ReceiveLimits::default())
+}
+
+/// What is packed for an upload is accepted, and fits into the archive below the longest names of plugin and node.
+#[test]
+fn an_upload_at_its_limits_fits_into_the_archive() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("d/".repeat(RESULT_DEPTH))).unwrap();
+    let (packed, packing) = pack_directory(dir.path(), Vec::new(), &for_upload(), &mut go_on).unwrap();
+    assert_eq!((packing.entries, packing.skipped_total), (RESULT_DEPTH as u64, 0));
+    let prefix = format!("plugins/{}/results/{}/", "p".repeat(63), "n".repeat(253));
+    let root = tempfile::tempdir().unwrap();
+    let result = root.path().join(&prefix);
+    fs::create_dir_all(&result).unwrap();
+    extract_tar_gz(packed.as_slice(), &result, &ExtractLimits::default()).unwrap();
+    let (_, packing) = pack_directory(root.path(), Vec::new(), &PackOptions::default(), &mut go_on).unwrap();
+    assert_eq!((packing.entries, packing.skipped_total), (4 + RESULT_DEPTH as u64, 0));
+    assert!(prefix.len() + RESULT_PATH_BYTES <= ARCHIVE_PATH_BYTES);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use plumbline_archive::extract::ExtractLimits;
-use plumbline_archive::member::{Layer, NameFault, StreamError};
+use plumbline_archive::member::{Layer, NameFault, NameLimits, StreamError};
 use plumbline_archive::results::{Layout, ReadError, ReadLimits, ResultsArchive};
 use tempfile::TempDir;
 
@@ -171,7 +171,7 @@ fn limits_hold() {
     for limits in [
         ExtractLimits { unpacked_bytes: 4999, ..ExtractLimits::default() },
         ExtractLimits { entries: 0, ..ExtractLimits::default() },
-        ExtractLimits { depth: 2, ..ExtractLimits::default() },
+        ExtractLimits { names: NameLimits { depth: 2, ..NameLimits::RESULT }, ..ExtractLimits::default() },
     ] {
         let error = archive.extract_plugin("p", &dest, &limits).unwrap_err();
         assert!(matches!(error, ReadError::Extract { .. }), "{error}");

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use plumbline_archive::extract::{ExtractLimits, extract_tar_gz};
+use plumbline_archive::extract::extract_tar_gz;
 use plumbline_archive::results::ReadLimits;
 use plumbline_core::shell_path;
 use plumbline_kubernetes::retrieve::{
@@ -113,10 +113,7 @@ fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, CliError> {
 
 /// Unpacks the archives into `dir` and removes them. One that cannot be unpacked stays.
 fn extract(retrieved: &[Retrieved], dir: &Path, global: &Global) -> Result<ExitCode, CliError> {
-    let read = ReadLimits::default();
-    // As much as is read of an archive without unpacking it.
-    let limits =
-        ExtractLimits { unpacked_bytes: read.unpacked_bytes, entries: read.entries, ..ExtractLimits::default() };
+    let limits = ReadLimits::default().extract();
     for Retrieved { path, .. } in retrieved {
         let what = || format!("archive `{}` cannot be unpacked into `{}`", path.display(), dir.display());
         let extracted = File::open(path).map_err(|error| CliError::system(what()).because(&error)).and_then(|file| {

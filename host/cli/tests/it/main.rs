@@ -26,6 +26,7 @@ mod filter;
 mod generate;
 mod golden_cases;
 mod guide;
+mod hostile_data;
 mod html;
 mod image_maker;
 mod images;

@@ -194,6 +194,18 @@ impl ClientError {
         }
     }
 
+    /// What the aggregator answered, if it will reject this result every time: it is too large (413), or an archive that cannot be
+    /// unpacked (400).
+    #[must_use]
+    pub fn rejection(&self) -> Option<&str> {
+        match self {
+            Self::Refused { status: StatusCode::PAYLOAD_TOO_LARGE | StatusCode::BAD_REQUEST, body, .. } => {
+                Some(body.trim())
+            }
+            _ => None,
+        }
+    }
+
     /// How long the aggregator asked to wait before the next attempt.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {

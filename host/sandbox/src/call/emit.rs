@@ -1,11 +1,14 @@
 //! Items from modules, checked against the rules of `types.wit` and the limits of the call.
 
+use std::collections::BTreeSet;
+
 use plumbline_core::item::{FlatItem, Meta};
+use plumbline_core::limits::CALL_STATUSES;
 use plumbline_core::{ModuleLimits, Status};
 use serde_json::{Map, Value};
 
 use crate::call::json::{self, JsonError};
-use crate::call::stop::Stop;
+use crate::call::stop::{STATUSES, Stop};
 use crate::failure::{Unit, cut};
 
 /// Bytes of an item's name. Some test frameworks put whole parameters into names; beyond this it is no name any more.
@@ -41,11 +44,13 @@ pub(crate) struct Emitter {
     items: u64,
     bytes: u64,
     last_depth: Option<u32>,
+    /// Statuses of the module's own so far.
+    statuses: BTreeSet<String>,
 }
 
 impl Emitter {
     pub(crate) fn new(limits: &ModuleLimits) -> Self {
-        Self { limits: limits.clone(), items: 0, bytes: 0, last_depth: None }
+        Self { limits: limits.clone(), items: 0, bytes: 0, last_depth: None, statuses: BTreeSet::new() }
     }
 
     pub(crate) fn items(&self) -> u64 {
@@ -89,6 +94,15 @@ impl Emitter {
             Status::Custom(text) => Status::from(text),
             standard => standard,
         });
+        if let Some(Status::Custom(text)) = &status {
+            budget.pay(text.len() as u64)?;
+            if !self.statuses.contains(text) {
+                if self.statuses.len() as u64 >= CALL_STATUSES {
+                    return Err(Stop::limit(STATUSES, CALL_STATUSES, Unit::Statuses));
+                }
+                self.statuses.insert(text.clone());
+            }
+        }
         let mut meta = Meta::new();
         for (key, value) in raw_meta {
             budget.entry(&key)?;
@@ -251,6 +265,23 @@ mod tests {
         assert_eq!(error, Err(Stop::limit("item-bytes", 200, Unit::Bytes)));
         emitter.check(RawItem { details: text(120), ..raw(0, "a") }).unwrap();
         let error = emitter.check(RawItem { details: text(120), ..raw(0, "a") });
+        assert_eq!(error, Err(Stop::limit("output-bytes", 300, Unit::Bytes)));
+    }
+
+    #[test]
+    fn statuses_are_charged_and_counted() {
+        let own = |text: String| RawItem { status: Some(Status::Custom(text)), ..raw(0, "a") };
+        let mut emitter = Emitter::new(&ModuleLimits::default());
+        for n in 0..CALL_STATUSES {
+            emitter.check(own(format!("s{n}"))).unwrap();
+            emitter.check(own("s0".into())).unwrap();
+        }
+        let error = emitter.check(own("another".into()));
+        assert_eq!(error, Err(Stop::limit("statuses", CALL_STATUSES, Unit::Statuses)));
+
+        let mut emitter = Emitter::new(&limits());
+        emitter.check(own("s".repeat(150))).unwrap();
+        let error = emitter.check(own("s".repeat(150)));
         assert_eq!(error, Err(Stop::limit("output-bytes", 300, Unit::Bytes)));
     }
 

@@ -6,6 +6,9 @@ use plumbline_core::ModuleLimits;
 
 use crate::failure::{ModuleFailure, Unit};
 
+/// The limit on different statuses.
+pub(crate) const STATUSES: &str = "statuses";
+
 /// The limit on the stack, as it is called in a definition.
 pub(crate) const STACK: &str = "stack";
 
