@@ -27,8 +27,8 @@ pub use inputs::{ModuleInput, module_inputs};
 pub use process::{NodeOutcome, Outcome, PostProcessError, Subject, post_process};
 pub use usage::Usage;
 
+pub(crate) use fault::is_of_data;
 pub use lean::{LeanLimits, LeanTree, read_lean};
 pub(crate) use leaves::leaves;
 pub use plumbline_archive::layout::{ERROR_FILE, TREE_FILE};
-pub(crate) use fault::is_of_data;
 pub(crate) use sink::RunLog;

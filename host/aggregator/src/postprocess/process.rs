@@ -142,7 +142,8 @@ fn unknown(subject: &Subject<'_>, scratch: &Path, tree: &Path, reason: String) -
         spool.push(&summary_item(fault_item(reason, 0)))?;
         write_tree(subject, tree, Vec::new(), Some(spool.finish()?), Decided::default())
     });
-    let outcome = written.map_err(io_error(format!("failed to write the result tree of plugin `{}`", subject.plugin.name)))?;
+    let outcome =
+        written.map_err(io_error(format!("failed to write the result tree of plugin `{}`", subject.plugin.name)))?;
     Ok(Outcome { usage, ..outcome })
 }
 

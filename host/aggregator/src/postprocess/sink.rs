@@ -26,7 +26,9 @@ impl<'a> CallSpool<'a> {
         self.spool.push(item)?;
         if self.spool.bytes() > self.end {
             let limit = self.limit;
-            return Err(io::Error::other(format!("the result tree is larger than {limit} bytes (limit `output-bytes`)")));
+            return Err(io::Error::other(format!(
+                "the result tree is larger than {limit} bytes (limit `output-bytes`)"
+            )));
         }
         Ok(())
     }

@@ -28,11 +28,7 @@ impl Default for ExtractLimits {
 
 impl From<&ReceiveLimits> for ExtractLimits {
     fn from(limits: &ReceiveLimits) -> Self {
-        Self {
-            unpacked_bytes: limits.unpacked_bytes,
-            entries: limits.entries,
-            names: NameLimits::RESULT,
-        }
+        Self { unpacked_bytes: limits.unpacked_bytes, entries: limits.entries, names: NameLimits::RESULT }
     }
 }
 

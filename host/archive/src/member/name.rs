@@ -4,7 +4,6 @@ use std::fmt;
 
 use plumbline_core::limits::{ARCHIVE_DEPTH, ARCHIVE_PATH_BYTES, RESULT_DEPTH, RESULT_PATH_BYTES};
 
-
 /// Bytes of one component: `NAME_MAX` of Linux.
 pub const COMPONENT_BYTES: usize = 255;
 

@@ -112,7 +112,8 @@ impl<W: Write> Packer<'_, W> {
         match met {
             Met::LeftOut {
                 shown,
-                why: LeftOut::Name(fault @ (NameFault::TooLong(_) | NameFault::ComponentTooLong | NameFault::TooDeep(_))),
+                why:
+                    LeftOut::Name(fault @ (NameFault::TooLong(_) | NameFault::ComponentTooLong | NameFault::TooDeep(_))),
             } if self.options.refuse_names => Err(PackError::Name { member: shown, fault }),
             Met::LeftOut { shown, why } => {
                 self.skipped_total = self.skipped_total.saturating_add(1);

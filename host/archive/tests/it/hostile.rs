@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use plumbline_core::limits::{RESULT_DEPTH, RESULT_PATH_BYTES};
 use plumbline_archive::extract::{Blame, ExtractError, ExtractLimits, Hostility};
 use plumbline_archive::member::{NameFault, SkipKind, StreamError};
+use plumbline_core::limits::{RESULT_DEPTH, RESULT_PATH_BYTES};
 
 use crate::make::*;
 

@@ -54,8 +54,9 @@ fn directories_that_are_too_deep() {
 #[test]
 fn a_name_that_is_too_long() {
     let name = "n".repeat(250);
-    let script =
-        format!("cd $SONOBUOY_RESULTS_DIR; i=0; while [ $i -lt 16 ]; do mkdir {name}; cd {name}; i=$((i+1)); done; echo x > f");
+    let script = format!(
+        "cd $SONOBUOY_RESULTS_DIR; i=0; while [ $i -lt 16 ]; do mkdir {name}; cd {name}; i=$((i+1)); done; echo x > f"
+    );
     let (tree, shown) = run("result-format: junit", &script, "{}");
     assert!(reason(&tree).contains("a name longer than 3072 bytes"), "{shown}");
 }
