@@ -118,6 +118,13 @@ pub enum Report {
         /// The reason, with what helps to understand it.
         error: ErrorRecord,
     },
+    /// What currently keeps a result from arriving. The result may still arrive.
+    Trouble {
+        /// The result.
+        key: ResultKey,
+        /// One sentence; `None` once nothing is wrong any more.
+        reason: Option<String>,
+    },
 }
 
 /// How an execution ended that also sent its results.

@@ -259,9 +259,7 @@ impl State {
         durable: bool,
     ) -> Result<Option<oneshot::Receiver<()>>, ApplyError> {
         let at = self.shared.clock.now();
-        // What a restart need not know is not written: a heartbeat every few seconds from every node would be most of the journal.
-        let kept = !matches!(event, Event::Hello { .. } | Event::Heartbeat { .. } | Event::Progress { .. });
-        let entry = kept.then(|| Record { at, event: event.clone() });
+        let entry = event.is_journalled().then(|| Record { at, event: event.clone() });
         if entry.is_some() {
             self.shared.journal.ready()?;
         }

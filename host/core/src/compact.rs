@@ -11,12 +11,15 @@ use crate::judgement::{VerdictStatus, VerdictSummary};
 use crate::run_failure::{RunFailure, short};
 use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use crate::status::Status;
+use crate::text::excerpt;
 use crate::verdict::Seen;
 
 /// The smallest limit that can be kept, 8 KiB: what [`Level::Totals`] takes at most.
 pub const MIN_LIMIT: usize = 8 << 10;
 /// Bytes of names of failed tests that each entry keeps at first. They are about 100 bytes long: twenty are enough to see what is going on.
 const SOME_NAMES: usize = 2 << 10;
+/// Characters of each reason that stay at first.
+const SHORT_REASON: usize = 120;
 /// How many entries in trouble stay when not all of them can; each is tried in turn.
 const TROUBLED: [usize; 4] = [400, 100, 20, 0];
 /// A worker says every 30 s that it is there. One that was silent for three times as long may be in trouble.
@@ -131,8 +134,14 @@ fn fitting(status: &RunStatus, limit: usize) -> Option<String> {
     serde_json::to_string(status).ok().filter(|json| json.len() <= limit)
 }
 
-/// Leaves `kept` bytes of names to each entry; with `None`, no name and no message.
+/// Leaves `kept` bytes of names and a short reason to each entry; with `None`, no name, no message and no reason.
 fn drop_names(status: &mut RunStatus, kept: Option<usize>) {
+    for entry in status.plugins.iter_mut().flatten() {
+        match kept {
+            Some(_) => entry.reason = entry.reason.as_deref().map(|reason| excerpt(reason, SHORT_REASON)),
+            None => entry.reason = None,
+        }
+    }
     for progress in status.plugins.iter_mut().flatten().filter_map(|entry| entry.progress.as_mut()) {
         // Names of errors are not counted as failures, so they must not become omitted failures either.
         progress.errors.clear();
@@ -156,7 +165,7 @@ fn is_harmless(status: &Status) -> bool {
 
 fn is_in_trouble(entry: &PluginStatus, now: Timestamp) -> bool {
     match entry.status {
-        EntryStatus::Failed => true,
+        EntryStatus::Failed | EntryStatus::TimedOut => true,
         EntryStatus::Complete => class(entry).is_some_and(|class| !is_harmless(&class)),
         EntryStatus::Running | EntryStatus::Other(_) => {
             entry.last_heartbeat.is_none_or(|heard| now.duration_since(heard) > SILENT)
@@ -185,6 +194,7 @@ fn add(into: &mut PluginStatus, entry: &PluginStatus) {
     into.folded = Some(count);
     into.node = format!("{count} nodes");
     into.progress = None;
+    into.reason = None;
     // The oldest sign of life is the one that matters; nobody has one if one of them has none.
     into.last_heartbeat = into.last_heartbeat.zip(entry.last_heartbeat).map(|(a, b)| a.min(b));
     match (&mut into.result_counts, &entry.result_counts) {
@@ -222,7 +232,7 @@ fn one_verdict(verdicts: &BTreeMap<String, VerdictSummary>) -> BTreeMap<String, 
     [(ALL_JUDGED.to_owned(), one)].into()
 }
 
-/// One entry per status and standard result, over all plugins: at most 3 × 8.
+/// One entry per status and standard result, over all plugins: at most 4 × 8.
 fn totals(entries: &[PluginStatus], verdicts: Option<&BTreeMap<String, VerdictSummary>>) -> Vec<PluginStatus> {
     let ran = plugins_that_ran(entries);
     let class = |entry: &PluginStatus| match class(entry) {
@@ -250,6 +260,7 @@ fn totals(entries: &[PluginStatus], verdicts: Option<&BTreeMap<String, VerdictSu
             result_counts: None,
             progress: None,
             last_heartbeat: entry.last_heartbeat,
+            reason: None,
             folded: Some(entry.count()),
         })
         .collect();

@@ -149,7 +149,7 @@ fn one_entry_that_alone_is_too_large_is_no_entry_too_many() {
 }
 
 fn any_entry() -> impl Strategy<Value = PluginStatus> {
-    let status = prop::sample::select(&["running", "complete", "complete", "failed", "odd"][..]);
+    let status = prop::sample::select(&["running", "complete", "complete", "failed", "timed_out", "odd"][..]);
     let results = [
         "passed",
         "failed",
@@ -182,6 +182,7 @@ fn any_entry() -> impl Strategy<Value = PluginStatus> {
                 ..ProgressUpdate::default()
             }),
             last_heartbeat: age.map(|age| now() - SignedDuration::from_secs(age)),
+            reason: age.map(|age| "why ".repeat(usize::try_from(age).unwrap())),
             folded: None,
         },
     )

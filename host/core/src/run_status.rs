@@ -9,7 +9,11 @@ use crate::judgement::VerdictSummary;
 use crate::progress::ProgressUpdate;
 use crate::run_failure::RunFailure;
 use crate::status::Status;
+use crate::text::excerpt;
 use crate::time::{NEVER, never};
+
+/// Characters of [`PluginStatus::reason`].
+pub const MAX_REASON: usize = 400;
 
 /// The status of a run. Reading is lenient: keys may be missing or `null`, unknown ones are ignored.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -74,9 +78,40 @@ pub struct PluginStatus {
     /// When its worker was heard of last. Ours: left out when it never was.
     #[serde(rename = "last-heartbeat", skip_serializing_if = "Option::is_none")]
     pub last_heartbeat: Option<Timestamp>,
+    /// Why the result failed, or what keeps it from arriving; at most [`MAX_REASON`] characters on one line. Ours: left out when there
+    /// is nothing to report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// How many results this one entry stands for, if it stands for more than one: their node is `<n> nodes`. Ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folded: Option<u64>,
+}
+
+impl RunStatus {
+    /// How many expected results there are.
+    #[must_use]
+    pub fn expected(&self) -> u64 {
+        self.count(|_| true)
+    }
+
+    /// How many expected results did not arrive, and how many of these timed out.
+    #[must_use]
+    pub fn missing(&self) -> (u64, u64) {
+        (self.count(|status| *status != EntryStatus::Complete), self.count(|status| *status == EntryStatus::TimedOut))
+    }
+
+    fn count(&self, counts: impl Fn(&EntryStatus) -> bool) -> u64 {
+        let entries = self.plugins.iter().flatten().filter(|entry| counts(&entry.status));
+        entries.map(PluginStatus::count).fold(0, u64::saturating_add)
+    }
+}
+
+impl EntryStatus {
+    /// The result is in, or it is certain that it will not arrive.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Complete | Self::Failed | Self::TimedOut)
+    }
 }
 
 impl PluginStatus {
@@ -106,6 +141,8 @@ struct PluginStatusRead {
     #[serde(rename = "last-heartbeat")]
     last_heartbeat: Option<Timestamp>,
     #[serde(default, deserialize_with = "or_none")]
+    reason: Option<String>,
+    #[serde(default, deserialize_with = "or_none")]
     folded: Option<u64>,
 }
 
@@ -128,6 +165,7 @@ impl From<PluginStatusRead> for PluginStatus {
             result_counts: read.result_counts,
             progress: read.progress,
             last_heartbeat: read.last_heartbeat,
+            reason: read.reason.map(|text| excerpt(&text, MAX_REASON)),
             folded: read.folded,
         }
     }
@@ -231,6 +269,8 @@ words! {
         Complete = "complete",
         /// It will not arrive: an error is recorded in its place.
         Failed = "failed",
+        /// It did not arrive in time: the error in its place is a timeout. Sonobuoy writes `failed` here.
+        TimedOut = "timed_out",
     }
 }
 

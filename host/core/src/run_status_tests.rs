@@ -101,6 +101,7 @@ fn entry() -> impl Strategy<Value = PluginStatus> {
             result_counts,
             progress: None,
             last_heartbeat,
+            reason: None,
             folded: None,
         },
     )

@@ -101,10 +101,7 @@ impl Run {
                     Effect::ResultReceived { .. } | Effect::RunComplete | Effect::StatusChanged => {}
                 },
                 // Before the interruption: what a dispatcher found out may be why it is interrupted.
-                Some(Report::Failed { key, error }) = reported.recv() => {
-                    tracing::warn!(plugin = %key.plugin, node = %key.node, "{}", error.error);
-                    record(&self.state, Event::Failed { key, error });
-                }
+                Some(report) = reported.recv() => self.take(report),
                 () = cancel.cancelled(), if !cancelled => {
                     cancelled = true;
                     driving = false;
@@ -134,6 +131,22 @@ impl Run {
             told.retain(|plugin| name(plugin).is_none_or(|name| is_there(&name)));
         }
         Ok(())
+    }
+
+    fn take(&self, report: Report) {
+        match report {
+            Report::Failed { key, error } => {
+                tracing::warn!(plugin = %key.plugin, node = %key.node, "{}", error.error);
+                record(&self.state, Event::Failed { key, error });
+            }
+            Report::Trouble { key, reason } => {
+                match &reason {
+                    Some(reason) => tracing::warn!(plugin = %key.plugin, node = %key.node, "still waiting: {reason}"),
+                    None => tracing::info!(plugin = %key.plugin, node = %key.node, "no longer in trouble"),
+                }
+                record(&self.state, Event::Trouble { key, reason });
+            }
+        }
     }
 
     fn is_withdrawn(&self, plugin: &PluginName) -> bool {

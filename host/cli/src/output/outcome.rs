@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use plumbline_aggregator::{Detected, Detections, Finished, Outcome, PluginOutcome};
 use plumbline_core::judgement::{VerdictStatus, VerdictSummary};
-use plumbline_core::run_status::EntryStatus;
 use plumbline_core::{NOT_READ, Status, Verdict, shell_quote, text};
 use serde_json::{Value, json};
 
@@ -17,6 +16,7 @@ use super::{print_json, print_yaml, size};
 use crate::args::RunFormat;
 use crate::commands::run::STDOUT_FILE;
 use crate::error::CliError;
+use crate::ui::missing;
 
 /// Counts of statuses of one plugin that are listed.
 const MAX_COUNTS: usize = 10;
@@ -212,12 +212,12 @@ fn verdict(finished: &Finished) -> String {
         Verdict::Passed => format!("passed: {all} {checks}"),
         Verdict::Failed => format!("failed: {failed} of {all} {checks}"),
         Verdict::Incomplete => {
-            let entries = finished.status.plugins.as_deref().unwrap_or_default();
-            let missing = entries.iter().filter(|entry| entry.status != EntryStatus::Complete).count();
-            match missing {
-                0 if !idle(finished).is_empty() => format!("incomplete: nothing ran in {}", idle(finished).join(", ")),
-                0 => format!("incomplete: {failed} of {all} {checks} failed, and not everything could be judged"),
-                n => format!("incomplete: {n} of {} results did not arrive", entries.len()),
+            match missing(&finished.status) {
+                Some(missing) => format!("incomplete: {missing}"),
+                None if !idle(finished).is_empty() => {
+                    format!("incomplete: nothing ran in {}", idle(finished).join(", "))
+                }
+                None => format!("incomplete: {failed} of {all} {checks} failed, and not everything could be judged"),
             }
         }
         Verdict::NothingToJudge => match &*finished.plugins {

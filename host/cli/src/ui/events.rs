@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_core::GLOBAL;
 use plumbline_core::run_status::PluginStatus;
 
 use super::line::{Line, Tone};
@@ -15,6 +16,8 @@ use crate::output::one_line;
 const STEPS: u64 = 20;
 /// Progress that does not reach the next step is printed after this time.
 const PROGRESS_EVERY: SignedDuration = SignedDuration::from_secs(60);
+/// Reasons why results of one plugin are missing or late that are printed.
+const MAX_REASONS: usize = 20;
 /// Waiting pods of one plugin that are printed.
 const MAX_WAITING: usize = 10;
 /// Tests of one result that are printed when they fail at the same time.
@@ -31,6 +34,8 @@ pub(super) struct EventLog {
     /// Failed tests that were printed, by plugin and node.
     failures: BTreeMap<(String, String), usize>,
     waiting: BTreeSet<(String, String)>,
+    /// Reasons that were printed, by plugin and node.
+    reasons: BTreeMap<(String, String), String>,
     withdrawn: Withdrawals,
     phase: String,
 }
@@ -46,6 +51,7 @@ struct Reported {
     verdict: Option<String>,
     stalled: bool,
     waiting: usize,
+    reasons: usize,
 }
 
 /// Progress that was printed.
@@ -61,7 +67,11 @@ impl EventLog {
     pub(super) fn lines(&mut self, run: RunView<'_>, now: Timestamp) -> Vec<Line> {
         let mut lines: Vec<Line> = self.withdrawn.lines(run.status).iter().map(|text| plain(text)).collect();
         let mut failed = BTreeMap::<String, Vec<Line>>::new();
+        let mut troubled = BTreeMap::<String, Vec<&PluginStatus>>::new();
         for entry in run.status.plugins.iter().flatten() {
+            if entry.reason.is_some() {
+                troubled.entry(one_line(&entry.plugin)).or_default().push(entry);
+            }
             let new = failures(&mut self.failures, entry);
             if !new.is_empty() {
                 failed.entry(one_line(&entry.plugin)).or_default().extend(new);
@@ -91,6 +101,8 @@ impl EventLog {
                     lines.push(event(&format!("{}{node}", plugin.name), Tone::Plain, &text));
                 }
             }
+            let entries = troubled.remove(&plugin.name).unwrap_or_default();
+            reported.reasons(&plugin, &entries, &mut self.reasons, &mut lines);
         }
         let phase = one_line(run.status.status.as_str());
         // On this machine the outcome follows at once.
@@ -122,6 +134,36 @@ impl Reported {
         }
     }
 
+    /// Lines about what keeps results of a plugin from arriving. Of a plugin with one result, [`Self::results`] says why it is missing.
+    fn reasons(
+        &mut self,
+        plugin: &Plugin<'_>,
+        entries: &[&PluginStatus],
+        printed: &mut BTreeMap<(String, String), String>,
+        lines: &mut Vec<Line>,
+    ) {
+        for entry in entries {
+            let key = (entry.plugin.clone(), entry.node.clone());
+            let Some(reason) = &entry.reason else { continue };
+            let is_final = entry.status.is_final();
+            // A pod that waits has its line already.
+            let waits = plugin.waiting.iter().any(|pod| pod.node.as_ref() == Some(&entry.node) || entry.node == GLOBAL);
+            if (is_final && plugin.expected == 1) || (!is_final && waits) {
+                continue;
+            }
+            if printed.insert(key, reason.clone()).as_ref() == Some(reason) {
+                continue;
+            }
+            self.reasons += 1;
+            if self.reasons == MAX_REASONS + 1 {
+                lines.push(event(&plugin.name, Tone::Warning, "more results are in trouble"));
+            } else if self.reasons <= MAX_REASONS {
+                let (tone, what) = if is_final { (Tone::Bad, "no result") } else { (Tone::Warning, "still waiting") };
+                lines.push(event(&source(entry), tone, &format!("{what}: {}", one_line(reason))));
+            }
+        }
+    }
+
     /// Lines about the results of a plugin. Of one result it is enough to say how it ended; of many, how many are in.
     fn results(&mut self, plugin: &Plugin<'_>, run: RunView<'_>, lines: &mut Vec<Line>) {
         let name = &plugin.name;
@@ -133,9 +175,12 @@ impl Reported {
             let tone = if plugin.missing > self.missing { Tone::Bad } else { Tone::Plain };
             lines.push(event(name, tone, &format!("{} of {} results{missing}", plugin.received, plugin.expected)));
         } else if plugin.expected == 1 && all && step > self.step {
-            let (tone, text) =
-                if plugin.missing > 0 { (Tone::Bad, "no result") } else { (Tone::Plain, "result received") };
-            lines.push(event(name, tone, text));
+            let (tone, text) = match (plugin.missing, plugin.reason) {
+                (0, _) => (Tone::Plain, "result received".to_owned()),
+                (_, Some(reason)) => (Tone::Bad, format!("no result: {}", one_line(reason))),
+                (_, None) => (Tone::Bad, "no result".to_owned()),
+            };
+            lines.push(event(name, tone, &text));
         }
         self.step = self.step.max(step);
         self.missing = plugin.missing;

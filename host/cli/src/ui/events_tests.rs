@@ -43,6 +43,36 @@ fn each_event_is_reported_once() {
 }
 
 #[test]
+fn what_keeps_results_from_arriving_is_reported_once_for_each_reason() {
+    let entry = |plugin: &str, node: &str, status: &str, reason: &str| {
+        json!({"plugin": plugin, "node": node, "status": status, "reason": reason})
+    };
+    let mut log = EventLog::default();
+    let first = seen(json!([
+        entry("e2e", "global", "running", "the worker is silent"),
+        entry("logs", "n1", "running", "image `a` cannot be pulled"),
+        entry("logs", "n2", "running", "container `x` ended\u{1b} with exit code 3"),
+    ]));
+    let second = seen(json!([
+        entry("e2e", "global", "timed_out", "timeout waiting for results"),
+        entry("logs", "n1", "failed", "image `a` could not be pulled within 5m"),
+        entry("logs", "n2", "running", "container `x` ended\u{1b} with exit code 3"),
+    ]));
+    let mut look = first.clone();
+    look.waiting = vec![pulling("n1")];
+    look.waiting[0].plugin = Some("logs".to_owned());
+    let told = [lines(&mut log, &look), lines(&mut log, &second), lines(&mut log, &second)].concat().join("\n");
+    insta::assert_snapshot!(told, @"
+    e2e: still waiting: the worker is silent
+    logs on n1: waiting: image `r/i:1` cannot be pulled (ImagePullBackOff)
+    logs on n2: still waiting: container `x` ended\u{fffd} with exit code 3
+    e2e: no result: timeout waiting for results
+    logs: 0 of 2 results, 1 will not come
+    logs on n1: no result: image `a` could not be pulled within 5m
+    ");
+}
+
+#[test]
 fn stalled_and_skipped_plugins_are_reported_once() {
     let mut log = EventLog::default();
     let mut look = seen(json!([{"plugin": "e2e", "node": "global", "status": "running"}]));

@@ -5,6 +5,7 @@ mod events;
 mod follow;
 mod line;
 mod live;
+mod missing;
 mod plugins;
 mod rate;
 mod screen;
@@ -16,6 +17,7 @@ mod withdrawn;
 use std::io::{self, IsTerminal};
 
 pub(crate) use follow::{Ended, follow};
+pub(crate) use missing::missing;
 pub(crate) use plugins::{period, progress};
 pub(crate) use screen::{log_writer, say};
 pub(crate) use stalled::{logs_command, stalled};

@@ -111,6 +111,8 @@ pub(super) struct Plugin<'a> {
     pub(super) heard: bool,
     /// The worst result status, while every result so far has one.
     pub(super) result: Option<String>,
+    /// Why the result of a plugin with one expected result is missing or late.
+    pub(super) reason: Option<&'a str>,
 }
 
 /// The progress of tests.
@@ -147,6 +149,7 @@ impl<'a> Plugin<'a> {
             waiting: view.waiting.iter().filter(|pod| pod.plugin.as_ref() == Some(&entry.plugin)).collect(),
             heard: false,
             result: None,
+            reason: None,
         }
     }
 
@@ -162,9 +165,10 @@ impl<'a> Plugin<'a> {
         add(&mut self.expected, entry.count());
         match entry.status {
             EntryStatus::Complete => add(&mut self.received, entry.count()),
-            EntryStatus::Failed => add(&mut self.missing, entry.count()),
+            EntryStatus::Failed | EntryStatus::TimedOut => add(&mut self.missing, entry.count()),
             EntryStatus::Running | EntryStatus::Other(_) => {}
         }
+        self.reason = entry.reason.as_deref().filter(|_| self.expected == 1);
         self.heard |= entry.last_heartbeat.is_some();
         for (status, count) in entry.result_counts.iter().flatten() {
             add(self.counts.entry(one_line(status)).or_default(), *count);

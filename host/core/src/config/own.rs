@@ -102,6 +102,10 @@ pub struct Graces {
     pub hello: u32,
     /// No pod was made for an expected node.
     pub no_pod: u32,
+    /// A worker that sent heartbeats before has sent none for so long: it is reported.
+    pub silent: u32,
+    /// How much longer the run waits for the result of such a worker; 0: for as long as the API server shows its container running.
+    pub silent_lost: u32,
 }
 
 impl Default for Graces {
@@ -116,6 +120,8 @@ impl Default for Graces {
             no_result: 60,
             hello: 60,
             no_pod: 300,
+            silent: 60,
+            silent_lost: 300,
         }
     }
 }

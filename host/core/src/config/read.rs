@@ -253,6 +253,8 @@ impl Graces {
         from.whole("CrashLoop", &mut self.crash_loop, SECONDS)?;
         from.whole("NoResult", &mut self.no_result, SECONDS)?;
         from.whole("Hello", &mut self.hello, SECONDS)?;
-        from.whole("NoPod", &mut self.no_pod, SECONDS)
+        from.whole("NoPod", &mut self.no_pod, SECONDS)?;
+        from.whole("Silent", &mut self.silent, SECONDS)?;
+        from.whole("SilentLost", &mut self.silent_lost, SECONDS)
     }
 }

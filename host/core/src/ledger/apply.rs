@@ -10,7 +10,8 @@ use crate::ledger::error_record::ErrorRecord;
 use crate::ledger::event::{Event, Stored};
 use crate::ledger::state::{Ledger, MAX_EXPECTED, Plugin, TIMEOUT_ERROR};
 use crate::name::{PluginName, ResultKey};
-use crate::run_status::TarInfo;
+use crate::run_status::{MAX_REASON, TarInfo};
+use crate::text::excerpt;
 
 /// Characters kept of the place that a worker spoke from.
 const MAX_FROM: usize = 300;
@@ -69,6 +70,11 @@ impl Ledger {
             }
             Event::Heartbeat { key } => {
                 self.entry_mut(&key)?.heard = Some(at);
+                Ok(Look::Nowhere)
+            }
+            Event::Trouble { key, reason } => {
+                self.entry_mut(&key)?.trouble = reason.map(|reason| excerpt(&reason, MAX_REASON));
+                effects.push(Effect::StatusChanged);
                 Ok(Look::Nowhere)
             }
             Event::Progress { key, update } => self.progressed(at, &key, update, effects),

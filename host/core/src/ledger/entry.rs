@@ -91,6 +91,8 @@ pub(super) struct Entry {
     pub(super) progress: Option<ProgressUpdate>,
     pub(super) heard: Option<Timestamp>,
     pub(super) from: Option<String>,
+    /// What keeps the result from arriving, while it is awaited.
+    pub(super) trouble: Option<String>,
     pub(super) judged: Option<Judged>,
 }
 
@@ -104,6 +106,7 @@ impl Entry {
             progress: None,
             heard: None,
             from: None,
+            trouble: None,
             judged: None,
         }
     }

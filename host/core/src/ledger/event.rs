@@ -55,6 +55,14 @@ pub enum Event {
         /// The result that the worker will send.
         key: ResultKey,
     },
+    /// What currently keeps a result from arriving, as far as the dispatcher can see. Never journalled: a restarted dispatcher looks
+    /// again.
+    Trouble {
+        /// The result.
+        key: ResultKey,
+        /// One sentence; `None` once nothing is wrong any more.
+        reason: Option<String>,
+    },
     /// A plugin said how far it is.
     Progress {
         /// The result that the plugin works on.
@@ -140,6 +148,15 @@ pub enum Event {
     Interrupted,
     /// A new process took over from one that ended without warning: uploads that were under way are gone.
     Restarted,
+}
+
+impl Event {
+    /// Whether the journal keeps it. A restarted aggregator learns the rest again from workers and the cluster; heartbeats of every
+    /// node every few seconds would be most of the journal.
+    #[must_use]
+    pub fn is_journalled(&self) -> bool {
+        !matches!(self, Self::Hello { .. } | Self::Heartbeat { .. } | Self::Trouble { .. } | Self::Progress { .. })
+    }
 }
 
 /// An event and when it happened: one line of the journal, `{"at":"...","event":"...",...}`.

@@ -49,6 +49,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (plugin(), "[a-z]{1,4}").prop_map(|(plugin, reason)| Event::Withdrawn { plugin, reason }),
         1 => (key(), "[a-z]{1,4}").prop_map(|(key, from)| Event::Hello { key, from }),
         1 => key().prop_map(|key| Event::Heartbeat { key }),
+        1 => (key(), prop::option::of("[a-z]{1,4}")).prop_map(|(key, reason)| Event::Trouble { key, reason }),
         2 => (key(), update).prop_map(|(key, update)| Event::Progress { key, update }),
         12 => (key(), upload()).prop_map(|(key, upload)| Event::UploadStarted { key, upload }),
         4 => (key(), upload()).prop_map(|(key, upload)| Event::UploadClaimed { key, upload }),
@@ -241,7 +242,7 @@ proptest! {
     fn a_journal_without_signs_of_life_gives_the_same_results(steps in steps()) {
         let mut desk = Desk::run(steps);
         let kept = desk.journal.clone().into_iter()
-            .filter(|record| !matches!(record.event, Event::Hello { .. } | Event::Heartbeat { .. } | Event::Progress { .. }));
+            .filter(|record| record.event.is_journalled());
         let mut replayed = Ledger::replay(kept.map(|record| (record.at, record.event))).unwrap();
         desk.tick();
         replayed.tick(desk.now);
@@ -299,11 +300,15 @@ proptest! {
             prop_assert_eq!((entry.plugin.as_str(), entry.node.as_str()), (key.plugin.as_str(), key.node.as_str()));
             let expected = match desk.ledger.state(key).unwrap() {
                 KeyState::Received { .. } => EntryStatus::Complete,
+                KeyState::Failed { error, .. } if error.is_timeout() => EntryStatus::TimedOut,
                 KeyState::Failed { .. } => EntryStatus::Failed,
                 _ => EntryStatus::Running,
             };
             prop_assert_eq!(&entry.status, &expected);
-            prop_assert_eq!(desk.ledger.error(key).is_some(), expected == EntryStatus::Failed);
+            let is_lost = matches!(expected, EntryStatus::Failed | EntryStatus::TimedOut);
+            prop_assert_eq!(desk.ledger.error(key).is_some(), is_lost);
+            prop_assert!(!is_lost || entry.reason.is_some());
+            prop_assert!(expected != EntryStatus::Complete || entry.reason.is_none());
         }
     }
 

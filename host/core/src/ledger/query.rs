@@ -10,7 +10,8 @@ use crate::ledger::error_record::ErrorRecord;
 use crate::ledger::state::{Ledger, Plugin};
 use crate::name::{PluginName, ResultKey};
 use crate::progress::ProgressUpdate;
-use crate::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use crate::run_status::{EntryStatus, MAX_REASON, PluginStatus, RunPhase, RunStatus};
+use crate::text::excerpt;
 use crate::verdict::Verdict;
 
 impl Ledger {
@@ -208,12 +209,18 @@ impl Ledger {
     }
 }
 
+fn missing(error: &ErrorRecord) -> EntryStatus {
+    if error.is_timeout() { EntryStatus::TimedOut } else { EntryStatus::Failed }
+}
+
 fn entry_status(entry: &Entry, settled: bool, judged: Option<&Judged>) -> PluginStatus {
-    let status = match entry.outcome {
-        Outcome::Received { .. } => EntryStatus::Complete,
-        Outcome::Failed { .. } => EntryStatus::Failed,
-        Outcome::Waiting | Outcome::Broken { .. } if settled => EntryStatus::Failed,
-        Outcome::Waiting | Outcome::Broken { .. } => EntryStatus::Running,
+    let held = entry.held.as_ref().map(|held| &held.error);
+    let status = match (&entry.outcome, held) {
+        (Outcome::Received { .. }, _) => EntryStatus::Complete,
+        (Outcome::Failed { error, .. }, _) => missing(error),
+        (Outcome::Waiting | Outcome::Broken { .. }, Some(error)) if settled => missing(error),
+        (Outcome::Waiting | Outcome::Broken { .. }, None) if settled => EntryStatus::Failed,
+        (Outcome::Waiting | Outcome::Broken { .. }, _) => EntryStatus::Running,
     };
     PluginStatus {
         plugin: entry.key.plugin.to_string(),
@@ -226,6 +233,11 @@ fn entry_status(entry: &Entry, settled: bool, judged: Option<&Judged>) -> Plugin
             (progress, _) => progress.clone(),
         },
         last_heartbeat: entry.heard,
+        reason: match &entry.outcome {
+            Outcome::Failed { error, .. } => Some(excerpt(&error.error, MAX_REASON)),
+            Outcome::Received { .. } => None,
+            Outcome::Waiting | Outcome::Broken { .. } => entry.trouble.clone(),
+        },
         folded: None,
     }
 }

@@ -19,6 +19,9 @@ const MAX_NAMED: usize = 10;
 /// Looks that may fail one after the other: with five seconds between them, two minutes.
 const MAX_FAILED_LOOKS: u32 = 24;
 
+/// Seconds that a node may need to remove a pod once its grace period has ended, and that clocks may differ.
+const SLACK_SECONDS: i64 = 30;
+
 /// Something that keeps an object from going.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocker {
@@ -145,10 +148,12 @@ fn holds(metadata: &ObjectMeta, now: Timestamp) -> String {
     // The timestamp is the moment at which the object is to be gone, its grace period included.
     let Some(due) = &metadata.deletion_timestamp else { return "is still there".to_owned() };
     let late = now.duration_since(due.0).as_secs();
-    if late > 0 {
-        return format!("is terminating, {late} s longer than it may: does its node answer?");
+    match (late, metadata.deletion_grace_period_seconds) {
+        (..=0, Some(grace @ 1..)) => format!("is terminating, at most {} s more of its grace period of {grace} s", -late),
+        (..=0, _) => format!("is terminating, at most {} s more", -late),
+        (..=SLACK_SECONDS, _) => format!("is terminating: its grace period ended {late} s ago"),
+        (_, _) => format!("is terminating, although its grace period ended {late} s ago: its node may be down"),
     }
-    format!("is terminating, at most {} s more", -late)
 }
 
 #[cfg(test)]
@@ -164,8 +169,16 @@ mod tests {
         for (metadata, want) in [
             (json!({"finalizers": ["a/b", "c"]}), "waits for finalizers `a/b`, `c`: whoever set it has to remove it"),
             (
-                json!({"deletionTimestamp": "2026-01-01T00:00:30Z"}),
-                "is terminating, 30 s longer than it may: does its node answer?",
+                json!({"deletionTimestamp": "2026-01-01T00:00:29Z", "deletionGracePeriodSeconds": 90}),
+                "is terminating, although its grace period ended 31 s ago: its node may be down",
+            ),
+            (
+                json!({"deletionTimestamp": "2026-01-01T00:00:58Z", "deletionGracePeriodSeconds": 90}),
+                "is terminating: its grace period ended 2 s ago",
+            ),
+            (
+                json!({"deletionTimestamp": "2026-01-01T00:02:10Z", "deletionGracePeriodSeconds": 90}),
+                "is terminating, at most 70 s more of its grace period of 90 s",
             ),
             (json!({"deletionTimestamp": "2026-01-01T00:01:20Z"}), "is terminating, at most 20 s more"),
             (json!({}), "is still there"),

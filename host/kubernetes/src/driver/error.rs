@@ -45,6 +45,19 @@ pub enum DriverError {
         /// What must stand there.
         expected: &'static str,
     },
+    /// Plugins on the network of their nodes would report their progress to each other's workers.
+    #[error(
+        "plugin `{plugin}` shares the network of its nodes with other plugins of the run, and `{place}` contains the progress port {port}, \
+         which belongs to another plugin: use the variable `SONOBUOY_PROGRESS_PORT`, or set `hostNetwork: false` in its `podSpec`"
+    )]
+    ProgressPort {
+        /// The plugin.
+        plugin: String,
+        /// Where the port is written.
+        place: String,
+        /// The port.
+        port: String,
+    },
     /// Two containers of one pod have one name.
     #[error("plugin `{plugin}`: two containers of its pod are called `{name}`: rename one")]
     ContainerTwice {

@@ -10,6 +10,7 @@ use super::defaults::default_pod_spec;
 use super::error::DriverError;
 use super::lists;
 use super::naming::container_name;
+use super::progress_port;
 use super::reconcile::{entry, reconcile};
 use super::stage::Stage;
 use super::worker;
@@ -43,6 +44,9 @@ pub(super) fn pod_spec(
             reconcile(definition, container, &format!("podSpec.containers[{i}]"), &stage.results_dir)?;
         }
         reconcile(definition, &mut plugin, "spec", &stage.results_dir)?;
+    }
+    for container in containers.iter_mut().chain([&mut plugin]) {
+        progress_port::give(stage, definition, container)?;
     }
     check_names(definition, init.iter().chain(&containers).chain([&plugin]))?;
 

@@ -45,15 +45,20 @@ fn mount(mounts: &mut Vec<Map<String, Value>>, results_dir: &str) {
 /// In place where a variable is there; else in front, because a variable may refer only to those before it.
 fn set(env: &mut Vec<Map<String, Value>>, results_dir: &str) {
     for name in RESULTS_VARIABLES.into_iter().rev() {
-        let wanted = entry(&[("name", name), ("value", results_dir)]);
-        let mut found = false;
-        for variable in env.iter_mut().filter(|variable| lists::name(variable) == Some(name)) {
-            *variable = wanted.clone();
-            found = true;
-        }
-        if !found {
-            env.insert(0, wanted);
-        }
+        set_variable(env, name, results_dir);
+    }
+}
+
+/// In place where the variable is there; else in front.
+pub(super) fn set_variable(env: &mut Vec<Map<String, Value>>, name: &str, value: &str) {
+    let wanted = entry(&[("name", name), ("value", value)]);
+    let mut found = false;
+    for variable in env.iter_mut().filter(|variable| lists::name(variable) == Some(name)) {
+        *variable = wanted.clone();
+        found = true;
+    }
+    if !found {
+        env.insert(0, wanted);
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use plumbline_core::PluginName;
+
 /// What all plugins of a run have in common: where they run, and what stands beside them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage {
@@ -21,6 +23,8 @@ pub struct Stage {
     pub results_dir: String,
     /// The port of the worker's progress relay.
     pub progress_port: String,
+    /// The same, by plugin, of plugins that share the network of their nodes: see [`super::progress_ports`].
+    pub progress_ports: BTreeMap<PluginName, String>,
     /// The aggregator's pod: what is created goes when it goes. `None`: it stays until the cleanup.
     pub owner: Option<Owner>,
     /// Whether the worker of a Job is a native sidecar: an init container that stays. Kubernetes knows these from 1.29 on, see
@@ -30,6 +34,13 @@ pub struct Stage {
     pub security: WorkerSecurity,
     /// Leaves results directories in definitions as they were written, for plugins whose mounts were made by hand.
     pub disable_reconciliation: bool,
+}
+
+impl Stage {
+    /// The port of the progress relay in the pods of a plugin.
+    pub(super) fn port_of(&self, plugin: &PluginName) -> &str {
+        self.progress_ports.get(plugin).unwrap_or(&self.progress_port)
+    }
 }
 
 /// The pod that owns what is created.

@@ -7,6 +7,7 @@ use plumbline_core::definition::{Definition, PROGRESS_VARIABLE};
 use serde_json::{Map, Value, json};
 
 use super::error::DriverError;
+use super::progress_port::PROGRESS_PORT_VARIABLE;
 use super::secret::{CERTIFICATE, KEY};
 use super::stage::Stage;
 use super::{lists, security};
@@ -76,7 +77,7 @@ fn env(
         text("CA_CERT", &access.ca_cert),
         from_secret("CLIENT_CERT", CERTIFICATE),
         from_secret("CLIENT_KEY", KEY),
-        text("SONOBUOY_PROGRESS_PORT", &stage.progress_port),
+        text(PROGRESS_PORT_VARIABLE, stage.port_of(&definition.name)),
         text("SONOBUOY_DIR", names::AGGREGATOR_DIR),
         field("SONOBUOY_NS", "metadata.namespace"),
         field("SONOBUOY_PLUGIN_POD", "metadata.name"),

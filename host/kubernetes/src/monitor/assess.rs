@@ -40,6 +40,8 @@ pub(super) enum Kind {
     NodeNotReady,
     /// The worker runs and was not heard of.
     Hello,
+    /// The worker runs, was heard of, and sends no heartbeat any more.
+    Silent,
 }
 
 impl Kind {
@@ -60,6 +62,7 @@ impl Kind {
             Self::WorkerEnded => "WorkerEnded",
             Self::Ended => "NoResult",
             Self::Hello => "Hello",
+            Self::Silent => "Silent",
         }
     }
 
@@ -74,22 +77,56 @@ impl Kind {
             Self::CrashLoop => graces.crash_loop,
             Self::WorkerEnded | Self::Ended => graces.no_result,
             Self::Hello => graces.hello,
+            Self::Silent => graces.silent_lost.map_or(Duration::MAX, |lost| graces.silent.saturating_add(lost)),
         }
+    }
+
+    /// How long a trouble lasts before it is reported as what the run waits for.
+    fn quiet(self, graces: &Graces) -> Duration {
+        let quiet = match self {
+            Self::Silent => graces.silent,
+            // Most images are there by then.
+            Self::Starting => SLOW_START,
+            _ => PASSING,
+        };
+        quiet.min(self.grace(graces))
     }
 }
 
-/// A trouble, with the sentence that tells it.
+/// Troubles that pass within this time are not reported: the container of a plugin ends a moment before its result arrives.
+const PASSING: Duration = Duration::from_secs(10);
+
+/// A container that has not started by then is reported.
+const SLOW_START: Duration = Duration::from_secs(60);
+
+/// A trouble, with the sentences that describe it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trouble {
     pub(super) kind: Kind,
     /// How long it may last.
     pub(super) grace: Duration,
+    /// How long it lasts before it is reported.
+    pub(super) quiet: Duration,
+    /// Why the result is given up once the grace period is over.
     pub(super) sentence: String,
+    /// The same as long as the result may still arrive.
+    pub(super) so_far: String,
 }
 
 impl Trouble {
-    pub(super) fn new(kind: Kind, graces: &Graces, sentence: String) -> Self {
-        Self { kind, grace: kind.grace(graces), sentence }
+    /// A trouble of this kind. `describe` gets its grace period once that is over, and `None` before.
+    pub(super) fn new(kind: Kind, graces: &Graces, describe: impl Fn(Option<Duration>) -> String) -> Self {
+        Self::within(kind, kind.grace(graces), graces, describe)
+    }
+
+    /// The same with another grace period than that of its kind.
+    pub(super) fn within(
+        kind: Kind,
+        grace: Duration,
+        graces: &Graces,
+        describe: impl Fn(Option<Duration>) -> String,
+    ) -> Self {
+        Self { kind, grace, quiet: kind.quiet(graces).min(grace), sentence: describe(Some(grace)), so_far: describe(None) }
     }
 }
 
@@ -98,17 +135,17 @@ const MAX_RESTARTS: u64 = 2;
 
 /// What is wrong with a pod whose plugin runs in `container`; `None`: nothing that can be seen.
 pub(super) fn assess(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble> {
-    let trouble = |kind: Kind, sentence: String| Some(Trouble::new(kind, graces, sentence));
     if let Some(seconds) = pod.deleting {
         let grace = graces.pod_gone + Duration::from_secs(seconds);
-        let sentence = sentence::terminating(pod, grace);
-        return Some(Trouble { kind: Kind::PodTerminating, grace, sentence });
+        let describe = |lasted| sentence::terminating(pod, lasted);
+        return Some(Trouble::within(Kind::PodTerminating, grace, graces, describe));
     }
     if pod.phase == "Failed" && pod.reason.is_some() {
-        return trouble(Kind::PodEvicted, sentence::evicted(pod));
+        return Some(Trouble::new(Kind::PodEvicted, graces, |_| sentence::evicted(pod)));
     }
     if let (Some(message), None) = (&pod.unschedulable, &pod.node) {
-        return trouble(Kind::Unschedulable, sentence::unschedulable(pod, message, graces.unschedulable));
+        let describe = |lasted| sentence::unschedulable(pod, message, lasted);
+        return Some(Trouble::new(Kind::Unschedulable, graces, describe));
     }
     let waiting = |reasons: &[&str]| {
         pod.containers.iter().find_map(|container| match &container.state {
@@ -119,13 +156,15 @@ pub(super) fn assess(pod: &PodFacts, container: &str, graces: &Graces) -> Option
         })
     };
     if let Some((of, reason, message)) = waiting(&reasons::IMAGE) {
-        return trouble(Kind::Image, sentence::image(pod, of, reason, message, graces.image_pull));
+        let describe = |lasted| sentence::image(pod, of, reason, message, lasted);
+        return Some(Trouble::new(Kind::Image, graces, describe));
     }
     if let Some((of, reason, message)) = waiting(&reasons::CREATE) {
-        return trouble(Kind::Create, sentence::create(pod, of, reason, message, graces.image_pull));
+        let describe = |lasted| sentence::create(pod, of, reason, message, lasted);
+        return Some(Trouble::new(Kind::Create, graces, describe));
     }
     if let Some(of) = pod.containers.iter().find(|of| matters(pod, of, container) && is_looping(of)) {
-        return trouble(Kind::CrashLoop, sentence::crash_loop(pod, of));
+        return Some(Trouble::new(Kind::CrashLoop, graces, |_| sentence::crash_loop(pod, of)));
     }
     ended(pod, container, graces).or_else(|| starting(pod, container, graces))
 }
@@ -140,8 +179,7 @@ fn starting(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble>
         _ => None,
     });
     let (of, reason) = waiting.next()?;
-    let sentence = sentence::starting(pod, of, reason, graces.starting);
-    Some(Trouble::new(Kind::Starting, graces, sentence))
+    Some(Trouble::new(Kind::Starting, graces, |lasted| sentence::starting(pod, of, reason, lasted)))
 }
 
 fn ended(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble> {
@@ -150,29 +188,29 @@ fn ended(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble> {
     if let Some((worker, end)) = pod.container(names::WORKER_CONTAINER).and_then(|of| Some((of, of.ended()?)))
         && (end.code != 0 || plugin_end.is_none())
     {
-        let sentence = sentence::worker_ended(pod, worker, end);
-        return Some(Trouble::new(Kind::WorkerEnded, graces, sentence));
+        return Some(Trouble::new(Kind::WorkerEnded, graces, |_| sentence::worker_ended(pod, worker, end)));
     }
     if let Some((of, end)) = plugin_end {
-        return Some(Trouble::new(Kind::Ended, graces, sentence::plugin_ended(pod, of, end)));
+        return Some(Trouble::new(Kind::Ended, graces, |_| sentence::plugin_ended(pod, of, end)));
     }
     // An init container that is not started again: the others never will be.
     let init = pod.containers.iter().filter(|of| of.role == Role::Init && matters(pod, of, container));
     if let Some((of, end)) = init.filter_map(|of| Some((of, of.ended()?))).find(|(_, end)| end.code != 0) {
-        return Some(Trouble::new(Kind::Ended, graces, sentence::init_ended(pod, of, end)));
+        return Some(Trouble::new(Kind::Ended, graces, |_| sentence::init_ended(pod, of, end)));
     }
     match pod.phase.as_str() {
-        "Failed" => Some(Trouble::new(Kind::PodEvicted, graces, sentence::evicted(pod))),
-        "Succeeded" => Some(Trouble::new(Kind::Ended, graces, sentence::pod_succeeded(pod))),
+        "Failed" => Some(Trouble::new(Kind::PodEvicted, graces, |_| sentence::evicted(pod))),
+        "Succeeded" => Some(Trouble::new(Kind::Ended, graces, |_| sentence::pod_succeeded(pod))),
         _ => None,
     }
 }
 
-/// Whether the end of a container is the end of the plugin: the plugin's own, the worker's, and an init container's as long as the plugin
-/// waits for it. What other containers do is their own affair.
+/// Whether the end of a container is the end of the plugin: the plugin's own, the worker's in whatever role it runs, and an init
+/// container's as long as the plugin waits for it. Other containers do not count.
 fn matters(pod: &PodFacts, of: &ContainerFacts, container: &str) -> bool {
     match of.role {
-        Role::Main => of.name == container || of.name == names::WORKER_CONTAINER,
+        _ if of.name == names::WORKER_CONTAINER => true,
+        Role::Main => of.name == container,
         Role::Init | Role::Companion => pod.container(container).is_none_or(|plugin| !plugin.has_run()),
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn exits(pods: &[PodFacts], watched: &Watched) -> Vec<Exit> {
             let node = if watched.per_node { pod.place()?.parse().ok()? } else { NodeName::global() };
             let key = ResultKey::new(watched.plugin.clone(), node);
             let text = format!("container `{}` of pod `{}` {}", container.name, pod.name, how_it_ended(container, end));
-            watched.missing.contains(&key).then_some(Exit { key, text, success: end.code == 0 })
+            watched.missing.contains(&key).then_some(Exit { key, text, success: end.went_well() })
         })
         .collect();
     exits.sort_by(|a, b| a.key.cmp(&b.key));
@@ -35,7 +35,7 @@ pub(super) fn exits(pods: &[PodFacts], watched: &Watched) -> Vec<Exit> {
 fn end_of(container: &ContainerFacts) -> Option<&Ended> {
     match &container.state {
         State::Ended(end) => Some(end),
-        State::Waiting { .. } => container.last.as_ref().filter(|end| end.code != 0),
+        State::Waiting { .. } => container.last.as_ref().filter(|end| !end.went_well()),
         State::Running | State::Unknown => None,
     }
 }

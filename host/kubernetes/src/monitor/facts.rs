@@ -100,6 +100,17 @@ pub(super) struct Ended {
     pub(super) message: Option<String>,
 }
 
+impl Ended {
+    /// The kernel killed a process of the container for memory. The container's first process may have ended well all the same.
+    pub(super) fn was_out_of_memory(&self) -> bool {
+        self.reason.as_deref() == Some("OOMKilled")
+    }
+
+    pub(super) fn went_well(&self) -> bool {
+        self.code == 0 && !self.was_out_of_memory()
+    }
+}
+
 impl PodFacts {
     /// The node that it runs on or is made for.
     pub(super) fn place(&self) -> Option<&str> {

@@ -69,6 +69,7 @@ pub(super) fn watched(nodes: &[&str]) -> Watched {
         per_node: !nodes.is_empty(),
         missing: keys.iter().map(|node| format!("p/{node}").parse().unwrap()).collect(),
         container: "scan".into(),
-        heard: Heard::new(|_| Some(Timestamp::UNIX_EPOCH)),
+        // At any moment just now.
+        heard: Heard::new(|_| Some(Timestamp::MAX)),
     }
 }

@@ -54,22 +54,20 @@ fn code(end: &Ended) -> String {
 
 /// `ended with exit code 3`.
 pub(super) fn how_it_ended(of: &ContainerFacts, end: &Ended) -> String {
-    if !was_out_of_memory(end) {
+    if !end.was_out_of_memory() {
         return format!("ended with {}", code(end));
     }
+    // The shell of the container may end well after the cluster killed a child of it.
+    let was = if end.code == 0 { "ended after one of its processes was" } else { "was" };
     match &of.memory_limit {
-        Some(limit) => format!("was killed because it used more memory than its limit of {limit}, {}", code(end)),
-        None => format!("was killed because its node ran out of memory, {}", code(end)),
+        Some(limit) => format!("{was} killed because it used more memory than its limit of {limit}, {}", code(end)),
+        None => format!("{was} killed because its node ran out of memory, {}", code(end)),
     }
-}
-
-fn was_out_of_memory(end: &Ended) -> bool {
-    end.reason.as_deref() == Some("OOMKilled")
 }
 
 /// What is to be done about it, for the end of a sentence.
 fn advice(of: &ContainerFacts, end: &Ended) -> &'static str {
-    if was_out_of_memory(end) && of.memory_limit.is_some() {
+    if end.was_out_of_memory() && of.memory_limit.is_some() {
         "; raise `resources.limits.memory` of the container"
     } else {
         ""
@@ -80,13 +78,15 @@ pub(super) fn node_removed(node: &str) -> String {
     format!("node `{node}` was removed from the cluster before its result arrived")
 }
 
-pub(super) fn node_not_ready(node: &NodeFacts, grace: Duration) -> String {
-    let reason = because(node.reason.as_deref());
-    format!(
-        "node `{}` has not been ready for {}, and its worker was not heard of meanwhile{reason}",
-        node.name,
-        format_duration(grace)
-    )
+pub(super) fn node_not_ready(node: &NodeFacts, lasted: Option<Duration>) -> String {
+    let (name, reason) = (&node.name, because(node.reason.as_deref()));
+    match lasted {
+        Some(lasted) => format!(
+            "node `{name}` has not been ready for {}, and its worker was not heard of meanwhile{reason}",
+            format_duration(lasted)
+        ),
+        None => format!("node `{name}` is not ready{reason}"),
+    }
 }
 
 pub(super) fn pod_gone(pod: &str, node: Option<&str>, why: Option<&str>) -> String {
@@ -94,17 +94,19 @@ pub(super) fn pod_gone(pod: &str, node: Option<&str>, why: Option<&str>) -> Stri
     format!("pod `{pod}`{on} was deleted before its result arrived, and was not replaced{}", because(why))
 }
 
-pub(super) fn no_pod_on(node: &str, facts: Option<&NodeFacts>, grace: Duration) -> String {
-    format!("no pod was made for node `{node}` within {}{}", format_duration(grace), taints(facts))
+pub(super) fn no_pod_on(node: &str, facts: Option<&NodeFacts>, lasted: Option<Duration>) -> String {
+    let when = lasted.map_or_else(|| "yet".to_owned(), |lasted| format!("within {}", format_duration(lasted)));
+    format!("no pod was made for node `{node}` {when}{}", taints(facts))
 }
 
 pub(super) fn no_pod(session: &str) -> String {
     format!("the plugin has no pod: none carries the label `{}={session}`, so it was deleted", names::SESSION_LABEL)
 }
 
-pub(super) fn terminating(pod: &PodFacts, grace: Duration) -> String {
+pub(super) fn terminating(pod: &PodFacts, lasted: Option<Duration>) -> String {
     let why = because(pod.disruption.as_deref());
-    format!("{} is being deleted, and has not ended within {}{why}", pod_on(pod), format_duration(grace))
+    let lasted = lasted.map(|lasted| format!(", and has not ended within {}", format_duration(lasted)));
+    format!("{} is being deleted{}{why}", pod_on(pod), lasted.unwrap_or_default())
 }
 
 pub(super) fn evicted(pod: &PodFacts) -> String {
@@ -113,9 +115,21 @@ pub(super) fn evicted(pod: &PodFacts) -> String {
     format!("{} was ended by the cluster, and not replaced: {reason}{message}", pod_on(pod))
 }
 
-pub(super) fn unschedulable(pod: &PodFacts, message: &str, grace: Duration) -> String {
+pub(super) fn unschedulable(pod: &PodFacts, message: &str, lasted: Option<Duration>) -> String {
     let meant = pod.target.as_deref().map(|node| format!(" for node `{node}`")).unwrap_or_default();
-    format!("pod `{}`{meant} could not be scheduled for {}: {}", pod.name, format_duration(grace), told(message))
+    let scheduled = match lasted {
+        Some(lasted) => format!("could not be scheduled for {}", format_duration(lasted)),
+        None => "cannot be scheduled".to_owned(),
+    };
+    format!("pod `{}`{meant} {scheduled}: {}", pod.name, told(message))
+}
+
+/// What cannot be done now, and could not be done within the grace period.
+fn could_not(be: &str, lasted: Option<Duration>) -> String {
+    match lasted {
+        Some(lasted) => format!("could not be {be} within {}", format_duration(lasted)),
+        None => format!("cannot be {be}"),
+    }
 }
 
 pub(super) fn image(
@@ -123,11 +137,10 @@ pub(super) fn image(
     of: &ContainerFacts,
     reason: &str,
     message: Option<&str>,
-    grace: Duration,
+    lasted: Option<Duration>,
 ) -> String {
     let image = if of.image.is_empty() { "the image".to_owned() } else { format!("image `{}`", told(&of.image)) };
-    let (of, grace) = (in_pod(pod, of), format_duration(grace));
-    format!("{image} of {of} could not be pulled within {grace}: {reason}{}", because(message))
+    format!("{image} of {} {}: {reason}{}", in_pod(pod, of), could_not("pulled", lasted), because(message))
 }
 
 pub(super) fn create(
@@ -135,15 +148,16 @@ pub(super) fn create(
     of: &ContainerFacts,
     reason: &str,
     message: Option<&str>,
-    grace: Duration,
+    lasted: Option<Duration>,
 ) -> String {
     let image = told(&of.image);
-    let (of, grace) = (in_pod(pod, of), format_duration(grace));
-    format!("{of} (image `{image}`) could not be started within {grace}: {reason}{}", because(message))
+    let of = in_pod(pod, of);
+    format!("{of} (image `{image}`) {}: {reason}{}", could_not("started", lasted), because(message))
 }
 
-pub(super) fn starting(pod: &PodFacts, of: &ContainerFacts, reason: &str, grace: Duration) -> String {
-    format!("{} has not started within {}: {}", in_pod(pod, of), format_duration(grace), told(reason))
+pub(super) fn starting(pod: &PodFacts, of: &ContainerFacts, reason: &str, lasted: Option<Duration>) -> String {
+    let when = lasted.map_or_else(|| "yet".to_owned(), |lasted| format!("within {}", format_duration(lasted)));
+    format!("{} has not started {when}: {}", in_pod(pod, of), told(reason))
 }
 
 /// The last warning about the pod, added to the sentence above.
@@ -167,7 +181,7 @@ pub(super) fn worker_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended) -> 
 
 pub(super) fn plugin_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended) -> String {
     let message = because(end.message.as_deref());
-    if end.code == 0 {
+    if end.code == 0 && !end.was_out_of_memory() {
         return format!(
             "{} finished without results: no result arrived after it ended with exit code 0{message}",
             in_pod(pod, of)
@@ -185,13 +199,26 @@ pub(super) fn pod_succeeded(pod: &PodFacts) -> String {
     format!("{} finished without results", pod_on(pod))
 }
 
-pub(super) fn hello(pod: &PodFacts, namespace: &str, grace: Duration) -> String {
+pub(super) fn hello(pod: &PodFacts, namespace: &str, lasted: Option<Duration>) -> String {
+    let pod = pod_on(pod);
+    let unheard = match lasted {
+        Some(lasted) => {
+            format!("the worker of {pod} has run for {} and did not reach the aggregator", format_duration(lasted))
+        }
+        None => format!("the worker of {pod} runs and has not reached the aggregator yet"),
+    };
     format!(
-        "the worker of {} has run for {} and did not reach the aggregator; what may stand in between: the Service `{}`, a NetworkPolicy of \
-         namespace `{namespace}`, the cluster's DNS",
-        pod_on(pod),
-        format_duration(grace),
+        "{unheard}; what may stand in between: the Service `{}`, a NetworkPolicy of namespace `{namespace}`, the cluster's DNS",
         names::AGGREGATOR_SERVICE
+    )
+}
+
+/// `after`: how long the worker is silent when it is reported.
+pub(super) fn silent(pod: &PodFacts, after: Duration, lasted: Option<Duration>) -> String {
+    let (pod, silent) = (pod_on(pod), format_duration(lasted.unwrap_or(after)));
+    format!(
+        "the worker of {pod} has sent no heartbeat for more than {silent}, although its container runs; its process may be frozen, or \
+         the network between the pod and the aggregator may be down"
     )
 }
 

@@ -32,6 +32,9 @@ const BLIND: Duration = Duration::from_secs(10);
 /// How long the plugin's container may take to end once its result is in: long enough to learn its exit code, and little in a run.
 const EXIT_WAIT: Duration = Duration::from_secs(5);
 
+/// How long to wait before offering news again to a run loop that has no room for it.
+const NEWS_PAUSE: Duration = Duration::from_secs(1);
+
 /// How long the logs of one plugin may take. The results wait meanwhile, and matter more.
 const CAPTURE_TIME: Duration = Duration::from_secs(180);
 
@@ -68,6 +71,10 @@ pub(super) struct Work {
     index: Index,
     reports: BTreeMap<PluginName, mpsc::Sender<Report>>,
     settling: Vec<Settling>,
+    /// What keeps results from arriving and was not reported yet. The last word on each counts.
+    news: BTreeMap<ResultKey, Option<String>>,
+    /// When to offer the news again.
+    news_again: Option<Instant>,
     capture: Capture,
     gate: Arc<Semaphore>,
     beside: JoinSet<Done>,
@@ -82,6 +89,8 @@ impl Work {
             started: Instant::now(),
             reports: BTreeMap::new(),
             settling: Vec::new(),
+            news: BTreeMap::new(),
+            news_again: None,
             capture,
             gate: Arc::new(Semaphore::new(AT_ONCE)),
             beside: JoinSet::new(),
@@ -105,6 +114,7 @@ impl Work {
                 Some(done) = self.beside.join_next() => self.done(done),
                 () = until(deadline) => self.tick(),
             }
+            self.tell_news();
             self.settle_what_has_ended();
         }
         // What is under way has nobody left to tell.
@@ -117,7 +127,23 @@ impl Work {
 
     fn deadline(&self) -> Option<Instant> {
         let verdict = self.index.next_deadline().and_then(|at| self.started.checked_add(at));
-        verdict.into_iter().chain(self.settling.iter().map(|settling| settling.until)).min()
+        verdict.into_iter().chain(self.news_again).chain(self.settling.iter().map(|settling| settling.until)).min()
+    }
+
+    /// Reports what keeps results from arriving. Never waits: the run loop may itself be waiting, for a disk or for this monitor.
+    fn tell_news(&mut self) {
+        self.news.extend(self.index.take_news());
+        self.news_again = None;
+        let reports = &self.reports;
+        self.news.retain(|key, reason| {
+            let report = || Report::Trouble { key: key.clone(), reason: reason.clone() };
+            // Of a plugin that is not watched any more, nobody wants to know.
+            let Some(sender) = reports.get(&key.plugin) else { return false };
+            matches!(sender.try_send(report()), Err(mpsc::error::TrySendError::Full(_)))
+        });
+        if !self.news.is_empty() {
+            self.news_again = Some(Instant::now() + NEWS_PAUSE);
+        }
     }
 
     fn obey(&mut self, command: Command) {
@@ -240,6 +266,7 @@ struct Case {
 impl Case {
     async fn close(self, verdict: Verdict) -> Done {
         let (key, kind) = (verdict.key.clone(), verdict.kind);
+        let heard_before = self.heard.at(&key);
         // Never closed.
         let permit = self.gate.acquire().await;
         let options = &self.options;
@@ -278,7 +305,12 @@ impl Case {
             return Done::Premature { key, kind, delay: kind.grace(&options.graces) };
         }
         // Everything above takes time, and the result may be in by now.
-        if !self.heard.is_missing(&key) || (kind == Kind::Hello && self.heard.at(&key).is_some()) {
+        let spoke = match kind {
+            Kind::Hello => self.heard.at(&key).is_some(),
+            Kind::Silent => self.heard.at(&key) != heard_before,
+            _ => false,
+        };
+        if !self.heard.is_missing(&key) || spoke {
             return Done::Premature { key, kind, delay: kind.grace(&options.graces) };
         }
         let error = evidence.record(&verdict, &sentence, pod);

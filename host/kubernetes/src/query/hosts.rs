@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::fetch::{Fetch, get};
-use super::list::{Names, Selection, list};
+use super::node_list::Nodes;
 use super::record::{Recorder, not_written};
 use super::safe::is_safe_name;
 use super::scratch::Scratch;
@@ -23,26 +23,21 @@ const MAX_CONFIG: usize = 1 << 20;
 /// Nodes asked at once; the throttle bounds it further.
 const AT_ONCE: usize = 8;
 
-/// Asks every node. A node that does not answer is recorded, and the others go on.
-pub(super) async fn hosts(fetch: &Fetch, record: &Recorder<'_>, scratch: &Arc<Scratch>) {
-    let all = Selection { metadata_only: true, ..Selection::default() };
-    let nodes =
-        match list(fetch, "list the nodes whose kubelets are to be asked", "/api/v1/nodes", &all, Names::default())
-            .await
-        {
-            Ok((Names(nodes), _)) => nodes,
-            Err(error) => return record.problem("hosts", "", error.to_string()),
-        };
-    futures_util::stream::iter(nodes)
+/// Asks every node that is ready. A node that is not, or does not answer, is recorded, and the others go on.
+pub(super) async fn hosts(fetch: &Fetch, record: &Recorder<'_>, scratch: &Arc<Scratch>, nodes: &Nodes) {
+    futures_util::stream::iter(&nodes.names)
         .for_each_concurrent(AT_ONCE, |node| async move {
-            if !is_safe_name(&node) {
+            if !is_safe_name(node) {
                 return record.problem("hosts", "", format!("{node:?} is no name of a node"));
             }
+            if nodes.away.contains(node) {
+                return record.problem(&format!("hosts/{node}"), "", format!("not asked: node `{node}` is not ready"));
+            }
             let began = Instant::now();
-            let result = configz(fetch, scratch, &node).await;
+            let result = configz(fetch, scratch, node).await;
             record.query(&format!("hosts/{node}/configz"), "", began, result);
             let began = Instant::now();
-            let result = healthz(fetch, scratch, &node).await;
+            let result = healthz(fetch, scratch, node).await;
             record.query(&format!("hosts/{node}/healthz"), "", began, result);
         })
         .await;

@@ -18,6 +18,7 @@ mod health;
 mod hosts;
 mod list;
 mod log_scan;
+mod node_list;
 mod options;
 mod page;
 mod podlog_pods;

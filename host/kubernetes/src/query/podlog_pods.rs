@@ -19,6 +19,8 @@ use crate::error::ClusterError;
 pub(super) struct Pod {
     pub(super) namespace: String,
     pub(super) name: String,
+    /// Where its logs are; empty if it is on no node.
+    pub(super) node: String,
     /// What tells it from others: its UID, or namespace and name on a server that gives none.
     identity: String,
     /// In the order in which they begin: init containers first.
@@ -76,7 +78,8 @@ fn read_pod(item: &Value) -> Result<Option<Pod>, String> {
         "" => format!("{namespace}/{name}"),
         uid => uid.to_owned(),
     };
-    Ok(Some(Pod { namespace: namespace.to_owned(), name: name.to_owned(), identity, containers }))
+    let node = text("/spec/nodeName").to_owned();
+    Ok(Some(Pod { namespace: namespace.to_owned(), name: name.to_owned(), node, identity, containers }))
 }
 
 /// All pods that are asked for: by namespace, and by field selectors over all namespaces.

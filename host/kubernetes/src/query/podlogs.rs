@@ -1,5 +1,6 @@
 //! The logs of pods.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::pin::pin;
@@ -38,10 +39,17 @@ pub(super) async fn pod_logs(
     scratch: &Arc<Scratch>,
     options: &QueryOptions,
     namespaces: &[String],
+    away: &BTreeSet<String>,
 ) {
     let pods = choose(fetch, record, options, namespaces).await;
     let mut logs = Vec::new();
     for pod in &pods {
+        if away.contains(&pod.node) {
+            let (name, node) = (&pod.name, &pod.node);
+            let why = format!("not asked for the logs of pod `{name}`: its node `{node}` is not ready");
+            record.problem("podlogs", &pod.namespace, why);
+            continue;
+        }
         logs.extend(pod.containers.iter().map(|container| (pod, container.as_str())));
     }
     futures_util::stream::iter(logs)

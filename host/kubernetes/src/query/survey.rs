@@ -15,6 +15,7 @@ use super::filter::{NamespaceFilter, Scope, scope};
 use super::health::assess;
 use super::hosts::hosts;
 use super::list::{Names, Selection, list};
+use super::node_list::Nodes;
 use super::options::QueryOptions;
 use super::podlogs::pod_logs;
 use super::record::{Progress, Recorder, Summary, not_written};
@@ -98,13 +99,15 @@ impl Work<'_> {
         let all = self.namespaces().await;
         let targets = self.targets(&all);
         let targets = &targets;
+        let nodes = if asked("nodes") || asked("podlogs") { self.nodes().await } else { Nodes::default() };
+        let nodes = &nodes;
         let mut jobs: Vec<BoxFuture<'_, ()>> = Vec::new();
         // Whatever takes long for reasons of its own comes first.
         if asked("nodes") {
-            jobs.push(Box::pin(hosts(self.fetch, self.record, self.scratch)));
+            jobs.push(Box::pin(hosts(self.fetch, self.record, self.scratch, nodes)));
         }
         if asked("podlogs") {
-            jobs.push(Box::pin(pod_logs(self.fetch, self.record, self.scratch, self.options, &all)));
+            jobs.push(Box::pin(pod_logs(self.fetch, self.record, self.scratch, self.options, &all, &nodes.away)));
         }
         if asked("serverversion") {
             jobs.push(Box::pin(self.version()));
@@ -125,6 +128,14 @@ impl Work<'_> {
             }));
         }
         futures_util::stream::iter(jobs).buffer_unordered(JOBS).collect::<()>().await;
+    }
+
+    /// The nodes of the cluster; none if they cannot be listed.
+    async fn nodes(&self) -> Nodes {
+        Nodes::list(self.fetch).await.unwrap_or_else(|error| {
+            self.record.problem("hosts", "", error.to_string());
+            Nodes::default()
+        })
     }
 
     /// All namespaces of the cluster; if they cannot be listed, the run's own.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use plumbline_core::GLOBAL;
 use plumbline_core::RunFailure;
-use plumbline_core::run_status::{EntryStatus, RunPhase, RunStatus, TarInfo};
+use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
 use serde::Deserialize;
 
 /// Missing results that are named; of the rest it is said how many there are.
@@ -118,7 +118,7 @@ fn running(status: &RunStatus, text: &str) -> NotReady {
     for (at, entry) in entries.iter().enumerate() {
         let weight = folded.get(at).and_then(|entry| entry.folded).unwrap_or(1);
         total = total.saturating_add(weight);
-        if matches!(entry.status, EntryStatus::Complete | EntryStatus::Failed) {
+        if entry.status.is_final() {
             done = done.saturating_add(weight);
             continue;
         }

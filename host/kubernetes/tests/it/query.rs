@@ -154,6 +154,34 @@ async fn a_failing_node_holds_up_no_other() {
 }
 
 #[tokio::test]
+async fn nodes_that_are_not_ready_are_not_waited_for() {
+    let bed = Bed::new().await;
+    for (node, ready) in [("n1", "Unknown"), ("n2", "True")] {
+        let status = json!({"conditions": [{"type": "Ready", "status": ready}]});
+        bed.double.put("nodes", json!({"metadata": {"name": node}, "status": status}));
+        bed.double.set_node_proxy(node, "configz", 200, "{}");
+        bed.double.set_node_proxy(node, "healthz", 200, "ok");
+        let metadata = json!({"namespace": "default", "name": format!("p-{node}")});
+        let spec = json!({"nodeName": node, "containers": [{"name": "c"}]});
+        bed.double.put("pods", json!({"metadata": metadata, "spec": spec}));
+        bed.double.set_log("default", &format!("p-{node}"), "c", "a line\n");
+    }
+    let mut options = only(&["nodes", "podlogs"]);
+    options.pod_logs.namespaces = "default".to_owned();
+    let summary = bed.survey(&options).await;
+    assert_eq!(
+        errors(&summary),
+        [
+            "hosts/n1: not asked: node `n1` is not ready",
+            "podlogs in namespace `default`: not asked for the logs of pod `p-n1`: its node `n1` is not ready",
+        ]
+    );
+    assert!(bed.has("hosts/n2/configz.json") && bed.has("podlogs/default/p-n2/logs/c.txt"));
+    let asked = bed.double.requests();
+    assert!(!asked.iter().any(|request| request.path.contains("/n1/") || request.path.contains("/p-n1/")), "{asked:?}");
+}
+
+#[tokio::test]
 async fn secrets_come_when_they_are_named() {
     let bed = Bed::new().await;
     bed.double.put("secrets", json!({"metadata": {"namespace": "default", "name": "s"}}));

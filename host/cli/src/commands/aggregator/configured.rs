@@ -78,6 +78,8 @@ pub(super) fn graces(config: &Config) -> Graces {
         no_result: of(graces.no_result),
         hello: of(graces.hello),
         no_pod: of(graces.no_pod),
+        silent: of(graces.silent),
+        silent_lost: seconds(graces.silent_lost.into()),
     }
 }
 

@@ -5,8 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use plumbline_aggregator::Source;
 use plumbline_core::config::{Config, MAX_CONFIG_BYTES, NativeSidecar, SecurityContextMode};
-use plumbline_kubernetes::driver::{Owner, Stage, WorkerSecurity};
+use plumbline_kubernetes::driver::{Owner, Stage, WorkerSecurity, progress_ports};
 use plumbline_kubernetes::{Cluster, names, own_pod_uid};
 
 use crate::error::CliError;
@@ -97,7 +98,7 @@ impl Place {
     }
 
     /// What all plugins of the run have in common. A server whose version is not known gets what every server understands.
-    pub(super) async fn stage(&self, cluster: &Cluster, config: &Config) -> Stage {
+    pub(super) async fn stage(&self, cluster: &Cluster, config: &Config, sources: &[Source]) -> Stage {
         let native_sidecar = match config.plumbline.native_sidecar {
             NativeSidecar::Always => true,
             NativeSidecar::Never => false,
@@ -118,6 +119,10 @@ impl Place {
             custom_annotations: config.custom_annotations.clone(),
             results_dir: config.results_dir.clone(),
             progress_port: config.progress_updates_port.clone(),
+            progress_ports: progress_ports(
+                sources.iter().map(|source| source.definition.as_ref()),
+                &config.progress_updates_port,
+            ),
             owner: self.owner(),
             native_sidecar,
             security: match config.security_context_mode {

@@ -143,10 +143,11 @@ async fn run(
         output: args.dir.clone(),
         on_archived: Some(on_archived(args.dir.clone())),
     };
+    let stage = place.stage(cluster, config, &sources).await;
     let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
     let dispatcher = KubernetesDispatcher::new(KubernetesOptions {
         cluster: cluster.clone(),
-        stage: place.stage(cluster, config).await,
+        stage,
         graces: graces(config),
         tree: work.tree(),
         fail_fast: fail_fast.clone(),

@@ -48,6 +48,7 @@ fn plugin(entry: &PluginStatus) -> Value {
         "result": entry.result_status,
         "counts": entry.result_counts,
         "last-heartbeat": entry.last_heartbeat,
+        "reason": entry.reason,
         "progress": entry.progress.as_ref().map(progress),
     })
 }

@@ -1,16 +1,23 @@
 //! How a run stands in a sentence, with what one can do next; and what else there is to know.
 
-use jiff::Timestamp;
-use plumbline_core::Verdict;
-use plumbline_core::run_status::{EntryStatus, RunPhase, RunStatus};
+use jiff::{SignedDuration, Timestamp};
+use plumbline_core::{GLOBAL, Verdict};
+use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_kubernetes::names;
-use plumbline_kubernetes::status::Seen;
+use plumbline_kubernetes::status::{Seen, Waiting};
 
+use super::table;
 use crate::output::{name, one_line, size};
-use crate::ui::{logs_command, period, stalled, withdrawn};
+use crate::ui::{logs_command, missing, period, stalled, withdrawn};
 
 /// Pods that wait and are told of one by one.
 const MAX_WAITING: usize = 10;
+
+/// Results that are reported one by one, with the reason why they are missing.
+const MAX_REASONS: usize = 10;
+
+/// Workers send a heartbeat about every 30 s. One that is older than this is shown.
+const OLD_HEARTBEAT: SignedDuration = SignedDuration::from_secs(60);
 
 /// How a run came out that has an archive; of others what [`sentence`] says.
 pub(super) fn how(seen: &Seen) -> String {
@@ -92,13 +99,26 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
         }
     }
     notes.extend(seen.status.withdrawn.iter().map(|(plugin, why)| format!("{}.", withdrawn(plugin, why))));
-    for waiting in seen.waiting.iter().take(MAX_WAITING) {
+    let missing: Vec<String> =
+        seen.status.plugins.iter().flatten().filter_map(|entry| why_missing(&seen.status, entry, now)).collect();
+    let more = missing.len().saturating_sub(MAX_REASONS);
+    notes.extend(missing.into_iter().take(MAX_REASONS));
+    if more > 0 {
+        let all = format!("`plumbline status -o wide{}`", namespace(seen));
+        notes.push(format!("{more} more results are in trouble. List them with {all}."));
+    }
+    // Of some, the reason is given above.
+    let has_reason = |waiting: &Waiting| {
+        seen.status.plugins.iter().flatten().any(|entry| entry.reason.is_some() && table::is_of(waiting, entry))
+    };
+    let waiting: Vec<&Waiting> = seen.waiting.iter().filter(|waiting| !has_reason(waiting)).collect();
+    for waiting in waiting.iter().take(MAX_WAITING) {
         let plugin = waiting.plugin.as_deref().unwrap_or("a pod");
         let node = waiting.node.as_deref().map(|node| format!(" on {node}")).unwrap_or_default();
         let since = waiting.since.map(|at| format!(" for {}", period(now.duration_since(at)))).unwrap_or_default();
         notes.push(one_line(&format!("{plugin}{node} waits{since}: {}", waiting.words())));
     }
-    let more = seen.waiting.len().saturating_sub(MAX_WAITING);
+    let more = waiting.len().saturating_sub(MAX_WAITING);
     if more > 0 {
         notes.push(format!("{more} more pods wait: see them with `plumbline status -o wide{}`.", namespace(seen)));
     }
@@ -109,6 +129,26 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Why a result is missing or may not arrive, and when its worker was heard of last if that was long ago. `None` if all is well.
+fn why_missing(status: &RunStatus, entry: &PluginStatus, now: Timestamp) -> Option<String> {
+    if entry.status == EntryStatus::Complete {
+        return None;
+    }
+    // The status itself may be older than this moment.
+    let now = status.heartbeat.unwrap_or(now);
+    let silent = entry.last_heartbeat.map(|at| now.duration_since(at));
+    let silent = silent.filter(|silent| !entry.status.is_final() && *silent > OLD_HEARTBEAT);
+    let silent = silent.map(|silent| format!("last heartbeat {} ago", period(silent)));
+    let why = match (&entry.reason, silent) {
+        (Some(reason), Some(silent)) => format!("{reason} ({silent})"),
+        (Some(reason), None) => reason.clone(),
+        (None, Some(silent)) => silent,
+        (None, None) => return None,
+    };
+    let node = if entry.node == GLOBAL { String::new() } else { format!(" on {}", entry.node) };
+    Some(one_line(&format!("{}{node}: {why}", entry.plugin)))
 }
 
 /// Why the run failed as a whole, or was ended, and what to do.
@@ -127,13 +167,11 @@ pub(super) fn judged(status: &RunStatus) -> Vec<String> {
 /// Results that are in or given up, and all.
 fn counted(status: &RunStatus) -> (u64, u64) {
     status.plugins.iter().flatten().fold((0, 0), |(done, all), entry| {
-        let is_done = matches!(entry.status, EntryStatus::Complete | EntryStatus::Failed);
-        (done + if is_done { entry.count() } else { 0 }, all + entry.count())
+        (done + if entry.status.is_final() { entry.count() } else { 0 }, all + entry.count())
     })
 }
 
 fn verdict(status: &RunStatus) -> String {
-    let missing = || status.plugins.iter().flatten().filter(|entry| entry.status != EntryStatus::Complete);
     match Verdict::from_run(status) {
         Verdict::Passed => match status.verdicts.iter().flatten().map(|(_, verdict)| verdict.excused).sum::<u64>() {
             0 => "everything passed".to_owned(),
@@ -141,11 +179,7 @@ fn verdict(status: &RunStatus) -> String {
             n => format!("it passed, with {n} failures excused"),
         },
         Verdict::Failed => "something failed".to_owned(),
-        Verdict::Incomplete => match missing().map(plumbline_core::run_status::PluginStatus::count).sum::<u64>() {
-            0 => "not everything could be judged".to_owned(),
-            1 => "1 result did not arrive".to_owned(),
-            n => format!("{n} results did not arrive"),
-        },
+        Verdict::Incomplete => missing(status).unwrap_or_else(|| "not everything could be judged".to_owned()),
         Verdict::NothingToJudge => "there is nothing to judge".to_owned(),
         Verdict::SystemFailure => "the system failed".to_owned(),
         Verdict::Interrupted => "it was ended before its time".to_owned(),
@@ -160,7 +194,6 @@ fn namespace(seen: &Seen) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumbline_kubernetes::status::Waiting;
     use serde_json::{Value, json};
 
     fn seen(namespace: &str, status: Value) -> Seen {
@@ -188,7 +221,8 @@ mod tests {
             seen("sonobuoy", json!({"status": "post-processing", "plugins": [entry("complete", "")]})),
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "passed")], "tar-info": tar})),
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "failed")]})),
-            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("failed", "timeout")]})),
+            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("timed_out", "timeout")]})),
+            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("failed", "failed"), entry("timed_out", "timeout")]})),
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "unknown")]})),
             seen("sonobuoy", json!({"status": "complete", "interrupted": true})),
             seen("sonobuoy", json!({"status": "failed"})),
@@ -243,6 +277,38 @@ mod tests {
             notes_of("failed: failed to send the archive"),
             "The archive was not sent away: failed to send the archive"
         );
+    }
+
+    #[test]
+    fn a_result_that_is_missing_or_in_trouble_says_why() {
+        let entry = |node: &str, status: &str, reason: Value, heard: &str| {
+            json!({"plugin": "bench", "node": node, "status": status, "reason": reason, "last-heartbeat": format!("2026-11-20T12:{heard}Z")})
+        };
+        let status = json!({"status": "running", "heartbeat": "2026-11-20T13:00:00Z", "plugins": [
+            entry("n1", "running", Value::Null, "59:20"),
+            entry("n2", "running", Value::Null, "57:00"),
+            entry("n3", "running", json!("the worker of pod `p3` is \u{1b}[2Jsilent"), "57:00"),
+            entry("n4", "running", json!("container `main` of pod `p4` ended with exit code 3"), "59:50"),
+            entry("n5", "failed", json!("node `n5` was removed"), "10:00"),
+            entry("n6", "complete", Value::Null, "10:00"),
+        ]});
+        let mut seen = seen("checks", status);
+        seen.waiting = vec![Waiting {
+            pod: "p4".to_owned(),
+            plugin: Some("bench".to_owned()),
+            node: Some("n4".to_owned()),
+            reason: "CrashLoopBackOff".to_owned(),
+            message: String::new(),
+            image: None,
+            since: None,
+        }];
+        // What the clock of this machine says does not matter.
+        insta::assert_snapshot!(notes(&seen, "2026-11-20T23:00:00Z".parse().unwrap())[1..].join("\n"), @"
+        bench on n2: last heartbeat 3 min ago
+        bench on n3: the worker of pod `p3` is \u{fffd}[2Jsilent (last heartbeat 3 min ago)
+        bench on n4: container `main` of pod `p4` ended with exit code 3
+        bench on n5: node `n5` was removed
+        ");
     }
 
     #[test]

@@ -42,9 +42,9 @@ pub(super) fn all(status: &RunStatus) -> String {
     aligned(&rows)
 }
 
-/// The same with when the worker was heard of, and what its pod waits for.
+/// The same with when the worker was heard of, and what its pod waits for or why its result is missing.
 pub(super) fn wide(status: &RunStatus, waiting: &[Waiting], now: Timestamp) -> String {
-    let mut rows = vec![row(["PLUGIN", "NODE", "STATUS", "RESULT", "HEARD", "PROGRESS", "WAITING"])];
+    let mut rows = vec![row(["PLUGIN", "NODE", "STATUS", "RESULT", "HEARD", "PROGRESS", "REASON"])];
     for entry in status.plugins.iter().flatten() {
         let heard = entry.last_heartbeat.map(|at| format!("{} ago", period(now.duration_since(at))));
         let waits = waiting.iter().find(|waiting| is_of(waiting, entry)).map(Waiting::words);
@@ -55,14 +55,14 @@ pub(super) fn wide(status: &RunStatus, waiting: &[Waiting], now: Timestamp) -> S
             result(entry),
             &heard.unwrap_or_default(),
             &progress(entry),
-            &waits.unwrap_or_default(),
+            &waits.or_else(|| entry.reason.clone()).unwrap_or_default(),
         ]));
     }
     aligned(&rows)
 }
 
 /// Whether it is the pod of this result that waits.
-fn is_of(waiting: &Waiting, entry: &PluginStatus) -> bool {
+pub(super) fn is_of(waiting: &Waiting, entry: &PluginStatus) -> bool {
     let node = entry.node == plumbline_core::GLOBAL || waiting.node.as_deref() == Some(&entry.node);
     waiting.plugin.as_deref() == Some(&entry.plugin) && node
 }

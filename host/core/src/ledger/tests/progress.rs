@@ -5,6 +5,12 @@ use crate::ledger::{Event, Ledger, MAX_PROGRESS_BYTES};
 use crate::name::ResultKey;
 use crate::progress::ProgressUpdate;
 
+/// What the status says of why a result is missing.
+fn reason(ledger: &Ledger, of: &str) -> Option<String> {
+    let entries = ledger.status(at(9)).plugins.unwrap();
+    entries.into_iter().find(|entry| format!("{}/{}", entry.plugin, entry.node) == of).unwrap().reason
+}
+
 #[test]
 fn progress_and_signs_of_life_are_taken_at_all_times() {
     let mut ledger = ledger();
@@ -26,6 +32,14 @@ fn progress_and_signs_of_life_are_taken_at_all_times() {
     assert_eq!(ledger.apply(at(7), Event::Heartbeat { key: key("b/n1") }), Ok(vec![]));
     assert_eq!(ledger.last_heard(&key("b/n1")), Some(at(7)));
     assert!(ledger.error(&key("b/n1")).is_some());
+    assert_eq!(reason(&ledger, "b/n1").as_deref(), Some("gone"));
+    let trouble = |reason: &str| Event::Trouble { key: key("b/n2"), reason: Some(reason.to_owned()) };
+    ledger.ok(7, trouble("out\nof memory"));
+    assert_eq!(reason(&ledger, "b/n2").as_deref(), Some("out of memory"));
+    ledger.ok(7, trouble(&"x".repeat(1 << 20)));
+    assert_eq!(reason(&ledger, "b/n2").map(|reason| reason.chars().count()), Some(401));
+    ledger.ok(7, Event::Trouble { key: key("b/n2"), reason: None });
+    assert_eq!(reason(&ledger, "b/n2"), None);
     let long = Event::Hello { key: key("b/n2"), from: "x".repeat(1 << 20) };
     ledger.ok(8, long);
     assert_eq!(ledger.heard_from(&key("b/n2")).map(str::len), Some(300));

@@ -17,6 +17,16 @@ fn with(mut pod: Value, path: &str, key: &str, value: Value) -> Value {
     pod
 }
 
+/// A pod whose worker is a native sidecar.
+fn worker_as_sidecar(plugin: Value, worker: Value) -> Value {
+    let mut pod = pod_with("p-x", "w1", plugin, worker);
+    let spec = pod["spec"]["containers"].as_array_mut().unwrap().pop().unwrap();
+    let status = pod["status"]["containerStatuses"].as_array_mut().unwrap().pop().unwrap();
+    pod["spec"]["initContainers"] = json!([with(spec, "", "restartPolicy", json!("Always"))]);
+    pod["status"]["initContainerStatuses"] = json!([status]);
+    pod
+}
+
 #[test]
 fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
     let pod = |plugin: Value| pod_with("p-x", "w1", plugin, running());
@@ -52,6 +62,8 @@ fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
         ("finished", pod(ended(0, "Completed"))),
         ("exit code", pod(ended(3, "Error"))),
         ("memory", pod(ended(137, "OOMKilled"))),
+        ("memory of a child", pod(ended(0, "OOMKilled"))),
+        ("worker as a sidecar", worker_as_sidecar(ended(0, "Completed"), loops(1, "Error"))),
         (
             "worker",
             pod_with(
@@ -85,6 +97,10 @@ fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
     let mut all = String::new();
     for (name, pod) in cases {
         writeln!(all, "{name}\n  {}", told(&pod)).unwrap();
+        let trouble = assess(&facts(&pod), "scan", &Graces::default()).unwrap();
+        if trouble.so_far != trouble.sentence {
+            writeln!(all, "  so far: {}", trouble.so_far).unwrap();
+        }
     }
     insta::assert_snapshot!(all);
 }

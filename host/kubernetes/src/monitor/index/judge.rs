@@ -24,6 +24,8 @@ pub(in super::super) struct Index {
     plugins: BTreeMap<PluginName, Plugin>,
     sessions: BTreeMap<String, PluginName>,
     deadlines: BTreeSet<(Duration, ResultKey)>,
+    /// What is new about that which keeps results from arriving, and was not asked for yet.
+    news: BTreeMap<ResultKey, Option<String>>,
 }
 
 impl Index {
@@ -36,6 +38,7 @@ impl Index {
             plugins: BTreeMap::new(),
             sessions: BTreeMap::new(),
             deadlines: BTreeSet::new(),
+            news: BTreeMap::new(),
         }
     }
 
@@ -61,6 +64,7 @@ impl Index {
         if let Some(plugin) = self.plugins.remove(plugin) {
             self.sessions.remove(&plugin.watched.session);
             self.deadlines.retain(|(_, key)| key.plugin != *plugin.name());
+            self.news.retain(|key, _| key.plugin != *plugin.name());
         }
     }
 
@@ -153,6 +157,11 @@ impl Index {
         verdicts
     }
 
+    /// What keeps results from arriving, where that has changed; `None` where nothing does any more.
+    pub(in super::super) fn take_news(&mut self) -> BTreeMap<ResultKey, Option<String>> {
+        std::mem::take(&mut self.news)
+    }
+
     /// A verdict that turned out to be premature: counts again after `delay`, if the trouble is still there then.
     pub(in super::super) fn reprieve(&mut self, key: &ResultKey, kind: Kind, delay: Duration, now: Now) {
         let Some(tracked) = self.tracked_mut(key) else { return };
@@ -217,6 +226,7 @@ impl Index {
         if tracked.greeted {
             tracked.troubles.remove(&Kind::Hello);
         }
+        tracked.heard(heard.at(key), now);
         if let Some(lasting) = tracked.troubles.get_mut(&Kind::NodeNotReady)
             && lasting.due <= now.at
             && heard.at(key).is_some_and(|at| is_within(at, now.wall, lasting.trouble.grace))
@@ -285,8 +295,12 @@ impl Index {
             let look = Look { pods: &self.pods, nodes: &self.nodes, graces: &self.graces, namespace: &self.namespace };
             let troubles = look.troubles(&plugin.watched, &key.node, tracked);
             tracked.take(troubles, now.at);
+            tracked.heard(plugin.watched.heard.at(key), now);
+            if let Some(news) = tracked.news(now.at) {
+                self.news.insert(key.clone(), news);
+            }
         }
-        let due = tracked.next_due();
+        let due = tracked.next_due(now.at);
         if due != tracked.due {
             if let Some(before) = std::mem::replace(&mut tracked.due, due) {
                 self.deadlines.remove(&(before, key.clone()));
@@ -325,6 +339,8 @@ impl Look<'_> {
             None => Some(self.of_nothing(watched, node, last)),
             Some(newest) => self.of_pods(watched, node, tracked, newest),
         };
+        // Of a node that is away, that is why its worker is silent.
+        let of_pod = of_pod.filter(|trouble| trouble.kind != Kind::Silent || of_node.is_none());
         of_node.into_iter().chain(of_pod).collect()
     }
 
@@ -333,9 +349,9 @@ impl Look<'_> {
             return None;
         }
         match self.nodes.get(name) {
-            None => Some(self.trouble(Kind::NodeRemoved, sentence::node_removed(name))),
+            None => Some(self.trouble(Kind::NodeRemoved, |_| sentence::node_removed(name))),
             Some(node) if !node.ready => {
-                Some(self.trouble(Kind::NodeNotReady, sentence::node_not_ready(node, self.graces.node_gone)))
+                Some(self.trouble(Kind::NodeNotReady, |lasted| sentence::node_not_ready(node, lasted)))
             }
             Some(_) => None,
         }
@@ -345,15 +361,16 @@ impl Look<'_> {
         match last {
             Some(last) => {
                 let why = last.disruption.as_deref().or(last.message.as_deref());
-                self.trouble(Kind::PodGone, sentence::pod_gone(&last.name, last.node.as_deref(), why))
+                self.trouble(Kind::PodGone, |_| sentence::pod_gone(&last.name, last.node.as_deref(), why))
             }
             // The dispatcher makes this pod itself, before it is watched for: no controller is late here.
             None if node.is_global() => {
-                Trouble { grace: self.graces.pod_gone, ..self.trouble(Kind::NoPod, sentence::no_pod(&watched.session)) }
+                let describe = |_| sentence::no_pod(&watched.session);
+                Trouble::within(Kind::NoPod, self.graces.pod_gone, self.graces, describe)
             }
             None => {
                 let facts = self.nodes.get(node.as_str());
-                self.trouble(Kind::NoPod, sentence::no_pod_on(node.as_str(), facts, self.graces.no_pod))
+                self.trouble(Kind::NoPod, |lasted| sentence::no_pod_on(node.as_str(), facts, lasted))
             }
         }
     }
@@ -366,12 +383,20 @@ impl Look<'_> {
             return assess(newest);
         };
         let runs = well.container(names::WORKER_CONTAINER).is_some_and(|worker| worker.is_running());
-        let silent = || watched.heard.at(&ResultKey::new(watched.plugin.clone(), node.clone())).is_none();
-        (runs && !tracked.greeted && silent())
-            .then(|| self.trouble(Kind::Hello, sentence::hello(well, self.namespace, self.graces.hello)))
+        if !runs {
+            return None;
+        }
+        match watched.heard.at(&ResultKey::new(watched.plugin.clone(), node.clone())) {
+            // It counts from the last heartbeat on, so it is there while all is well, too.
+            Some(_) => {
+                Some(self.trouble(Kind::Silent, |lasted| sentence::silent(well, self.graces.silent, lasted)))
+            }
+            None if tracked.greeted => None,
+            None => Some(self.trouble(Kind::Hello, |lasted| sentence::hello(well, self.namespace, lasted))),
+        }
     }
 
-    fn trouble(&self, kind: Kind, sentence: String) -> Trouble {
-        Trouble::new(kind, self.graces, sentence)
+    fn trouble(&self, kind: Kind, describe: impl Fn(Option<Duration>) -> String) -> Trouble {
+        Trouble::new(kind, self.graces, describe)
     }
 }

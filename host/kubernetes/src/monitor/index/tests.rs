@@ -49,14 +49,12 @@ fn pulling(name: &str, node: &str) -> Value {
 #[test]
 fn a_trouble_counts_once_and_only_when_its_grace_is_over() {
     let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), pulling("b", "w2")]);
-    assert_eq!(index.next_deadline(), Some(Duration::from_secs(300)));
     assert_eq!(told(index.tick(at(299))), []);
     // The same trouble in other words.
     index.pod_applied(facts(&pod_with("b", "w2", waiting("ErrImagePull", "denied"), running())), at(299));
     let verdicts = index.tick(at(300));
     assert!(verdicts[0].sentence.contains("denied"), "{}", verdicts[0].sentence);
     assert_eq!(told(verdicts), [("p/w2".to_owned(), Kind::Image)]);
-    assert_eq!(index.next_deadline(), None);
     index.pod_applied(facts(&pulling("b", "w2")), at(301));
     assert_eq!(told(index.tick(at(9999))), []);
 }
@@ -65,7 +63,6 @@ fn a_trouble_counts_once_and_only_when_its_grace_is_over() {
 fn a_trouble_that_passes_is_forgotten() {
     let mut index = index(watched(&["w1"]), &["w1"], &[pulling("a", "w1")]);
     index.pod_applied(facts(&well("a", "w1")), at(200));
-    assert_eq!(index.next_deadline(), None);
     index.pod_applied(facts(&pulling("a", "w1")), at(400));
     assert_eq!(told(index.tick(at(600))), []);
     assert_eq!(told(index.tick(at(700))), [("p/w1".to_owned(), Kind::Image)]);
@@ -77,7 +74,6 @@ fn a_container_that_does_not_start_counts_after_a_grace_of_its_own() {
         pod_with(name, node, waiting("ContainerCreating", ""), waiting("ContainerCreating", ""))
     };
     let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[creating("a", "w1"), creating("b", "w2")]);
-    assert_eq!(index.next_deadline(), Some(Duration::from_secs(600)));
     // One starts in time; the other is seen to have no image at last, which has a grace of its own from then on.
     index.pod_applied(facts(&well("a", "w1")), at(599));
     index.pod_applied(facts(&pulling("b", "w2")), at(599));
@@ -98,7 +94,7 @@ fn results_that_are_in_are_left_alone() {
     let mut of = watched(&["w1"]);
     of.heard = Heard::new(|_| None).with_missing(move |_| asked.load(Ordering::Relaxed));
     let mut index = index(of, &["w1"], &[pod_with("a", "w1", ended(0, "Completed"), running())]);
-    assert_eq!(index.next_deadline(), Some(Duration::from_secs(60)));
+    assert_eq!(index.next_deadline(), Some(Duration::from_secs(10)));
     missing.store(false, Ordering::Relaxed);
     assert_eq!(told(index.tick(at(60))), []);
     assert_eq!(index.next_deadline(), None);
@@ -168,7 +164,7 @@ fn a_node_that_is_not_ready_counts_only_while_its_worker_is_silent() {
     index.node_applied(node("w1", false), at(10));
     // Heard of at 50, and then never again.
     assert_eq!(told(index.tick(at(70))), []);
-    assert_eq!(index.next_deadline(), Some(Duration::from_secs(130)));
+    assert_eq!(told(index.tick(at(129))), []);
     assert_eq!(told(index.tick(at(130))), [("p/w1".to_owned(), Kind::NodeNotReady)]);
 }
 
@@ -178,15 +174,14 @@ fn a_worker_that_was_heard_of_once_has_said_hello() {
     let asked = Arc::clone(&heard);
     let mut of = watched(&["w1", "w2"]);
     of.heard = Heard::new(move |key| {
-        (asked.load(Ordering::Relaxed) && key.node.as_str() == "w1").then_some(Timestamp::UNIX_EPOCH)
+        (asked.load(Ordering::Relaxed) && key.node.as_str() == "w1").then_some(Timestamp::MAX)
     });
     let mut index = index(of, &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
     heard.store(true, Ordering::Relaxed);
     assert_eq!(told(index.tick(at(60))), [("p/w2".to_owned(), Kind::Hello)]);
-    assert_eq!(index.next_deadline(), None);
     // The worker on w2 is of another make: so are all others, and nothing else about it is forgotten.
     index.expect_no_hello(&"p/w2".parse().unwrap(), at(61));
-    assert_eq!(index.next_deadline(), None);
+    assert_eq!(told(index.tick(at(99))), []);
     index.pod_applied(facts(&pulling("b", "w2")), at(100));
     assert_eq!(told(index.tick(at(400))), [("p/w2".to_owned(), Kind::Image)]);
 }
@@ -197,7 +192,7 @@ fn one_pod_that_is_well_is_enough() {
     evicted["status"]["phase"] = json!("Failed");
     evicted["status"]["reason"] = json!("Evicted");
     let mut index = index(watched(&["w1"]), &["w1"], &[evicted.clone(), well("a2", "w1")]);
-    assert_eq!(index.next_deadline(), None);
+    assert_eq!(told(index.tick(at(9))), []);
     index.pod_removed(facts(&well("a2", "w1")), "{}".into(), at(10));
     assert_eq!(told(index.tick(at(70))), [("p/w1".to_owned(), Kind::PodEvicted)]);
 }
@@ -207,7 +202,7 @@ fn a_pod_that_comes_before_its_plugin_is_watched_is_remembered() {
     let mut index = Index::new("ns".into(), Graces::default());
     list(&mut index, &[pulling("a", "w1")], 0);
     index.watch(watched(&[]), at(100));
-    assert_eq!(index.next_deadline(), Some(Duration::from_secs(400)));
+    assert_eq!(index.next_deadline(), Some(Duration::from_secs(110)));
     index.forget(&"p".parse().unwrap());
     assert_eq!(index.next_deadline(), None);
 }
@@ -230,4 +225,112 @@ fn pods_of_other_sessions_and_other_nodes_do_not_matter() {
     other["metadata"]["labels"]["sonobuoy-run"] = json!("s2");
     let mut index = index(watched(&["w1"]), &["w1"], &[other, pulling("y", "w9"), well("a", "w1")]);
     assert_eq!(told(index.tick(at(9999))), []);
+}
+
+/// An index over one pod that is well on node w1, whose worker was heard of last at this second.
+fn listening(graces: Graces) -> (Index, Arc<AtomicI64>) {
+    let heard = Arc::new(AtomicI64::new(0));
+    let asked = Arc::clone(&heard);
+    let mut of = watched(&["w1"]);
+    of.heard = Heard::new(move |_| Some(at(asked.load(Ordering::Relaxed).cast_unsigned()).wall));
+    let mut index = Index::new("ns".into(), graces);
+    index.watch(of, at(0));
+    index.nodes_list_begins();
+    index.node_applied(node("w1", true), at(0));
+    index.nodes_listed(at(0));
+    list(&mut index, &[well("a", "w1")], 0);
+    (index, heard)
+}
+
+/// Ticks whenever the index asks for it, up to this second. What keeps the result from arriving, and the verdicts, each with its second.
+fn run(index: &mut Index, until: u64) -> Vec<(u64, String)> {
+    let mut all = Vec::new();
+    while let Some(due) = index.next_deadline().map(|due| due.as_secs()).filter(|due| *due <= until) {
+        all.extend(index.tick(at(due)).into_iter().map(|verdict| (due, format!("lost: {}", verdict.sentence))));
+        let news = index.take_news().into_values();
+        all.extend(news.map(|reason| (due, reason.unwrap_or_else(|| "well".to_owned()))));
+    }
+    all
+}
+
+#[test]
+fn a_worker_that_falls_silent_is_reported_after_a_minute_and_lost_after_six() {
+    let (mut index, heard) = listening(Graces::default());
+    heard.store(30, Ordering::Relaxed);
+    let told = run(&mut index, 1000);
+    let so_far = "the worker of pod `a` on node `w1` has sent no heartbeat for more than 1m, although its container runs";
+    let lost = "lost: the worker of pod `a` on node `w1` has sent no heartbeat for more than 6m, although its container runs";
+    let [(90, first), (390, second)] = &told[..] else { panic!("{told:?}") };
+    assert!(first.starts_with(so_far) && second.starts_with(lost), "{told:?}");
+}
+
+#[test]
+fn a_silent_worker_that_is_heard_of_again_is_well() {
+    let (mut index, heard) = listening(Graces::default());
+    assert_eq!(run(&mut index, 100).iter().map(|(at, _)| *at).collect::<Vec<_>>(), [60]);
+    heard.store(99, Ordering::Relaxed);
+    assert_eq!(run(&mut index, 150), [(105, "well".to_owned())]);
+    heard.store(150, Ordering::Relaxed);
+    // Heartbeats alone are no news.
+    assert_eq!(run(&mut index, 200), []);
+}
+
+#[test]
+fn a_silent_worker_is_waited_for_as_long_as_the_operator_wants() {
+    let (mut index, _) = listening(Graces { silent_lost: None, ..Graces::default() });
+    assert_eq!(run(&mut index, 50_000).iter().map(|(at, _)| *at).collect::<Vec<_>>(), [60]);
+    // Only while its container runs.
+    index.pod_applied(facts(&pod_with("a", "w1", running(), ended(137, "Error"))), at(50_000));
+    let told = run(&mut index, 60_000);
+    assert!(told.last().is_some_and(|(at, told)| *at == 50_060 && told.starts_with("lost: the worker")), "{told:?}");
+}
+
+#[test]
+fn the_silence_of_a_node_that_is_not_ready_is_the_nodes() {
+    let (mut index, _) = listening(Graces::default());
+    index.node_applied(node("w1", false), at(50));
+    let told = run(&mut index, 1000);
+    let [(60, first), (110, second)] = &told[..] else { panic!("{told:?}") };
+    assert!(first.starts_with("node `w1` is not ready: NodeStatusUnknown"), "{first}");
+    assert!(second.starts_with("lost: node `w1` has not been ready for 1m"), "{second}");
+}
+
+#[test]
+fn what_keeps_a_result_from_arriving_is_known_during_its_grace() {
+    let mut index = index(watched(&["w1"]), &["w1"], &[pod_with("a", "w1", ended(137, "OOMKilled"), running())]);
+    let told = run(&mut index, 59);
+    let [(10, told)] = &told[..] else { panic!("{told:?}") };
+    assert!(told.contains("was killed because it used more memory than its limit of 128Mi"), "{told}");
+}
+
+#[test]
+fn a_crash_loop_counts_from_its_first_crash_although_the_container_runs_in_between() {
+    let crashed = |restarts: u64| {
+        let state = json!({"waiting": {"reason": "CrashLoopBackOff"}, "restartCount": restarts, "lastState": ended(1, "Error")});
+        facts(&pod_with("a", "w1", state, running()))
+    };
+    let runs = |restarts: u64| facts(&pod_with("a", "w1", json!({"running": {}, "restartCount": restarts}), running()));
+    let mut index = index(watched(&["w1"]), &["w1"], &[]);
+    index.pod_applied(crashed(1), at(5));
+    index.pod_applied(runs(2), at(15));
+    index.pod_applied(crashed(2), at(18));
+    index.pod_applied(runs(2), at(40));
+    assert_eq!(told(index.tick(at(64))), []);
+    index.pod_applied(crashed(2), at(66));
+    assert_eq!(told(index.tick(at(66))), [("p/w1".to_owned(), Kind::CrashLoop)]);
+}
+
+#[test]
+fn a_crash_long_after_another_begins_a_loop_of_its_own() {
+    let crashed = || {
+        let state = json!({"waiting": {"reason": "CrashLoopBackOff"}, "restartCount": 1, "lastState": ended(1, "Error")});
+        facts(&pod_with("a", "w1", state, running()))
+    };
+    let mut index = index(watched(&["w1"]), &["w1"], &[]);
+    index.pod_applied(crashed(), at(5));
+    index.pod_applied(facts(&well("a", "w1")), at(15));
+    index.pod_applied(facts(&well("a", "w1")), at(60));
+    index.pod_applied(crashed(), at(80));
+    assert_eq!(told(index.tick(at(139))), []);
+    assert_eq!(told(index.tick(at(140))), [("p/w1".to_owned(), Kind::CrashLoop)]);
 }

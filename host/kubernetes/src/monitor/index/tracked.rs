@@ -43,12 +43,24 @@ pub(in super::super) struct Verdict {
     pub(in super::super) last: Option<Departed>,
 }
 
+/// How often it is checked whether a silent worker is heard of again.
+const SILENCE_CHECK: Duration = Duration::from_secs(5);
+
 /// A trouble that lasts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lasting {
+    /// From when on it is reported as what the run waits for.
+    pub(super) told: Duration,
     /// From when on it counts.
     pub(super) due: Duration,
     pub(super) trouble: Trouble,
+}
+
+impl Lasting {
+    /// A trouble that began at `since`.
+    pub(super) fn new(trouble: Trouble, since: Duration) -> Self {
+        Self { told: since.saturating_add(trouble.quiet), due: since.saturating_add(trouble.grace), trouble }
+    }
 }
 
 /// An expected result.
@@ -58,6 +70,10 @@ pub(super) struct Tracked {
     pub(super) pods: BTreeSet<String>,
     pub(super) last: Option<Departed>,
     pub(super) troubles: BTreeMap<Kind, Lasting>,
+    /// A crash loop whose container runs again, as it does between two crashes. Until then another crash belongs to the same loop.
+    pub(super) looped: Option<(Duration, Lasting)>,
+    /// What was reported last as that which keeps the result from arriving.
+    pub(super) reported: Option<String>,
     /// What is in the index of deadlines.
     pub(super) due: Option<Duration>,
     /// Its worker was heard of.
@@ -72,15 +88,60 @@ impl Tracked {
     /// Takes what is wrong now: what was wrong before keeps its deadline, and what is over is forgotten.
     pub(super) fn take(&mut self, troubles: Vec<Trouble>, at: Duration) {
         let mut before = std::mem::take(&mut self.troubles);
+        let mut looped = match before.remove(&Kind::CrashLoop) {
+            Some(lasting) => Some((at.saturating_add(lasting.trouble.grace), lasting)),
+            None => self.looped.take().filter(|(until, _)| at < *until),
+        };
         for trouble in troubles {
-            let due =
-                before.remove(&trouble.kind).map_or_else(|| at.saturating_add(trouble.grace), |lasting| lasting.due);
-            self.troubles.insert(trouble.kind, Lasting { due, trouble });
+            let known = match trouble.kind {
+                Kind::CrashLoop => looped.take().map(|(_, lasting)| lasting),
+                kind => before.remove(&kind),
+            };
+            let lasting = match known {
+                Some(lasting) => Lasting { trouble, ..lasting },
+                None => Lasting::new(trouble, at),
+            };
+            self.troubles.insert(lasting.trouble.kind, lasting);
         }
+        self.looped = looped;
     }
 
-    pub(super) fn next_due(&self) -> Option<Duration> {
-        if self.settled { None } else { self.troubles.values().map(|lasting| lasting.due).min() }
+    /// Takes when the worker was heard of last: its silence counts from then on.
+    pub(super) fn heard(&mut self, last: Option<Timestamp>, now: Now) {
+        let (Some(last), Some(silence)) = (last, self.troubles.get_mut(&Kind::Silent)) else { return };
+        let ago = Duration::try_from(now.wall.duration_since(last)).unwrap_or_default();
+        let since = now.at.saturating_sub(ago);
+        silence.told = silence.told.max(since.saturating_add(silence.trouble.quiet));
+        silence.due = silence.due.max(since.saturating_add(silence.trouble.grace));
+    }
+
+    /// When to look at the clock again.
+    pub(super) fn next_due(&self, at: Duration) -> Option<Duration> {
+        if self.settled {
+            return None;
+        }
+        let next = |lasting: &Lasting| match lasting.trouble.kind {
+            _ if at < lasting.told => lasting.told,
+            // Nothing but the clock shows that it is heard of again.
+            Kind::Silent => lasting.due.min(at.saturating_add(SILENCE_CHECK)),
+            _ => lasting.due,
+        };
+        // One that never counts is not waited for.
+        self.troubles.values().map(next).filter(|next| *next < Duration::MAX).min()
+    }
+
+    /// What is to be reported as that which keeps the result from arriving, if it is something else than before.
+    pub(super) fn news(&mut self, at: Duration) -> Option<Option<String>> {
+        if self.settled {
+            return None;
+        }
+        let lasting = self.troubles.values().find(|lasting| lasting.told <= at);
+        let now = lasting.map(|lasting| &lasting.trouble.so_far);
+        if self.reported.as_ref() == now {
+            return None;
+        }
+        self.reported = now.cloned();
+        Some(self.reported.clone())
     }
 }
 

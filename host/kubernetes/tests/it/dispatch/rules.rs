@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Secret;
 use plumbline_core::RunId;
-use plumbline_kubernetes::driver::{DriverError, Stage, WorkerSecurity, pod, secret, workload};
+use plumbline_kubernetes::driver::{DriverError, Stage, WorkerSecurity, daemon_set, pod, progress_ports, secret, workload};
 use plumbline_phonehome::{RunCa, Timestamp, client_config};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -160,4 +160,41 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn plugins_on_the_network_of_their_nodes_have_ports_of_their_own() {
+    let named = |name: &str| definition(&DAEMON_SET.replace("plugin-name: each", &format!("plugin-name: {name}")));
+    let (first, second, third) = (named("a-logs"), named("b-logs"), named("c-logs"));
+    let apart = definition(&job("{}", "{name: plugin, image: i}"));
+    // The order of the run does not matter, and a Job has a network of its own.
+    let ports = progress_ports([&*third, &*apart, &*first, &*second], "8099");
+    let told: Vec<String> = ports.iter().map(|(name, port)| format!("{name} {port}")).collect();
+    assert_eq!(told, ["a-logs 8099", "b-logs 8100", "c-logs 8101"]);
+    assert!(progress_ports([&*first], "0").is_empty(), "the system chooses");
+
+    let stage = Stage { progress_ports: ports, ..stage() };
+    let object = daemon_set(&stage, &second, SESSION, &access()).unwrap();
+    for name in ["plugin", "sonobuoy-worker"] {
+        let containers = object["spec"]["template"]["spec"]["containers"].as_array().unwrap();
+        let is_worker = |container: &&Value| container["name"] == "sonobuoy-worker";
+        let container = containers.iter().find(|of| is_worker(of) == (name == "sonobuoy-worker")).unwrap();
+        let variables = variable(container, "SONOBUOY_PROGRESS_PORT");
+        assert_eq!(variables, [&json!({"name": "SONOBUOY_PROGRESS_PORT", "value": "8100"})], "{name}");
+    }
+}
+
+#[test]
+fn a_port_of_another_plugin_that_is_written_into_a_plugin_is_refused() {
+    let yaml = "sonobuoy-config: {driver: DaemonSet, plugin-name: b}\nspec: {name: plugin, image: i, \
+                args: ['--report=http://localhost:8099/progress']}\n";
+    let (first, second) = (definition(&yaml.replace("plugin-name: b", "plugin-name: a")), definition(yaml));
+    let stage = Stage { progress_ports: progress_ports([&*first, &*second], "8099"), ..stage() };
+    assert!(daemon_set(&stage, &first, SESSION, &access()).is_ok(), "its own");
+    let error = daemon_set(&stage, &second, SESSION, &access()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "plugin `b` shares the network of its nodes with other plugins of the run, and `plugin` contains the progress port 8099, \
+         which belongs to another plugin: use the variable `SONOBUOY_PROGRESS_PORT`, or set `hostNetwork: false` in its `podSpec`"
+    );
 }

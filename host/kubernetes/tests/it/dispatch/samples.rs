@@ -71,6 +71,7 @@ pub(crate) fn stage() -> Stage {
         custom_annotations: BTreeMap::new(),
         results_dir: "/tmp/sonobuoy/results".into(),
         progress_port: "8099".into(),
+        progress_ports: BTreeMap::new(),
         owner: Some(Owner { name: "sonobuoy".into(), uid: "11111111-2222-3333-4444-555555555555".into() }),
         native_sidecar: false,
         security: WorkerSecurity::LikePlugin,

@@ -40,6 +40,8 @@ pub(crate) fn graces(millis: u64) -> Graces {
         no_result: grace,
         hello: grace,
         no_pod: grace,
+        silent: grace,
+        silent_lost: Some(grace),
     }
 }
 
@@ -68,14 +70,35 @@ impl Bed {
 
     /// The next result that is given up.
     pub(crate) async fn failed(&mut self) -> (String, ErrorRecord) {
-        let report = tokio::time::timeout(PATIENCE, self.reports.recv()).await.expect("a report in time");
-        let Report::Failed { key, error } = report.expect("a report");
-        (key.to_string(), error)
+        loop {
+            if let Report::Failed { key, error } = self.report().await {
+                return (key.to_string(), error);
+            }
+        }
     }
 
-    /// Whether nothing more was told so far.
+    /// The next result that is reported to be in trouble, and why; `None` when it is no longer.
+    pub(crate) async fn trouble(&mut self) -> (String, Option<String>) {
+        loop {
+            if let Report::Trouble { key, reason } = self.report().await {
+                return (key.to_string(), reason);
+            }
+        }
+    }
+
+    async fn report(&mut self) -> Report {
+        let report = tokio::time::timeout(PATIENCE, self.reports.recv()).await.expect("a report in time");
+        report.expect("a report")
+    }
+
+    /// Whether no further result was given up so far.
     pub(crate) fn is_silent(&mut self) -> bool {
-        self.reports.try_recv().is_err()
+        while let Ok(report) = self.reports.try_recv() {
+            if matches!(report, Report::Failed { .. }) {
+                return false;
+            }
+        }
+        true
     }
 
     pub(crate) fn log(&self, pod: &str, file: &str) -> PathBuf {
@@ -112,7 +135,8 @@ pub(crate) fn watched(nodes: &[&str]) -> Watched {
         per_node: !nodes.is_empty(),
         missing: keys.iter().map(|node| format!("scan/{node}").parse::<ResultKey>().unwrap()).collect(),
         container: "main".into(),
-        heard: Heard::new(|_| Some(Timestamp::UNIX_EPOCH)),
+        // At any moment just now.
+        heard: Heard::new(|_| Some(Timestamp::MAX)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Workers that are not heard of.
 
+use jiff::Timestamp;
 use plumbline_aggregator::Heard;
 
 use super::bed::{Bed, double, graces, pod, pulling, running, watched};
@@ -27,6 +28,23 @@ async fn a_worker_that_cannot_reach_the_aggregator_says_why_and_ends_a_run_that_
         assert!(error.error.contains(part), "{part}: {}", error.error);
     }
     bed.fail_fast.cancelled().await;
+}
+
+#[tokio::test]
+async fn a_worker_that_falls_silent_is_reported_and_then_lost() {
+    let double = double(&["w1"]).await;
+    double.put("pods", pod("scan-x", "w1", running()));
+    let mut bed = Bed::new(double, graces(1000)).await;
+    let said = Timestamp::now();
+    let mut watched = watched(&["w1"]);
+    watched.heard = Heard::new(move |_| Some(said));
+    bed.watch(watched).await;
+    let (key, reason) = bed.trouble().await;
+    assert_eq!(key, "scan/w1");
+    assert!(reason.unwrap().contains("pod `scan-x` on node `w1` has sent no heartbeat"));
+    let (key, error) = bed.failed().await;
+    assert_eq!((key.as_str(), &error.details["reason"]), ("scan/w1", &"Silent".into()));
+    assert!(!bed.fail_fast.is_cancelled());
 }
 
 #[tokio::test]
