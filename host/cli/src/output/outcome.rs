@@ -211,15 +211,13 @@ fn verdict(finished: &Finished) -> String {
         Verdict::Passed if excused > 0 => format!("passed: {all} {checks}, {excused} of them failed and excused"),
         Verdict::Passed => format!("passed: {all} {checks}"),
         Verdict::Failed => format!("failed: {failed} of {all} {checks}"),
-        Verdict::Incomplete => {
-            match missing(&finished.status) {
-                Some(missing) => format!("incomplete: {missing}"),
-                None if !idle(finished).is_empty() => {
-                    format!("incomplete: nothing ran in {}", idle(finished).join(", "))
-                }
-                None => format!("incomplete: {failed} of {all} {checks} failed, and not everything could be judged"),
+        Verdict::Incomplete => match missing(&finished.status) {
+            Some(missing) => format!("incomplete: {missing}"),
+            None if !idle(finished).is_empty() => {
+                format!("incomplete: nothing ran in {}", idle(finished).join(", "))
             }
-        }
+            None => format!("incomplete: {failed} of {all} {checks} failed, and not everything could be judged"),
+        },
         Verdict::NothingToJudge => match &*finished.plugins {
             [PluginOutcome { outcome: Outcome { reason: Some(reason), .. }, .. }] => {
                 format!("nothing to judge: {reason}")

@@ -44,9 +44,7 @@ fn each_event_is_reported_once() {
 
 #[test]
 fn what_keeps_results_from_arriving_is_reported_once_for_each_reason() {
-    let entry = |plugin: &str, node: &str, status: &str, reason: &str| {
-        json!({"plugin": plugin, "node": node, "status": status, "reason": reason})
-    };
+    let entry = |plugin: &str, node: &str, status: &str, reason: &str| json!({"plugin": plugin, "node": node, "status": status, "reason": reason});
     let mut log = EventLog::default();
     let first = seen(json!([
         entry("e2e", "global", "running", "the worker is silent"),

@@ -149,7 +149,9 @@ fn holds(metadata: &ObjectMeta, now: Timestamp) -> String {
     let Some(due) = &metadata.deletion_timestamp else { return "is still there".to_owned() };
     let late = now.duration_since(due.0).as_secs();
     match (late, metadata.deletion_grace_period_seconds) {
-        (..=0, Some(grace @ 1..)) => format!("is terminating, at most {} s more of its grace period of {grace} s", -late),
+        (..=0, Some(grace @ 1..)) => {
+            format!("is terminating, at most {} s more of its grace period of {grace} s", -late)
+        }
         (..=0, _) => format!("is terminating, at most {} s more", -late),
         (..=SLACK_SECONDS, _) => format!("is terminating: its grace period ended {late} s ago"),
         (_, _) => format!("is terminating, although its grace period ended {late} s ago: its node may be down"),

@@ -126,7 +126,13 @@ impl Trouble {
         graces: &Graces,
         describe: impl Fn(Option<Duration>) -> String,
     ) -> Self {
-        Self { kind, grace, quiet: kind.quiet(graces).min(grace), sentence: describe(Some(grace)), so_far: describe(None) }
+        Self {
+            kind,
+            grace,
+            quiet: kind.quiet(graces).min(grace),
+            sentence: describe(Some(grace)),
+            so_far: describe(None),
+        }
     }
 }
 

@@ -87,7 +87,9 @@ impl Asker<'_> {
                     Some(trouble) if trouble.kind == verdict.kind => {
                         SecondLook::Holds { sentence: trouble.sentence, pod: Some(object) }
                     }
-                    None if matches!(verdict.kind, Kind::Hello | Kind::Silent) && worker_runs(&now) => holds(Some(object)),
+                    None if matches!(verdict.kind, Kind::Hello | Kind::Silent) && worker_runs(&now) => {
+                        holds(Some(object))
+                    }
                     _ => SecondLook::Over,
                 })
             }

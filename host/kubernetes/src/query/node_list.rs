@@ -20,8 +20,7 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) async fn list(fetch: &Fetch) -> Result<Self, ClusterError> {
-        let (nodes, _) =
-            list(fetch, "list the nodes", "/api/v1/nodes", &Selection::default(), Self::default()).await?;
+        let (nodes, _) = list(fetch, "list the nodes", "/api/v1/nodes", &Selection::default(), Self::default()).await?;
         Ok(nodes)
     }
 }

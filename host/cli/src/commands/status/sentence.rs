@@ -1,8 +1,8 @@
 //! How a run stands in a sentence, with what one can do next; and what else there is to know.
 
 use jiff::{SignedDuration, Timestamp};
-use plumbline_core::{GLOBAL, Verdict};
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
+use plumbline_core::{GLOBAL, Verdict};
 use plumbline_kubernetes::names;
 use plumbline_kubernetes::status::{Seen, Waiting};
 
@@ -222,7 +222,10 @@ mod tests {
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "passed")], "tar-info": tar})),
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "failed")]})),
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("timed_out", "timeout")]})),
-            seen("sonobuoy", json!({"status": "complete", "plugins": [entry("failed", "failed"), entry("timed_out", "timeout")]})),
+            seen(
+                "sonobuoy",
+                json!({"status": "complete", "plugins": [entry("failed", "failed"), entry("timed_out", "timeout")]}),
+            ),
             seen("sonobuoy", json!({"status": "complete", "plugins": [entry("complete", "unknown")]})),
             seen("sonobuoy", json!({"status": "complete", "interrupted": true})),
             seen("sonobuoy", json!({"status": "failed"})),
@@ -281,9 +284,7 @@ mod tests {
 
     #[test]
     fn a_result_that_is_missing_or_in_trouble_says_why() {
-        let entry = |node: &str, status: &str, reason: Value, heard: &str| {
-            json!({"plugin": "bench", "node": node, "status": status, "reason": reason, "last-heartbeat": format!("2026-11-20T12:{heard}Z")})
-        };
+        let entry = |node: &str, status: &str, reason: Value, heard: &str| json!({"plugin": "bench", "node": node, "status": status, "reason": reason, "last-heartbeat": format!("2026-11-20T12:{heard}Z")});
         let status = json!({"status": "running", "heartbeat": "2026-11-20T13:00:00Z", "plugins": [
             entry("n1", "running", Value::Null, "59:20"),
             entry("n2", "running", Value::Null, "57:00"),

@@ -388,9 +388,7 @@ impl Look<'_> {
         }
         match watched.heard.at(&ResultKey::new(watched.plugin.clone(), node.clone())) {
             // It counts from the last heartbeat on, so it is there while all is well, too.
-            Some(_) => {
-                Some(self.trouble(Kind::Silent, |lasted| sentence::silent(well, self.graces.silent, lasted)))
-            }
+            Some(_) => Some(self.trouble(Kind::Silent, |lasted| sentence::silent(well, self.graces.silent, lasted))),
             None if tracked.greeted => None,
             None => Some(self.trouble(Kind::Hello, |lasted| sentence::hello(well, self.namespace, lasted))),
         }

@@ -173,9 +173,8 @@ fn a_worker_that_was_heard_of_once_has_said_hello() {
     let heard = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&heard);
     let mut of = watched(&["w1", "w2"]);
-    of.heard = Heard::new(move |key| {
-        (asked.load(Ordering::Relaxed) && key.node.as_str() == "w1").then_some(Timestamp::MAX)
-    });
+    of.heard =
+        Heard::new(move |key| (asked.load(Ordering::Relaxed) && key.node.as_str() == "w1").then_some(Timestamp::MAX));
     let mut index = index(of, &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
     heard.store(true, Ordering::Relaxed);
     assert_eq!(told(index.tick(at(60))), [("p/w2".to_owned(), Kind::Hello)]);
@@ -258,8 +257,10 @@ fn a_worker_that_falls_silent_is_reported_after_a_minute_and_lost_after_six() {
     let (mut index, heard) = listening(Graces::default());
     heard.store(30, Ordering::Relaxed);
     let told = run(&mut index, 1000);
-    let so_far = "the worker of pod `a` on node `w1` has sent no heartbeat for more than 1m, although its container runs";
-    let lost = "lost: the worker of pod `a` on node `w1` has sent no heartbeat for more than 6m, although its container runs";
+    let so_far =
+        "the worker of pod `a` on node `w1` has sent no heartbeat for more than 1m, although its container runs";
+    let lost =
+        "lost: the worker of pod `a` on node `w1` has sent no heartbeat for more than 6m, although its container runs";
     let [(90, first), (390, second)] = &told[..] else { panic!("{told:?}") };
     assert!(first.starts_with(so_far) && second.starts_with(lost), "{told:?}");
 }
@@ -323,7 +324,8 @@ fn a_crash_loop_counts_from_its_first_crash_although_the_container_runs_in_betwe
 #[test]
 fn a_crash_long_after_another_begins_a_loop_of_its_own() {
     let crashed = || {
-        let state = json!({"waiting": {"reason": "CrashLoopBackOff"}, "restartCount": 1, "lastState": ended(1, "Error")});
+        let state =
+            json!({"waiting": {"reason": "CrashLoopBackOff"}, "restartCount": 1, "lastState": ended(1, "Error")});
         facts(&pod_with("a", "w1", state, running()))
     };
     let mut index = index(watched(&["w1"]), &["w1"], &[]);

@@ -2,7 +2,9 @@
 
 use k8s_openapi::api::core::v1::Secret;
 use plumbline_core::RunId;
-use plumbline_kubernetes::driver::{DriverError, Stage, WorkerSecurity, daemon_set, pod, progress_ports, secret, workload};
+use plumbline_kubernetes::driver::{
+    DriverError, Stage, WorkerSecurity, daemon_set, pod, progress_ports, secret, workload,
+};
 use plumbline_phonehome::{RunCa, Timestamp, client_config};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
