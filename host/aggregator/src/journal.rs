@@ -11,14 +11,15 @@
 //! tries again until there is space or 10 minutes are over. Meanwhile [`Journal::trouble`] says what is wrong.
 
 use std::collections::VecDeque;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use plumbline_archive::disk::{Disk, DiskFile, Step};
 use plumbline_core::ledger::Record;
 use tokio::sync::oneshot;
 
@@ -96,16 +97,25 @@ impl Journal {
     /// # Errors
     /// When the file cannot be read, written or created, or is damaged anywhere but in a last line that a crash cut off.
     pub fn open(path: &Path) -> Result<(Self, Vec<Record>), JournalError> {
+        Self::open_on(&Disk::default(), path)
+    }
+
+    /// Does what [`Journal::open`] does, on `disk`.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub fn open_on(disk: &Disk, path: &Path) -> Result<(Self, Vec<Record>), JournalError> {
         let failed = |source| JournalError::Io { path: path.to_owned(), source };
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
-        let (entries, whole) = read(&file, path)?;
-        file.set_len(whole).map_err(failed)?;
-        file.seek(SeekFrom::Start(whole)).map_err(failed)?;
-        file.sync_all().map_err(failed)?;
+        let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+        let file = disk.step(Step::Create(path), open).map_err(failed)?;
+        let mut file = disk.file(file, path);
+        let (entries, whole) = read(&mut file, path)?;
+        file.truncate(whole).map_err(failed)?;
+        file.sync().map_err(failed)?;
+        path.parent().map_or(Ok(()), |directory| disk.sync_directory(directory)).map_err(failed)?;
         let health = Arc::new(Mutex::new(Health::default()));
         let (queue, appends) = channel();
-        let writer = Writer::new(file, whole, path.with_extension("reserve"), Arc::clone(&health));
+        let writer = Writer::new(disk, file, whole, path.with_extension("reserve"), Arc::clone(&health));
         let thread =
             std::thread::Builder::new().name("journal".into()).spawn(move || writer.run(&appends)).map_err(failed)?;
         Ok((Self { queue: Some(queue), thread: Some(thread), health }, entries))
@@ -198,7 +208,7 @@ fn decode(line: &[u8]) -> Result<Record, String> {
 }
 
 /// The entries, and the length of the part that is whole.
-fn read(file: &File, path: &Path) -> Result<(Vec<Record>, u64), JournalError> {
+fn read(file: &mut DiskFile, path: &Path) -> Result<(Vec<Record>, u64), JournalError> {
     let mut reader = BufReader::new(file);
     let mut entries = Vec::new();
     let mut whole = 0;
@@ -212,6 +222,10 @@ fn read(file: &File, path: &Path) -> Result<(Vec<Record>, u64), JournalError> {
             break;
         }
         let complete = line.pop_if(|byte| *byte == b'\n').is_some();
+        if !complete && read as u64 == MAX_LINE {
+            let reason = format!("it has more than {MAX_LINE} bytes");
+            return Err(JournalError::Damaged { path: path.to_owned(), line: number, reason });
+        }
         match decode(&line) {
             // A crash came while this line was being written.
             _ if !complete => break,
@@ -224,8 +238,9 @@ fn read(file: &File, path: &Path) -> Result<(Vec<Record>, u64), JournalError> {
 }
 
 /// What the thread has: the file, and every line since the last sync, in case the disk loses them.
-struct Writer<F = File> {
-    file: F,
+struct Writer {
+    disk: Disk,
+    file: DiskFile,
     /// Length of the file that is known to be on disk.
     synced: u64,
     unsynced: Vec<u8>,
@@ -238,27 +253,10 @@ struct Writer<F = File> {
     failing_since: Option<Instant>,
 }
 
-/// What the journal asks of its file.
-trait LogFile: Write + Seek {
-    /// Makes what was written last.
-    fn sync(&mut self) -> io::Result<()>;
-    /// Cuts it to this length.
-    fn cut(&mut self, length: u64) -> io::Result<()>;
-}
-
-impl LogFile for File {
-    fn sync(&mut self) -> io::Result<()> {
-        self.sync_data()
-    }
-
-    fn cut(&mut self, length: u64) -> io::Result<()> {
-        self.set_len(length)
-    }
-}
-
-impl<F: LogFile> Writer<F> {
-    fn new(file: F, synced: u64, reserve: PathBuf, health: Arc<Mutex<Health>>) -> Self {
+impl Writer {
+    fn new(disk: &Disk, file: DiskFile, synced: u64, reserve: PathBuf, health: Arc<Mutex<Health>>) -> Self {
         let writer = Self {
+            disk: disk.clone(),
             file,
             synced,
             unsynced: Vec::new(),
@@ -310,7 +308,8 @@ impl<F: LogFile> Writer<F> {
     /// Writes what is not written, and syncs where somebody waits or much is unsynced.
     fn attempt(&mut self) {
         let mut result = self.write();
-        if result.as_ref().is_err_and(is_full) && fs::remove_file(&self.reserve).is_ok() {
+        if result.as_ref().is_err_and(is_full) && self.reserve.exists() && self.disk.remove_file(&self.reserve).is_ok()
+        {
             self.back();
             result = self.write();
         }
@@ -357,8 +356,7 @@ impl<F: LogFile> Writer<F> {
     /// Back to what is known to be on disk: a failed write leaves a part of a line, a failed sync nobody knows what.
     fn back(&mut self) {
         self.written = 0;
-        let back = self.file.cut(self.synced).and_then(|()| self.file.seek(SeekFrom::Start(self.synced)).map(drop));
-        if let Err(error) = back {
+        if let Err(error) = self.file.truncate(self.synced) {
             tracing::error!("failed to cut the journal back: {error}");
         }
     }
@@ -369,7 +367,7 @@ impl<F: LogFile> Writer<F> {
             let file = OpenOptions::new().write(true).create(true).truncate(false).open(&self.reserve)?;
             Ok(rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, RESERVE)?)
         };
-        if let Err(error) = reserve() {
+        if let Err(error) = self.disk.step(Step::Create(&self.reserve), reserve) {
             tracing::debug!("no reserve for the journal: {error}");
         }
     }
@@ -382,8 +380,12 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use jiff::Timestamp;
+    use plumbline_archive::disk::Faults;
     use plumbline_core::PluginName;
     use plumbline_core::ledger::Event;
 
@@ -448,52 +450,26 @@ mod tests {
         assert!(matches!(Journal::open(&path), Err(JournalError::Damaged { line: 3, .. })));
     }
 
-    /// A file that fails its `n`-th call and `times - 1` calls after it, and takes half of what it is given when it does.
+    /// Fails the steps with these numbers, after half of what is to be written.
     struct Failing {
-        bytes: Vec<u8>,
-        at: usize,
-        calls: usize,
+        calls: AtomicUsize,
         fail: std::ops::Range<usize>,
     }
 
-    impl Failing {
-        fn call(&mut self) -> io::Result<()> {
-            self.calls += 1;
-            if self.fail.contains(&self.calls) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
-        }
-    }
-
-    impl Write for Failing {
-        fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-            let failed = self.call();
-            let data = if failed.is_err() { &data[..data.len() / 2] } else { data };
-            self.bytes.truncate(self.at);
-            self.bytes.extend_from_slice(data);
-            self.at = self.bytes.len();
-            failed.map(|()| data.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl Seek for Failing {
-        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-            let SeekFrom::Start(at) = to else { panic!("{to:?}") };
-            self.at = usize::try_from(at).unwrap();
-            Ok(at)
-        }
-    }
-
-    impl LogFile for Failing {
-        fn sync(&mut self) -> io::Result<()> {
-            self.call()
-        }
-
-        fn cut(&mut self, length: u64) -> io::Result<()> {
-            self.bytes.truncate(usize::try_from(length).unwrap());
-            Ok(())
+    impl Faults for Failing {
+        fn step(&self, step: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+            // Cutting back always works, as on a disk that is full.
+            if !matches!(step, Step::Write(..) | Step::Sync(_)) {
+                return act();
+            }
+            if !self.fail.contains(&self.calls.fetch_add(1, Ordering::Relaxed)) {
+                return act();
+            }
+            if let Step::Write(path, bytes) = step {
+                let torn = OpenOptions::new().append(true).open(path).unwrap().write(&vec![b'x'; bytes / 2]);
+                torn.unwrap();
+            }
+            Err(io::ErrorKind::StorageFull.into())
         }
     }
 
@@ -501,11 +477,14 @@ mod tests {
     #[test]
     fn no_line_is_lost_when_any_call_fails() {
         let dir = tempfile::tempdir().unwrap();
-        for first in 1..12 {
+        for first in 0..11 {
             for times in 1..5 {
-                let file = Failing { bytes: Vec::new(), at: 0, calls: 0, fail: first..first + times };
+                let path = dir.path().join(format!("journal-{first}-{times}"));
+                let disk = Disk::faulty(Arc::new(Failing { calls: AtomicUsize::new(0), fail: first..first + times }));
+                let file = disk.create(&path).unwrap();
                 let health = Arc::new(Mutex::new(Health::default()));
-                let mut writer = Writer::new(file, 0, dir.path().join("reserve"), Arc::clone(&health));
+                let reserve = dir.path().join("reserve");
+                let mut writer = Writer::new(&disk, file, 0, reserve, Arc::clone(&health));
                 let mut expected = Vec::new();
                 for n in 0..6 {
                     let line = encode(&entry(&format!("p{n}"))).unwrap();
@@ -517,7 +496,7 @@ mod tests {
                     }
                     writer.attempt();
                     if safe.try_recv().is_ok() {
-                        assert_eq!(writer.file.bytes, expected, "failing from call {first}, {times} times");
+                        assert_eq!(fs::read(&path).unwrap(), expected, "failing from call {first}, {times} times");
                         assert_eq!(lock(&health).trouble, None);
                     }
                 }
@@ -526,7 +505,7 @@ mod tests {
                     writer.attempt();
                 }
                 writer.attempt();
-                assert_eq!(writer.file.bytes, expected, "failing from call {first}, {times} times");
+                assert_eq!(fs::read(&path).unwrap(), expected, "failing from call {first}, {times} times");
                 assert!(writer.waiting.is_empty());
                 assert_eq!(lock(&health).trouble, None);
             }

@@ -1,13 +1,13 @@
 //! The status as a file, for whoever looks from outside.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use plumbline_archive::disk::Disk;
 use plumbline_core::run_status::RunStatus;
 use serde::{Deserialize, Serialize};
 
 use crate::state::State;
-use crate::workdir::replace;
 
 /// How often the file is written at most: progress of a busy plugin would otherwise write it hundreds of times a second.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -25,11 +25,11 @@ pub struct Published {
 }
 
 /// Writes the status into `path` on every change, until dropped.
-pub(crate) async fn publish(state: State, path: PathBuf) {
+pub(crate) async fn publish(state: State, disk: Disk, path: PathBuf) {
     let mut changes = state.changes();
     loop {
         changes.mark_unchanged();
-        write(&state, &path).await;
+        write(&state, &disk, &path).await;
         tokio::time::sleep(PAUSE).await;
         // Either way it is time to write again.
         let _ = tokio::time::timeout(HEARTBEAT, changes.changed()).await;
@@ -37,12 +37,12 @@ pub(crate) async fn publish(state: State, path: PathBuf) {
 }
 
 /// Writes it once. A file that cannot be written costs outside viewers their view, not the run.
-pub(crate) async fn write(state: &State, path: &std::path::Path) {
+pub(crate) async fn write(state: &State, disk: &Disk, path: &Path) {
     let published = Published { at: jiff::Timestamp::now(), status: state.status() };
-    let path = path.to_owned();
+    let (disk, path) = (disk.clone(), path.to_owned());
     let written = tokio::task::spawn_blocking(move || {
         let bytes = serde_json::to_vec(&published)?;
-        replace(&path, &bytes, 0o644)
+        disk.replace(&path, &bytes, 0o644)
     });
     match written.await {
         Ok(Ok(())) => {}

@@ -11,11 +11,12 @@
 //! ```
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use plumbline_archive::disk::Disk;
 use plumbline_core::RunId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -83,6 +84,7 @@ pub enum WorkDirError {
 #[derive(Debug)]
 pub struct WorkDir {
     root: PathBuf,
+    disk: Disk,
     // The lock goes with the open file.
     _lock: File,
 }
@@ -93,6 +95,14 @@ impl WorkDir {
     /// # Errors
     /// When it cannot be made, or another process has it.
     pub fn open(root: PathBuf) -> Result<Self, WorkDirError> {
+        Self::open_on(Disk::default(), root)
+    }
+
+    /// Does what [`WorkDir::open`] does, on `disk`. Everything that the run writes goes to the same disk.
+    ///
+    /// # Errors
+    /// As [`WorkDir::open`].
+    pub fn open_on(disk: Disk, root: PathBuf) -> Result<Self, WorkDirError> {
         let failed = |what, path: &Path| {
             let path = path.to_owned();
             move |source| WorkDirError::Io { what, path, source }
@@ -100,7 +110,7 @@ impl WorkDir {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&root).map_err(failed("create", &root))?;
         // What a crash left of an earlier run's removal.
         if let Some(removed) = removed(&root)
-            && let Err(error) = clear(&removed)
+            && let Err(error) = disk.remove_directory(&removed)
         {
             tracing::warn!("failed to remove `{}`: {error}", removed.display());
         }
@@ -114,9 +124,15 @@ impl WorkDir {
         }
         for dir in ["scratch", "tree"] {
             let path = root.join(dir);
-            fs::create_dir_all(&path).map_err(failed("create", &path))?;
+            disk.create_directories(&path).map_err(failed("create", &path))?;
         }
-        Ok(Self { root, _lock: lock })
+        Ok(Self { root, disk, _lock: lock })
+    }
+
+    /// The file system that the run writes to.
+    #[must_use]
+    pub fn disk(&self) -> &Disk {
+        &self.disk
     }
 
     /// The directory itself.
@@ -205,7 +221,7 @@ impl WorkDir {
 
     fn write(&self, name: &str, bytes: &[u8], mode: u32) -> Result<(), WorkDirError> {
         let path = self.root.join(name);
-        replace(&path, bytes, mode).map_err(|source| WorkDirError::Io { what: "write", path, source })
+        self.disk.replace(&path, bytes, mode).map_err(|source| WorkDirError::Io { what: "write", path, source })
     }
 
     /// Removes the directory with everything in it. It is renamed first, so that no crash leaves a part of it under its name.
@@ -215,10 +231,10 @@ impl WorkDir {
     pub fn remove(self) -> Result<(), WorkDirError> {
         let failed = |source| WorkDirError::Io { what: "remove", path: self.root.clone(), source };
         let Some(removed) = removed(&self.root) else { return Ok(()) };
-        clear(&removed).map_err(failed)?;
-        fs::rename(&self.root, &removed).map_err(failed)?;
-        self.root.parent().map_or(Ok(()), sync_directory).map_err(failed)?;
-        clear(&removed).map_err(failed)
+        self.disk.remove_directory(&removed).map_err(failed)?;
+        self.disk.rename(&self.root, &removed).map_err(failed)?;
+        self.root.parent().map_or(Ok(()), |parent| self.disk.sync_directory(parent)).map_err(failed)?;
+        self.disk.remove_directory(&removed).map_err(failed)
     }
 }
 
@@ -228,51 +244,11 @@ fn removed(root: &Path) -> Option<PathBuf> {
     Some(root.with_file_name(format!("{REMOVED}{}", name.trim_start_matches('.'))))
 }
 
-fn clear(dir: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
 /// What the names of directories begin with that are being removed.
 const REMOVED: &str = ".plumbline-removed-";
 
 /// Name of the status file in the directory of a run.
 pub const STATUS_FILE: &str = "status.json";
-
-/// Creates `path` and what is missing above it, each synced into the directory that holds it.
-pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
-    match fs::create_dir(path) {
-        Ok(()) => path.parent().map_or(Ok(()), sync_directory),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            create_directories(path.parent().ok_or(error)?)?;
-            create_directories(path)
-        }
-        Err(error) => Err(error),
-    }
-}
-
-/// Makes what was created, renamed or removed in `path` last.
-pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
-}
-
-/// Writes `path` so that a reader sees the old bytes or the new, and a crash leaves one of them.
-pub(crate) fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let temporary = path.with_extension("new");
-    // A leftover of a crash may have another mode.
-    match fs::remove_file(&temporary) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&temporary, path)?;
-    path.parent().map_or(Ok(()), sync_directory)
-}
 
 #[cfg(test)]
 mod tests {

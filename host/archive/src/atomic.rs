@@ -1,11 +1,12 @@
 //! Files that are there whole or not at all.
 
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
+
+use crate::disk::{Disk, Step};
 
 /// How the names of temporary files begin. A process that is killed leaves its own behind; this is how a person recognises it.
 pub const TEMPORARY_PREFIX: &str = ".plumbline-";
@@ -21,28 +22,41 @@ pub fn is_temporary(name: &OsStr) -> bool {
     random.is_some_and(|random| random.len() == TEMPORARY_RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-/// A file under way: written beside its place, under a temporary name, and moved there by [`AtomicFile::commit`]. Dropped
-/// without that, it is removed, and what was in its place stays.
+/// A file that is being written beside its target, under a temporary name. [`AtomicFile::commit`] moves it to its target. Dropped
+/// without a commit, it is removed, and the target is unchanged.
 #[derive(Debug)]
 pub struct AtomicFile {
     temporary: NamedTempFile,
     target: PathBuf,
+    disk: Disk,
 }
 
 impl AtomicFile {
     /// Begins a file that is to become `target`, readable by all under the umask. Its directory must exist.
     ///
     /// # Errors
-    /// What the system says to a new file there.
+    /// The error of the operating system.
     pub fn create(target: &Path) -> io::Result<Self> {
+        Self::create_on(&Disk::default(), target, 0o644)
+    }
+
+    /// Begins a file on `disk` that is to become `target`, with the permissions `mode` under the umask. Its directory must exist.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn create_on(disk: &Disk, target: &Path, mode: u32) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(TEMPORARY_PREFIX).rand_bytes(TEMPORARY_RANDOM);
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            builder.permissions(std::fs::Permissions::from_mode(0o644));
+            builder.permissions(std::fs::Permissions::from_mode(mode));
         }
-        Ok(Self { temporary: builder.tempfile_in(directory(target))?, target: target.to_owned() })
+        #[cfg(not(unix))]
+        let _ = mode;
+        let directory = directory(target);
+        let temporary = disk.step(Step::CreateTemporary(directory), || builder.tempfile_in(directory))?;
+        Ok(Self { temporary, target: target.to_owned(), disk: disk.clone() })
     }
 
     /// Where it is written now.
@@ -51,21 +65,22 @@ impl AtomicFile {
         self.temporary.path()
     }
 
-    /// Puts the file into its place, replacing what is there. When this returns, the file outlives a power cut: it, and then its
-    /// directory, have been written to disk.
+    /// Moves the file to its target, replacing what is there. When this returns, file and directory are durable.
     ///
     /// # Errors
-    /// What the system says. The temporary file is removed then, unless it was only the directory that could not be synced.
+    /// The error of the operating system. The temporary file is removed then, unless only the sync of the directory failed.
     pub fn commit(self) -> io::Result<()> {
-        self.temporary.as_file().sync_all()?;
-        self.temporary.persist(&self.target).map_err(|error| error.error)?;
-        sync_directory(directory(&self.target))
+        let Self { temporary, target, disk } = self;
+        disk.step(Step::Sync(temporary.path()), || temporary.as_file().sync_all())?;
+        let from = temporary.path().to_owned();
+        disk.step(Step::Rename(&from, &target), || temporary.persist(&target).map_err(|error| error.error))?;
+        disk.sync_directory(directory(&target))
     }
 }
 
 impl Write for AtomicFile {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        self.temporary.as_file_mut().write(data)
+        self.disk.write(self.temporary.as_file(), self.temporary.path(), data)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -73,14 +88,12 @@ impl Write for AtomicFile {
     }
 }
 
-/// Writes `data` to `target` so that a reader sees the old content or the new, and a crash leaves one of them.
+/// Writes `data` to `target`. Readers see the old bytes or the new ones, and a crash leaves one of them.
 ///
 /// # Errors
-/// What the system says; `target` is what it was then.
+/// The error of the operating system. Unless only the sync of the directory failed, `target` is unchanged.
 pub fn write_atomic(target: &Path, data: &[u8]) -> io::Result<()> {
-    let mut file = AtomicFile::create(target)?;
-    file.write_all(data)?;
-    file.commit()
+    Disk::default().replace(target, data, 0o644)
 }
 
 /// The directory of a file; `.` for a bare name.
@@ -89,17 +102,6 @@ fn directory(file: &Path) -> &Path {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
         _ => Path::new("."),
     }
-}
-
-#[cfg(unix)]
-fn sync_directory(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
-}
-
-/// Directories cannot be opened as files elsewhere, and renames are durable by other means.
-#[cfg(not(unix))]
-fn sync_directory(_: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

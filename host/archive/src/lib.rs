@@ -7,6 +7,7 @@
 //! | [`results`] | a results archive of any version, file by file, without unpacking it |
 //! | [`layout`] | what is where in a results archive |
 //! | [`atomic`] | files that are there whole or not at all |
+//! | [`disk`] | steps on the file system, which tests can fail or interrupt |
 //! | [`finished`] | the finished archives of an aggregator: a list, and ranges of bytes |
 //! | [`splat`], [`unsplat`] | all of them as one stream, and out of it again |
 //! | [`snapshot`] | what a run has gathered so far |
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod atomic;
+pub mod disk;
 pub mod extract;
 pub mod finished;
 pub mod gzip;

@@ -63,7 +63,12 @@ async fn receiving() -> Result<Receiving> {
     let all = keys.iter().cloned().chain([slow.clone()]).collect();
     state.apply_durable(Event::Planned { plugin: plugin.clone(), keys: all }).await?;
     let limits = ReceiveLimits::default();
-    let store = Store::create(dir.path().join("incoming"), dir.path().join("tree"), &limits)?;
+    let store = Store::create(
+        &plumbline_archive::disk::Disk::default(),
+        dir.path().join("incoming"),
+        dir.path().join("tree"),
+        &limits,
+    )?;
     let tls = Arc::new(server_config(&ca, &server)?);
     let server = Server::start("127.0.0.1:0".parse()?, tls, state, store, limits).await?;
     let config = ClientConfig {

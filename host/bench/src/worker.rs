@@ -106,7 +106,12 @@ async fn receiving() -> Result<Receiving> {
     tokio::spawn(async move { while effects.recv().await.is_some() {} });
     state.apply_durable(Event::Planned { plugin, keys: keys.clone() }).await?;
     let limits = ReceiveLimits::default();
-    let store = Store::create(dir.path().join("incoming"), dir.path().join("tree"), &limits)?;
+    let store = Store::create(
+        &plumbline_archive::disk::Disk::default(),
+        dir.path().join("incoming"),
+        dir.path().join("tree"),
+        &limits,
+    )?;
     let tls = Arc::new(server_config(&ca, &certificate)?);
     let server = Server::start("127.0.0.1:0".parse()?, tls, state.clone(), store, limits).await?;
     let environment = vec![

@@ -1,14 +1,15 @@
 //! One plugin's results, whole: every result set through the module, errors beside them, roll-up, and the tree on disk.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, IntoInnerError, Read, Write};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use plumbline_archive::atomic::AtomicFile;
 use plumbline_core::rollup::{REASON, Tally};
 use plumbline_core::{FlatItem, ModuleLimits, Status};
 use plumbline_sandbox::{InputFile, ModuleFailure, PluginInfo, PostProcess};
@@ -538,20 +539,14 @@ fn write_tree(
     if !subject.warnings.is_empty() {
         meta.insert("warning".into(), subject.warnings.join("; "));
     }
-    let mut temporary =
-        tempfile::Builder::new().prefix(".tree-").tempfile_in(tree.parent().unwrap_or(Path::new(".")))?;
-    let mut out = BufWriter::with_capacity(256 << 10, temporary.as_file_mut());
+    let mut out = BufWriter::with_capacity(256 << 10, AtomicFile::create(tree)?);
     let mut head = String::new();
     yaml::root(&mut head, &subject.plugin.name, outcome.total.status.as_str(), &meta, !spools.is_empty());
     out.write_all(head.as_bytes())?;
     for spool in &mut spools {
         spool.write(&mut out)?;
     }
-    out.flush()?;
-    drop(out);
-    temporary.as_file().sync_all()?;
-    fs::set_permissions(temporary.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
-    temporary.persist(tree).map_err(|error| error.error)?;
+    out.into_inner().map_err(IntoInnerError::into_error)?.commit()?;
     if let Some(path) = &subject.keep_items {
         keep(path, spools, sets, subject.per_node)?;
     }

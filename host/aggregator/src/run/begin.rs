@@ -148,7 +148,7 @@ impl Run {
             Some(vault) => authority(vault.as_ref(), &record, longest).await?,
             None => authority(&work, &record, longest).await?,
         };
-        let (journal, records) = Journal::open(&work.journal())?;
+        let (journal, records) = Journal::open_on(work.disk(), &work.journal())?;
         let ledger = Ledger::replay(records.into_iter().map(|record| (record.at, record.event)))?;
         match begun {
             Begun::New => check_unused(&work, &ledger)?,
@@ -156,18 +156,16 @@ impl Run {
         }
         let (state, effects) = State::new(ledger, journal);
         plan(&state, &mut plugins, modules.clone(), nodes).await?;
+        let modules = provenance::document(&plugins, modules, &recorded_provenance(&record));
+        let store = Store::create(work.disk(), work.incoming(), work.tree(), &settings.receive)
+            .map_err(|source| RunError::Io { what: "prepare the directories for results".into(), source })?;
         if begun == Begun::New {
-            // From here on a restart goes on instead of beginning anew: everything that it needs is there.
+            // From here on, a restart continues the run: everything that it needs is durable.
             work.begin(&record)?;
         } else {
-            state.apply(Event::Restarted)?;
-        }
-
-        let modules = provenance::document(&plugins, modules, &recorded_provenance(&record));
-        let store = Store::create(work.incoming(), work.tree(), &settings.receive)
-            .map_err(|source| RunError::Io { what: "prepare the directories for results".into(), source })?;
-        if begun == Begun::Continued {
+            // Before the ledger forgets the uploads of the last process: a result that fails now may have files in the tree.
             discard_unrecorded(&state, &store)?;
+            state.apply(Event::Restarted)?;
         }
         let (host, port) = match &settings.advertise {
             Some(advertised) => split_port(advertised),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use plumbline_archive::disk::Disk;
 use plumbline_archive::layout;
 use plumbline_archive::pack::{PackOptions, Packed, write_archive};
 use plumbline_core::ledger::Event;
@@ -21,7 +22,7 @@ use super::space::with_space;
 use crate::plan::PlannedPlugin;
 use crate::postprocess::Failure;
 use crate::publish;
-use crate::workdir::{WorkDir, replace};
+use crate::workdir::WorkDir;
 
 /// What `Version` says in `meta/config.json`. Readers of these archives tell the layout by it: this is the version of the tool that
 /// defined the layout, from which on it is the one that is written here.
@@ -35,7 +36,7 @@ impl Run {
         server.stop().await;
         let place = place(&settings.config);
 
-        let tree = work.tree();
+        let (disk, tree) = (work.disk().clone(), work.tree());
         let mut config = settings.config;
         config.insert("UUID".into(), json!(record.run));
         config.insert("Version".into(), json!(LAYOUT_VERSION));
@@ -57,12 +58,12 @@ impl Run {
         for plugin in &plugins {
             documents.push((layout::definition_file(plugin.name()), definition(plugin, &record.run, &place)));
         }
-        write_documents(&tree, documents).await?;
+        write_documents(&disk, &tree, documents).await?;
         // An interrupted run is to end soon, and its verdict speaks of nothing else.
         if !state.read(plumbline_core::Ledger::is_interrupted) {
             let day = record.started.to_zoned(TimeZone::UTC).date();
             for plugin in plugins.iter().filter(|plugin| !plugin.judges.is_empty()) {
-                let verdict = judge(&state, plugin, &tree, &work.scratch(), day).await?;
+                let verdict = judge(&state, plugin, &disk, &tree, &work.scratch(), day).await?;
                 if let (Some(verdict), Some(outcome)) = (&verdict, outcomes.get_mut(plugin.name())) {
                     // What a person reads at the end is what counts, not what is excused.
                     outcome.outcome.failures = Failure::of_verdict(verdict, &outcome.outcome.failures);
@@ -72,7 +73,7 @@ impl Run {
         let output = unused(settings.output.join(layout::archive_name(record.started, &record.run)));
         // What was received is packed, whatever an operator allows; as much again is for the documents of the run.
         let entries = ARCHIVE_ENTRIES.max(settings.receive.run_entries.saturating_mul(2));
-        let options = PackOptions { entries, ..PackOptions::default() };
+        let options = PackOptions { entries, disk: disk.clone(), ..PackOptions::default() };
         let pack = move || write_archive(&tree, &output, &options).map_err(RunError::Archive);
         let packed: Packed = with_space("write the archive", cancel, pack).await?;
         for skipped in &packed.skipped {
@@ -82,7 +83,7 @@ impl Run {
         let name = packed.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let tar = TarInfo { name, created: Timestamp::now(), sha256: packed.sha256.clone(), size: packed.bytes };
         state.apply_durable(Event::Archived { tar }).await?;
-        publish::write(&state, &work.status()).await;
+        publish::write(&state, &disk, &work.status()).await;
         let (status, verdict) = (state.status(), state.read(|ledger| ledger.verdict(Timestamp::now())));
         match settings.on_archived.map_or(Ok(()), |keep| keep(&status)) {
             Ok(()) => remove(work).await,
@@ -122,16 +123,16 @@ fn unused(archive: PathBuf) -> PathBuf {
 }
 
 /// Writes `documents` below `tree`.
-async fn write_documents(tree: &Path, documents: Vec<(String, Value)>) -> Result<(), RunError> {
-    let tree = tree.to_owned();
+async fn write_documents(disk: &Disk, tree: &Path, documents: Vec<(String, Value)>) -> Result<(), RunError> {
+    let (disk, tree) = (disk.clone(), tree.to_owned());
     let written = tokio::task::spawn_blocking(move || {
         for (path, document) in documents {
             let path = tree.join(path);
             let failed = |source| RunError::Io { what: format!("write `{}`", path.display()), source };
             if let Some(parent) = path.parent() {
-                std::fs::create_dir_all(parent).map_err(failed)?;
+                disk.create_directories(parent).map_err(failed)?;
             }
-            replace(&path, document.to_string().as_bytes(), 0o644).map_err(failed)?;
+            disk.replace(&path, document.to_string().as_bytes(), 0o644).map_err(failed)?;
         }
         Ok(())
     });

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
+use plumbline_archive::disk::Disk;
 use plumbline_archive::layout;
 use plumbline_core::PluginName;
 use plumbline_core::judgement::PluginVerdict;
@@ -13,7 +14,6 @@ use super::error::RunError;
 use crate::judging::{Judged, judge_plugin};
 use crate::plan::PlannedPlugin;
 use crate::state::State;
-use crate::workdir::replace;
 
 /// Bytes of a verdict that is read again after a restart: what a run writes is far below it.
 const MAX_VERDICT: u64 = 512 << 20;
@@ -27,14 +27,15 @@ pub(super) fn items_file(scratch: &Path, plugin: &PluginName) -> PathBuf {
 pub(super) async fn judge(
     state: &State,
     plugin: &PlannedPlugin,
+    disk: &Disk,
     tree: &Path,
     scratch: &Path,
     day: Date,
 ) -> Result<Option<PluginVerdict>, RunError> {
     let name = plugin.name().clone();
     let done = state.read(|ledger| ledger.plugin_verdict(&name).is_some());
-    let (planned, tree, scratch) = (plugin.clone(), tree.to_owned(), scratch.to_owned());
-    let judged = tokio::task::spawn_blocking(move || judged(&planned, &tree, &scratch, day, done));
+    let (planned, disk, tree, scratch) = (plugin.clone(), disk.clone(), tree.to_owned(), scratch.to_owned());
+    let judged = tokio::task::spawn_blocking(move || judged(&planned, &disk, &tree, &scratch, day, done));
     let judged = judged.await.map_err(|error| RunError::Io { what: "judge".into(), source: error.into() })??;
     if let Some(verdict) = &judged {
         let summary = verdict.summary();
@@ -49,6 +50,7 @@ pub(super) async fn judge(
 /// `done`: the ledger has the verdict, so what a life before this one wrote is whole.
 fn judged(
     plugin: &PlannedPlugin,
+    disk: &Disk,
     tree: &Path,
     scratch: &Path,
     day: Date,
@@ -68,7 +70,7 @@ fn judged(
     let verdict = judge_plugin(&plugin.judges, Judged { plugin: &info, items: &items, root: tree, data, day })?;
     let failed = |source: io::Error| RunError::Io { what: format!("write `{}`", path.display()), source };
     let document = serde_json::to_vec(&verdict).map_err(|error| failed(error.into()))?;
-    replace(&path, &document, 0o644).map_err(failed)?;
+    disk.replace(&path, &document, 0o644).map_err(failed)?;
     Ok(Some(verdict))
 }
 

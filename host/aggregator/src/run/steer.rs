@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use plumbline_archive::disk::Disk;
 use plumbline_archive::layout;
 use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::ledger::{Effect, ErrorRecord, Event, KeyState};
@@ -29,10 +30,12 @@ use crate::journal::JournalError;
 use crate::postprocess::{EXIT_FILE, EXIT_SUCCESS, Outcome, PostProcessError, TREE_FILE, post_process};
 use crate::publish::publish;
 use crate::state::State;
-use crate::workdir::replace;
 
 /// Reports that wait to be looked at. A dispatcher that finds more waits.
 const REPORTS: usize = 1024;
+
+/// Key of an error document about files that the plugin wrote and did not send.
+const PARTIAL_RESULTS: &str = "partial-results";
 
 /// How often it is looked whether the journal was given up.
 const HEALTH: Duration = Duration::from_secs(5);
@@ -47,7 +50,7 @@ impl Run {
     /// [`RunError`] when this machine fails, such as a full disk. What was received stays in the working directory, and the run
     /// can be continued there.
     pub async fn execute(mut self, cancel: CancellationToken) -> Result<Finished, RunError> {
-        let publisher = tokio::spawn(publish(self.state.clone(), self.work.status()));
+        let publisher = tokio::spawn(publish(self.state.clone(), self.work.disk().clone(), self.work.status()));
         let result = self.steer(&cancel).await;
         if result.is_ok() {
             // An interrupted run is to end soon: its survey would read a whole cluster.
@@ -76,9 +79,11 @@ impl Run {
         let mut processing: JoinSet<Processed> = JoinSet::new();
         let mut left: BTreeSet<PluginName> = self.plugins.iter().map(|plugin| plugin.name().clone()).collect();
 
-        // A continued run: errors that were recorded may not have been written, and plugins may wait for their post-processing.
+        // A continued run: the last process may have recorded errors without writing them, and plugins may wait for post-processing.
         for (key, error) in self.recorded_errors() {
-            self.write_error(&key, &error, cancel).await?;
+            if !self.work.tree().join(layout::error_file(&key.plugin, &key.node)).exists() {
+                self.write_error(&key, &error, cancel).await?;
+            }
         }
         for plugin in &self.plugins {
             if self.is_withdrawn(plugin.name()) {
@@ -216,14 +221,15 @@ impl Run {
         let path = self.work.tree().join(layout::error_file(&key.plugin, &key.node));
         let what = format!("write the error of result `{key}`");
         let (document, name) = (error.to_error_json(), what.clone());
-        with_space(&what, cancel, move || write(path.clone(), &document, &name)).await
+        let disk = self.work.disk().clone();
+        with_space(&what, cancel, move || write(&disk, path.clone(), &document, &name)).await
     }
 
     /// Starts the post-processing of a plugin whose results are all in.
     fn process(&self, plugin: &PluginName, processing: &mut JoinSet<Processed>, cancel: &CancellationToken) {
         let Some(planned) = self.plugins.iter().find(|planned| planned.name() == plugin).cloned() else { return };
         let dispatcher = Arc::clone(&self.dispatcher);
-        let tree = self.work.tree();
+        let (disk, tree) = (self.work.disk().clone(), self.work.tree());
         let scratch = self.work.scratch();
         let cancel = cancel.clone();
         let limits = self.settings.receive.clone();
@@ -241,11 +247,21 @@ impl Run {
                         true => json!({"exit": exit.text, EXIT_SUCCESS: true}),
                         false => json!({"exit": exit.text}),
                     };
-                    write(path, &document, &format!("write how `{}` ended", exit.key))?;
+                    write(&disk, path, &document, &format!("write how `{}` ended", exit.key))?;
                 }
                 for (key, error) in &failed {
-                    let Some(unsent) = dispatcher.unsent(key) else { continue };
                     let target = tree.join(layout::result_dir(&key.plugin, &key.node));
+                    let path = tree.join(layout::error_file(&key.plugin, &key.node));
+                    let Some(unsent) = dispatcher.unsent(key) else {
+                        if !has_partial_results(&path) {
+                            // Files of an upload that failed in its last step, on a disk that failed to take them back.
+                            disk.remove_directory(&target).map_err(|source| RunError::Io {
+                                what: format!("remove the files of failed result `{key}`"),
+                                source,
+                            })?;
+                        }
+                        continue;
+                    };
                     let partial = match unsent::keep(&unsent, &target, &scratch, &limits) {
                         Ok(0) => continue,
                         Ok(files) => json!({ "files": files }),
@@ -259,12 +275,11 @@ impl Run {
                             json!({ "error": error.to_string() })
                         }
                     };
-                    let path = tree.join(layout::error_file(&key.plugin, &key.node));
-                    let document = error.clone().with("partial-results", partial).to_error_json();
-                    write(path, &document, &format!("write the error of result `{key}`"))?;
+                    let document = error.clone().with(PARTIAL_RESULTS, partial).to_error_json();
+                    write(&disk, path, &document, &format!("write the error of result `{key}`"))?;
                 }
                 let dir = tree.join(layout::plugin_dir(planned.name()));
-                std::fs::create_dir_all(&dir)
+                disk.create_directories(&dir)
                     .map_err(|source| RunError::Io { what: format!("create `{}`", dir.display()), source })?;
                 let mut subject = planned.subject();
                 if !planned.judges.is_empty() {
@@ -295,6 +310,12 @@ impl Run {
     }
 }
 
+/// Whether the error document says that the files in the place of the result are what the plugin had written by then.
+fn has_partial_results(error: &Path) -> bool {
+    let document = std::fs::read(error).ok().and_then(|bytes| serde_json::from_slice::<Value>(&bytes).ok());
+    document.is_some_and(|document| document.get(PARTIAL_RESULTS).is_some())
+}
+
 async fn settle(dispatcher: &dyn Dispatcher, plugin: &PluginName) -> Vec<Exit> {
     dispatcher.settle(plugin).await
 }
@@ -314,10 +335,10 @@ async fn until(deadline: Option<Timestamp>, state: &State) {
     }
 }
 
-fn write(path: PathBuf, document: &Value, what: &str) -> Result<(), RunError> {
+fn write(disk: &Disk, path: PathBuf, document: &Value, what: &str) -> Result<(), RunError> {
     let failed = |source| RunError::Io { what: what.to_owned(), source };
     if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(failed)?;
+        disk.create_directories(parent).map_err(failed)?;
     }
-    replace(&path, document.to_string().as_bytes(), 0o644).map_err(failed)
+    disk.replace(&path, document.to_string().as_bytes(), 0o644).map_err(failed)
 }

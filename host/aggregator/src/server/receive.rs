@@ -10,6 +10,7 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPE
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 use futures_util::StreamExt;
+use plumbline_archive::disk::DiskFile;
 use plumbline_archive::extract::Blame;
 use plumbline_core::ledger::{ErrorRecord, Event, Refusal};
 use plumbline_core::{ReceiveLimits, ResultKey};
@@ -109,7 +110,7 @@ impl Receiver {
         let mut stream = body.into_data_stream();
         let result = async {
             let slot = self.store.slot()?;
-            let sha256 = stream_to_disk(&slot, &mut stream, &self.limits).await?;
+            let sha256 = stream_to_disk(&self.store, &slot, &mut stream, &self.limits).await?;
             let unpacked = self.store.unpack(slot, shape, sha256).await?;
             let placed = self.state.place_partial(&key, || self.store.place_partial(&unpacked, &key))?;
             Ok::<_, ReceiveError>(placed.then_some(unpacked.stored.bytes))
@@ -180,7 +181,7 @@ impl Receiver {
         let mut stream = body.into_data_stream();
         let result = async {
             let slot = self.store.slot()?;
-            let sha256 = stream_to_disk(&slot, &mut stream, &self.limits).await?;
+            let sha256 = stream_to_disk(&self.store, &slot, &mut stream, &self.limits).await?;
             if !is_named && let Some(error) = error_report(&slot, self.limits.message_bytes)? {
                 return Ok(Received::Error(error));
             }
@@ -336,13 +337,14 @@ fn apply_error(key: &ResultKey, error: &ApplyError) -> Response<Body> {
 /// Streams `body` into the slot's file; its digest in hexadecimal. Memory is one gathered piece, whatever the size; no thread
 /// waits for a slow client.
 async fn stream_to_disk(
+    store: &Store,
     slot: &Slot,
     stream: &mut BodyDataStream,
     limits: &ReceiveLimits,
 ) -> Result<String, ReceiveError> {
-    let path = slot.body.clone();
+    let (disk, path) = (store.disk.clone(), slot.body.clone());
     let mut sink = Sink {
-        file: tokio::task::spawn_blocking(move || File::create_new(path)).await.map_err(io::Error::other)??,
+        file: tokio::task::spawn_blocking(move || disk.create(&path)).await.map_err(io::Error::other)??,
         hash: Sha256::new(),
     };
     let deadline = Instant::now() + Duration::from_secs(limits.upload_seconds);
@@ -382,7 +384,7 @@ async fn next(
 }
 
 struct Sink {
-    file: File,
+    file: DiskFile,
     hash: Sha256,
 }
 

@@ -2,18 +2,16 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use plumbline_archive::disk::{Disk, Step};
 use plumbline_archive::extract::{ExtractError, ExtractLimits, extract_tar_gz};
 use plumbline_archive::layout;
 use plumbline_core::ledger::{Stored, StoredKind};
 use plumbline_core::{ReceiveLimits, ResultKey};
 use tokio::sync::Semaphore;
-
-use crate::workdir::{create_directories, sync_directory};
 
 /// Why an upload that arrived whole is not a result.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +30,7 @@ pub(super) enum StoreError {
 /// The directories of a run that uploads pass through. Cheap to clone.
 #[derive(Clone)]
 pub struct Store {
+    pub(super) disk: Disk,
     incoming: PathBuf,
     tree: PathBuf,
     limits: ExtractLimits,
@@ -41,27 +40,25 @@ pub struct Store {
 }
 
 impl Store {
-    /// A store that receives in `incoming` (on the same file system as `tree`, and emptied here: what is in it was cut off by a crash) and
-    /// keeps results below `tree`, in the layout of the archive.
+    /// Creates a store on `disk` that receives uploads in `incoming` and keeps results below `tree`, in the layout of the archive.
+    /// Both directories must be on one file system. `incoming` is emptied: a crash interrupted the uploads in it.
     ///
     /// # Errors
-    /// When the directories cannot be made or emptied.
-    pub fn create(incoming: PathBuf, tree: PathBuf, limits: &ReceiveLimits) -> io::Result<Self> {
-        match fs::remove_dir_all(&incoming) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-        fs::DirBuilder::new().mode(0o700).recursive(true).create(&incoming)?;
-        fs::create_dir_all(&tree)?;
+    /// When the directories cannot be created or emptied.
+    pub fn create(disk: &Disk, incoming: PathBuf, tree: PathBuf, limits: &ReceiveLimits) -> io::Result<Self> {
+        disk.remove_directory(&incoming)?;
+        disk.create_directories(&incoming)?;
+        disk.create_directories(&tree)?;
         let entries = Arc::new(Entries { used: AtomicU64::new(count(&tree)?), limit: limits.run_entries });
         let limits = ExtractLimits::from(limits);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(Self { incoming, tree, limits, entries, cores: Arc::new(Semaphore::new(cores)) })
+        Ok(Self { disk: disk.clone(), incoming, tree, limits, entries, cores: Arc::new(Semaphore::new(cores)) })
     }
 
     /// A new private directory for one upload; it goes away with the value.
     pub(super) fn slot(&self) -> io::Result<Slot> {
-        let dir = tempfile::Builder::new().prefix("upload-").tempdir_in(&self.incoming)?;
+        let create = || tempfile::Builder::new().prefix("upload-").tempdir_in(&self.incoming);
+        let dir = self.disk.step(Step::CreateTemporary(&self.incoming), create)?;
         Ok(Slot { body: dir.path().join("body"), out: dir.path().join("out"), dir })
     }
 
@@ -69,10 +66,10 @@ impl Store {
     /// them synced. Nothing else is touched, so the caller may lose interest at any time.
     pub(super) async fn unpack(&self, slot: Slot, shape: Shape, sha256: String) -> Result<Unpacked, StoreError> {
         let permit = Arc::clone(&self.cores).acquire_owned().await.map_err(io::Error::other)?;
-        let (limits, entries) = (self.limits.clone(), Arc::clone(&self.entries));
+        let (disk, limits, entries) = (self.disk.clone(), self.limits.clone(), Arc::clone(&self.entries));
         tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            unpack(slot, shape, &limits, &entries, sha256)
+            unpack(&disk, slot, shape, &limits, &entries, sha256)
         })
         .await
         .map_err(io::Error::other)?
@@ -90,25 +87,28 @@ impl Store {
 
     fn place_at(&self, unpacked: &Unpacked, target: &Path) -> io::Result<()> {
         let Some(parent) = target.parent() else { return Err(io::Error::other("a result has no directory")) };
-        create_directories(parent)?;
+        self.disk.create_directories(parent)?;
         let slot = &unpacked.slot;
         // An earlier attempt that was stored but never recorded.
-        match fs::rename(target, slot.dir.path().join("earlier")) {
+        match self.disk.rename(target, &slot.dir.path().join("earlier")) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        fs::rename(&slot.out, target)?;
+        self.disk.rename(&slot.out, target)?;
+        self.disk.sync_directory(parent).inspect_err(|_| {
+            // The upload fails, so its files leave the tree. Should this fail too, a retry replaces them.
+            if let Err(error) = self.disk.rename(target, &slot.out) {
+                tracing::error!("failed to take back `{}`: {error}", target.display());
+            }
+        })?;
         unpacked.share.keep();
-        sync_directory(parent)
+        Ok(())
     }
 
-    /// Removes the result of `key`, which was stored but not recorded before the aggregator ended: its sender was never told that it
-    /// is safe, and sends it again.
+    /// Removes the result of `key`, which was stored but not recorded before the aggregator ended. No worker got an
+    /// acknowledgement for it, so its worker sends it again.
     pub(crate) fn discard(&self, key: &ResultKey) -> io::Result<()> {
-        match fs::remove_dir_all(self.tree.join(layout::result_dir(&key.plugin, &key.node))) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        self.disk.remove_directory(&self.tree.join(layout::result_dir(&key.plugin, &key.node)))
     }
 }
 
@@ -187,6 +187,7 @@ pub(super) struct Unpacked {
 }
 
 fn unpack(
+    disk: &Disk,
     slot: Slot,
     shape: Shape,
     limits: &ExtractLimits,
@@ -194,11 +195,11 @@ fn unpack(
     sha256: String,
 ) -> Result<Unpacked, StoreError> {
     let bytes = fs::metadata(&slot.body)?.len();
-    fs::create_dir(&slot.out)?;
+    disk.step(Step::CreateDirectory(&slot.out), || fs::create_dir(&slot.out))?;
     let (kind, files, count) = match shape {
         Shape::File(name) => {
-            File::open(&slot.body)?.sync_all()?;
-            fs::rename(&slot.body, slot.out.join(name))?;
+            disk.step(Step::Sync(&slot.body), || File::open(&slot.body)?.sync_all())?;
+            disk.rename(&slot.body, &slot.out.join(name))?;
             (StoredKind::File, 1, 1)
         }
         Shape::Archive => {
@@ -207,11 +208,11 @@ fn unpack(
                 tracing::warn!(member = %skipped.member, "not unpacked: {}", skipped.why);
             }
             // One call for all of them: a sync per file would take longer than the upload.
-            rustix::fs::syncfs(File::open(&slot.out)?).map_err(io::Error::from)?;
+            disk.step(Step::SyncTree(&slot.out), || Ok(rustix::fs::syncfs(File::open(&slot.out)?)?))?;
             (StoredKind::Archive, extracted.files, extracted.entries)
         }
     };
     let share = entries.take(count)?;
-    sync_directory(&slot.out)?;
+    disk.sync_directory(&slot.out)?;
     Ok(Unpacked { slot, share, stored: Stored { kind, files, bytes, sha256 } })
 }

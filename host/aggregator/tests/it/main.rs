@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod compiling;
+mod crashes;
 mod crowd;
 mod full_disk;
 mod goldens;

@@ -31,7 +31,7 @@ pub struct Packed {
 /// [`PackError`]. The temporary file is removed then, and what was at `out` stays.
 pub fn write_archive(dir: &Path, out: &Path, options: &PackOptions) -> Result<Packed, PackError> {
     let what = format!("`{}`", out.display());
-    let file = AtomicFile::create(out).map_err(|error| PackError::write(&what, error))?;
+    let file = AtomicFile::create_on(&options.disk, out, 0o644).map_err(|error| PackError::write(&what, error))?;
     let mut options = options.clone();
     options.exclude.extend([out.to_owned(), file.temporary_path().to_owned()]);
     let (file, packing) = pack_into(dir, file, &what, &options, &mut || false)?;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use plumbline_core::ReceiveLimits;
 use plumbline_core::limits::ARCHIVE_ENTRIES;
 
+use crate::disk::Disk;
 use crate::gzip::{DEFAULT_LEVEL, default_threads};
 use crate::member::NameLimits;
 use crate::walk::LeftOut;
@@ -36,6 +37,8 @@ pub struct PackOptions {
     /// Files that are not packed wherever they are below the directory: by their whole path, not by their name. The output itself,
     /// where it is written into the directory that is packed.
     pub exclude: Vec<PathBuf>,
+    /// The file system that [`super::write_archive`] writes to.
+    pub disk: Disk,
 }
 
 impl Default for PackOptions {
@@ -49,6 +52,7 @@ impl Default for PackOptions {
             refuse_names: false,
             max_bytes: None,
             exclude: Vec::new(),
+            disk: Disk::default(),
         }
     }
 }

@@ -129,16 +129,24 @@ impl Live {
     }
 }
 
+/// Copies a directory that a run may be writing to. Temporary files and directories may go at any time.
 pub(crate) fn copy_all(from: &Path, to: &Path) {
+    let missing = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+    let entries = match std::fs::read_dir(from) {
+        Err(error) if missing(&error) => return,
+        entries => entries.unwrap(),
+    };
     std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
+    for entry in entries {
         let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
+        let (path, target) = (entry.path(), to.join(entry.file_name()));
         if entry.file_type().unwrap().is_dir() {
-            copy_all(&entry.path(), &target);
-        } else if entry.file_name() != "status.json" && entry.file_name() != "status.new" {
-            // The status is replaced while we look, and nothing is read from it.
-            std::fs::copy(entry.path(), target).unwrap();
+            copy_all(&path, &target);
+            continue;
+        }
+        match std::fs::copy(&path, target) {
+            Err(error) if missing(&error) => {}
+            copied => drop(copied.unwrap()),
         }
     }
 }

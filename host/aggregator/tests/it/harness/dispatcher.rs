@@ -31,6 +31,14 @@ impl Launched {
         tokio::time::timeout(PATIENCE, self.launches.recv()).await.expect("nothing is launched").unwrap()
     }
 
+    /// The next launch, unless `stopped` is cancelled before.
+    pub(crate) async fn next_within(&mut self, stopped: &CancellationToken) -> Option<Launch> {
+        tokio::select! {
+            (launch, _) = self.next() => Some(launch),
+            () = stopped.cancelled() => None,
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.launches.is_empty()
     }

@@ -3,11 +3,13 @@
 mod archive;
 mod bed;
 mod dispatcher;
+mod faults;
 mod raw;
 
 pub(crate) use archive::Archive;
 pub(crate) use bed::{Bed, Live, copy_all, modules, source, with_bundle};
 pub(crate) use dispatcher::{Launched, TestDispatcher};
+pub(crate) use faults::{Crash, Failure, Plan};
 pub(crate) use raw::{Answer, Raw, put_head};
 
 use std::time::Duration;

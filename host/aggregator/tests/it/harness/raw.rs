@@ -44,6 +44,11 @@ impl Raw {
         Self::connect_with(access, config).await.unwrap()
     }
 
+    pub(crate) async fn try_connect(access: &WorkerAccess) -> io::Result<Self> {
+        Self::connect_with(access, client_config(&access.ca_cert, &access.client_cert, &access.client_key).unwrap())
+            .await
+    }
+
     pub(crate) async fn connect_with(access: &WorkerAccess, config: rustls::ClientConfig) -> io::Result<Self> {
         let address = access.aggregator_url.strip_prefix("https://").unwrap();
         let tcp = TcpStream::connect(address).await?;

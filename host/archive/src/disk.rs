@@ -1,0 +1,232 @@
+//! Steps on the file system that a crash may separate from one another.
+//!
+//! In production, each step is a call of the operating system and nothing else. Tests pass [`Faults`], which fail a step, shorten a
+//! write, or take a copy of a directory between two steps.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::atomic::AtomicFile;
+
+/// A step that is about to happen.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'a> {
+    /// Creates a file.
+    Create(&'a Path),
+    /// Creates a file or directory with a random name in this directory.
+    CreateTemporary(&'a Path),
+    /// Writes this many bytes to a file, at its current position.
+    Write(&'a Path, usize),
+    /// Cuts a file to this length.
+    Truncate(&'a Path, u64),
+    /// Makes the content of a file durable.
+    Sync(&'a Path),
+    /// Creates a directory.
+    CreateDirectory(&'a Path),
+    /// Renames a file or a directory.
+    Rename(&'a Path, &'a Path),
+    /// Removes a file, or a directory with everything in it.
+    Remove(&'a Path),
+    /// Makes the entries of a directory durable.
+    SyncDirectory(&'a Path),
+    /// Makes a directory and everything below it durable.
+    SyncTree(&'a Path),
+}
+
+/// Decides what becomes of steps. For tests.
+pub trait Faults: Send + Sync {
+    /// Carries out `step` by calling `act` once, or fails in its place.
+    ///
+    /// # Errors
+    /// The error of `act`, or an injected one.
+    fn step(&self, step: Step<'_>, act: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
+
+    /// Returns how many of `bytes` the next write takes, at least 1.
+    fn accept(&self, bytes: usize) -> usize {
+        bytes
+    }
+}
+
+/// The file system below a run. Cheap to clone; the default is the real one.
+#[derive(Clone, Default)]
+pub struct Disk(Option<Arc<dyn Faults>>);
+
+impl fmt::Debug for Disk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Disk(faulty)" } else { "Disk(real)" })
+    }
+}
+
+impl Disk {
+    /// A file system whose steps go through `faults`.
+    #[must_use]
+    pub fn faulty(faults: Arc<dyn Faults>) -> Self {
+        Self(Some(faults))
+    }
+
+    /// Carries out `act`, which is what `step` says.
+    ///
+    /// # Errors
+    /// The error of `act`, or an injected one.
+    pub fn step<T>(&self, step: Step<'_>, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let Some(faults) = &self.0 else { return act() };
+        let (mut act, mut result) = (Some(act), None);
+        faults.step(step, &mut || {
+            if let Some(act) = act.take() {
+                result = Some(act()?);
+            }
+            Ok(())
+        })?;
+        result.ok_or_else(|| io::Error::other("the injected fault skipped the step"))
+    }
+
+    /// Creates a file at `path`, where nothing may be.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn create(&self, path: &Path) -> io::Result<DiskFile> {
+        let file = self.step(Step::Create(path), || File::create_new(path))?;
+        Ok(self.file(file, path))
+    }
+
+    /// Wraps `file`, which was opened at `path`.
+    #[must_use]
+    pub fn file(&self, file: File, path: &Path) -> DiskFile {
+        DiskFile { file, path: path.to_owned(), disk: self.clone() }
+    }
+
+    /// Replaces `path` by a file with these bytes and these permissions. Readers see the old bytes or the new ones, and a crash
+    /// leaves one of them.
+    ///
+    /// # Errors
+    /// The error of the operating system. Unless only the last sync failed, `path` is unchanged.
+    pub fn replace(&self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+        let mut file = AtomicFile::create_on(self, path, mode)?;
+        file.write_all(bytes)?;
+        file.commit()
+    }
+
+    /// Creates the directory `path` and its missing parents, each durable in its parent.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn create_directories(&self, path: &Path) -> io::Result<()> {
+        match self.step(Step::CreateDirectory(path), || fs::create_dir(path)) {
+            Ok(()) => path.parent().map_or(Ok(()), |parent| self.sync_directory(parent)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.create_directories(path.parent().ok_or(error)?)?;
+                self.create_directories(path)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Renames a file or directory.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step(Step::Rename(from, to), || fs::rename(from, to))
+    }
+
+    /// Removes the file `path` if it exists.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.step(Step::Remove(path), || absent_is_fine(fs::remove_file(path)))
+    }
+
+    /// Removes the directory `path` with everything in it if it exists.
+    ///
+    /// # Errors
+    /// The error of the operating system; a part of the directory may be gone then.
+    pub fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        self.step(Step::Remove(path), || absent_is_fine(fs::remove_dir_all(path)))
+    }
+
+    /// Makes files that were created, renamed or removed in `path` durable.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    #[cfg(unix)]
+    pub fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        // The parent of a bare name is empty.
+        let opened = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        self.step(Step::SyncDirectory(path), || File::open(opened)?.sync_all())
+    }
+
+    /// Does nothing: other systems cannot open directories, and make renames durable by other means.
+    ///
+    /// # Errors
+    /// None.
+    #[cfg(not(unix))]
+    pub fn sync_directory(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn absent_is_fine(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// An open file on a [`Disk`].
+#[derive(Debug)]
+pub struct DiskFile {
+    file: File,
+    path: PathBuf,
+    disk: Disk,
+}
+
+impl DiskFile {
+    /// Makes the content durable.
+    ///
+    /// # Errors
+    /// The error of the operating system. It is unknown then which of the bytes since the last sync are durable.
+    pub fn sync(&self) -> io::Result<()> {
+        self.disk.step(Step::Sync(&self.path), || self.file.sync_all())
+    }
+
+    /// Cuts the file to `length` and moves to its end.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    pub fn truncate(&mut self, length: u64) -> io::Result<()> {
+        let file = &mut self.file;
+        self.disk.step(Step::Truncate(&self.path, length), || {
+            file.set_len(length)?;
+            file.seek(SeekFrom::Start(length)).map(drop)
+        })
+    }
+}
+
+impl Read for DiskFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read(buffer)
+    }
+}
+
+impl Write for DiskFile {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        self.disk.write(&mut self.file, &self.path, data)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Disk {
+    pub(crate) fn write(&self, mut file: impl Write, path: &Path, data: &[u8]) -> io::Result<usize> {
+        let accepted = self.0.as_ref().map_or(data.len(), |faults| faults.accept(data.len()));
+        let data = data.get(..accepted).unwrap_or(data);
+        self.step(Step::Write(path, data.len()), || file.write(data))
+    }
+}
