@@ -38,7 +38,8 @@ impl Destination {
     ///
     /// `settings` are those that other tools for the same storage read from their environment: `AWS_ACCESS_KEY_ID`,
     /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, ... for S3;
-    /// `HTTP_AUTHORIZATION` (the value of the header `Authorization`) for HTTP.
+    /// `HTTP_AUTHORIZATION` (the value of the header `Authorization`) for HTTP. It is sent over plain HTTP only with
+    /// `HTTP_ALLOW_HTTP=true`.
     ///
     /// # Errors
     /// [`DeliverError::Address`].
@@ -54,8 +55,15 @@ impl Destination {
                 let prefix = uri.path().trim_matches('/');
                 Bucket::new(host, prefix, settings).map(|bucket| Self(Kind::S3(bucket))).map_err(wrong)
             }
-            Some("http" | "https") => {
+            Some(scheme @ ("http" | "https")) => {
                 let authorization = settings.get("HTTP_AUTHORIZATION").map(String::as_str);
+                let allowed = settings.get("HTTP_ALLOW_HTTP").is_some_and(|value| value == "true");
+                if scheme == "http" && authorization.is_some() && !allowed {
+                    return Err(wrong(
+                        "`HTTP_AUTHORIZATION` would be sent without encryption: use `https://`, or add `HTTP_ALLOW_HTTP=true` to the Secret"
+                            .to_owned(),
+                    ));
+                }
                 HttpPut::new(url, authorization).map(|put| Self(Kind::Put(put))).map_err(wrong)
             }
             _ => Err(wrong("write it as `s3://BUCKET/PREFIX` or `https://HOST/PATH/`".to_owned())),

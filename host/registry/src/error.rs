@@ -71,6 +71,14 @@ pub enum Cause {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A registry wants its credentials to go to another host.
+    #[error("registry `{registry}` asks to send its credentials to another host, `{host}`; nothing was sent")]
+    TokenServer {
+        /// The registry.
+        registry: String,
+        /// The host that it names, `HOST` or `HOST:PORT`.
+        host: String,
+    },
     /// More bytes than there may be.
     #[error("it has more than {limit} bytes, the most that is taken")]
     TooLarge {
@@ -180,6 +188,9 @@ impl RegistryError {
                 "name the registry's authority with `--registry-ca FILE`; a registry without encryption must be named: `--insecure-registry HOST[:PORT]`"
             }
             Cause::Redirect { .. } => "a host without encryption must be named: `--insecure-registry HOST[:PORT]`",
+            Cause::TokenServer { registry, host } => {
+                return Some(format!("if you trust that host, name it with `--registry-token-server {registry}={host}`"));
+            }
             Cause::Mismatch { .. } | Cause::Size { .. } => {
                 "somebody on the way or the registry itself has changed the content; nothing of it was used"
             }

@@ -31,6 +31,7 @@ mod mirror;
 mod place;
 mod reference;
 mod settings;
+mod token_server;
 mod turns;
 
 pub use artifact::{
@@ -50,3 +51,4 @@ pub use mirror::MIRRORS_VARIABLE;
 pub use place::Place;
 pub use reference::{Reference, ReferenceError, SCHEME};
 pub use settings::{CA_VARIABLE, INSECURE_VARIABLE, Patience, Settings};
+pub use token_server::TOKEN_SERVERS_VARIABLE;

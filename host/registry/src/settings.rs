@@ -9,6 +9,7 @@ use crate::error::Cause;
 use crate::limits::MAX_BLOB_BYTES;
 use crate::mirror::MIRRORS_VARIABLE;
 use crate::reference::check_registry;
+use crate::token_server::TOKEN_SERVERS_VARIABLE;
 
 /// Files of authorities, beside those of the system, as a list parted by `:`.
 pub const CA_VARIABLE: &str = "PLUMBLINE_REGISTRY_CA";
@@ -22,6 +23,8 @@ pub struct Settings {
     pub insecure: Vec<String>,
     /// What is read elsewhere than its name says: each as `HOST[/PATH]=HOST[:PORT][/PATH]`. What is written goes where its name says.
     pub mirrors: Vec<String>,
+    /// Token servers that may have the credentials of a registry under another name: each as `REGISTRY=HOST[:PORT]`.
+    pub token_servers: Vec<String>,
     /// PEM files of authorities that are trusted beside the system's.
     pub authorities: Vec<PathBuf>,
     /// Where credentials are looked for.
@@ -82,6 +85,7 @@ impl Default for Settings {
         Self {
             insecure: Vec::new(),
             mirrors: Vec::new(),
+            token_servers: Vec::new(),
             authorities: Vec::new(),
             credentials: CredentialFiles::default(),
             patience: Patience::default(),
@@ -103,11 +107,12 @@ impl Settings {
             text.split(',').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect()
         };
         let (insecure, mirrors) = (list(INSECURE_VARIABLE), list(MIRRORS_VARIABLE));
+        let token_servers = list(TOKEN_SERVERS_VARIABLE);
         let authorities = variable(CA_VARIABLE)
             .map(|value| std::env::split_paths(&value).filter(|path| !path.as_os_str().is_empty()).collect())
             .unwrap_or_default();
         let credentials = CredentialFiles::from_environment(variable);
-        Self { insecure, mirrors, authorities, credentials, ..Self::default() }
+        Self { insecure, mirrors, token_servers, authorities, credentials, ..Self::default() }
     }
 
     /// Each insecure registry must be a host, and nothing more: `http://host` would be taken for one that is never met.
@@ -168,11 +173,13 @@ mod tests {
         let settings = Settings::from_environment(|name| match name {
             INSECURE_VARIABLE => Some("a:1, b ,".into()),
             MIRRORS_VARIABLE => Some("registry.k8s.io=lan".into()),
+            TOKEN_SERVERS_VARIABLE => Some("r=a".into()),
             CA_VARIABLE => Some("/x.pem:/y.pem".into()),
             _ => None,
         });
         assert_eq!(settings.insecure, ["a:1", "b"]);
         assert_eq!(settings.mirrors, ["registry.k8s.io=lan"]);
+        assert_eq!(settings.token_servers, ["r=a"]);
         assert_eq!(settings.authorities, [PathBuf::from("/x.pem"), PathBuf::from("/y.pem")]);
     }
 }

@@ -1,10 +1,12 @@
 //! The expectation of the driver `DaemonSet`: one result from each node that the pods of the plugin's DaemonSet run on.
 //!
-//! Without a `podSpec` that is every node, control plane, cordoned and not ready ones included, because the default pod tolerates
+//! Without a `podSpec` that is every Linux node, control plane, cordoned and not ready ones included, because the default pod tolerates
 //! everything. With a `podSpec` a node counts when the DaemonSet controller and the scheduler of Kubernetes would run a pod there:
 //!
 //! * `nodeName`, where there is one, is the node's name;
 //! * every entry of `nodeSelector` is a label of the node;
+//! * the node runs Linux, as the worker's image does, or the `podSpec` asks for an operating system: by `os.name`, or by the label
+//!   `kubernetes.io/os` in `nodeSelector` or in a required term;
 //! * one term of `affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution` matches, that is, all its `matchExpressions` and
 //!   `matchFields` do. No terms match no node, and neither does a term that has neither expressions nor fields;
 //! * the pod tolerates every taint of the node whose effect is `NoSchedule` or `NoExecute`, with the tolerations of the `podSpec` and
@@ -55,7 +57,10 @@ impl Expectations for DaemonSet {
     ) -> Result<Vec<Expected>, String> {
         let ignore_taints = options::ignore_taints(&plugin.options).map_err(|error| error.to_string())?;
         let pod = pod_spec.map(Pod::read).transpose().map_err(|error| error.to_string())?;
-        let runs_on = |node: &Node| pod.as_ref().is_none_or(|pod| pod.runs_on(node, ignore_taints));
+        let runs_on = |node: &Node| match &pod {
+            Some(pod) => pod.runs_on(node, ignore_taints),
+            None => pod::runs_linux(node),
+        };
         let expected: Vec<_> =
             nodes.iter().filter(|node| runs_on(node)).map(|node| Expected::Node(node.name.clone())).collect();
         if expected.is_empty() && !nodes.is_empty() {

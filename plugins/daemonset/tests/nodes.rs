@@ -292,3 +292,20 @@ fn foreign_words_in_messages_are_cut() {
     let error = with_spec(&cluster(), terms(expression("a", &"x".repeat(5000), json!(null)))).unwrap_err();
     assert!(error.len() < 400, "{} bytes", error.len());
 }
+
+#[test]
+fn windows_nodes_are_expected_only_of_plugins_that_ask_for_them() {
+    let node = |name: &str, os: &str| Node { os: os.to_owned(), ..Node::new(name).label("kubernetes.io/os", os) };
+    let mut nodes = vec![node("lin", "linux"), node("win", "windows")];
+    assert_eq!(expected(&case(&nodes)).unwrap(), "lin", "the default pod");
+    assert_eq!(with_spec(&nodes, json!({})).unwrap(), "lin");
+    assert_eq!(with_spec(&nodes, json!({"nodeSelector": {"kubernetes.io/os": "windows"}})).unwrap(), "win");
+    assert_eq!(with_spec(&nodes, json!({"os": {"name": "windows"}})).unwrap(), "win");
+    assert_eq!(with_spec(&nodes, json!({"os": {"name": "linux"}})).unwrap(), "lin");
+    let both = expression("kubernetes.io/os", "In", json!(["linux", "windows"]));
+    assert_eq!(with_spec(&nodes, terms(both)).unwrap(), "lin win");
+    // Of a node that does not tell, nothing is concluded.
+    nodes.push(Node::new("quiet"));
+    assert_eq!(expected(&case(&nodes)).unwrap(), "lin quiet");
+    assert!(with_spec(&nodes, json!({"os": "windows"})).unwrap_err().contains("podSpec.os"));
+}

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use plumbline_conformance::images::Prefix;
-use plumbline_core::config::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage};
+use plumbline_core::config::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage, Toleration};
 
 /// Under which heading these options stand.
 const HEADING: &str = "Options of runs in a cluster";
@@ -82,6 +82,10 @@ pub(crate) struct ClusterRunArgs {
     /// Whether workers of Job plugins are native sidecars: `auto` (where the cluster has them), `never` or `always`
     #[arg(long, value_name = "WHEN")]
     pub(crate) native_sidecar: Option<NativeSidecar>,
+    /// A taint that pods of Job plugins without a `podSpec` tolerate, in place of the default ones: `gpu`, `gpu=true:NoSchedule`, or `*`
+    /// for every taint; repeatable
+    #[arg(long, value_name = "KEY[=VALUE][:EFFECT]")]
+    pub(crate) job_toleration: Vec<Toleration>,
 }
 
 impl ClusterRunArgs {

@@ -16,6 +16,10 @@ pub(crate) struct RegistryArgs {
     /// Speak to this registry without encryption; repeatable, also `PLUMBLINE_INSECURE_REGISTRIES`
     #[arg(long, value_name = "HOST[:PORT]", help_heading = HEADING)]
     pub(crate) insecure_registry: Vec<String>,
+    /// Send the credentials of this registry to that token server, if the registry names it; repeatable, also
+    /// `PLUMBLINE_REGISTRY_TOKEN_SERVERS`
+    #[arg(long, value_name = "REGISTRY=HOST[:PORT]", help_heading = HEADING)]
+    pub(crate) registry_token_server: Vec<String>,
     /// Read what is in this registry, or below a name in it, from another place; repeatable, also `PLUMBLINE_REGISTRY_MIRRORS`
     #[arg(long = "mirror", value_name = "HOST[/PATH]=HOST[:PORT][/PATH]", help_heading = HEADING)]
     pub(crate) mirrors: Vec<String>,
@@ -27,6 +31,7 @@ impl RegistryArgs {
         let mut settings = Settings::from_environment(|name| std::env::var_os(name));
         settings.authorities.extend(self.registry_ca.iter().cloned());
         settings.insecure.extend(self.insecure_registry.iter().cloned());
+        settings.token_servers.extend(self.registry_token_server.iter().cloned());
         // Of two for the same names the last counts: what the command line says.
         settings.mirrors.extend(self.mirrors.iter().cloned());
         settings

@@ -135,6 +135,11 @@ fn digest(found: &Found, plugin: &str) -> Result<String, CliError> {
 
 /// How this machine reaches registries is how the aggregator does, beside what the configuration says.
 fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), CliError> {
+    for pair in &settings.token_servers {
+        if !access.token_servers.contains(pair) {
+            access.token_servers.push(pair.clone());
+        }
+    }
     for host in &settings.insecure {
         if !access.insecure.contains(host) {
             access.insecure.push(host.clone());
@@ -216,14 +221,16 @@ mod tests {
         std::fs::write(&pem, "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n\n").unwrap();
         let settings = Settings {
             insecure: vec!["a:1".to_owned(), "b".to_owned()],
+            token_servers: vec!["r=a".to_owned()],
             authorities: vec![pem.clone()],
             ..Settings::default()
         };
-        let mut access = RegistryAccess { insecure: vec!["b".to_owned()], ca: String::new() };
+        let mut access = RegistryAccess { insecure: vec!["b".to_owned()], ..RegistryAccess::default() };
         // Twice is once.
         reach(&settings, &mut access).unwrap();
         reach(&settings, &mut access).unwrap();
         assert_eq!(access.insecure, ["b", "a:1"]);
+        assert_eq!(access.token_servers, ["r=a"]);
         assert_eq!(access.ca, "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n");
         std::fs::write(&pem, vec![b'x'; MAX_AUTHORITIES + 1]).unwrap();
         assert!(reach(&settings, &mut access).unwrap_err().to_string().contains("ca.pem"));

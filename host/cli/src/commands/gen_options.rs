@@ -83,6 +83,9 @@ impl ClusterRunArgs {
         set(&mut own.upload_url, self.upload.clone());
         set(&mut own.upload_secret, self.upload_secret.clone());
         set(&mut own.native_sidecar, self.native_sidecar);
+        if !self.job_toleration.is_empty() {
+            own.job_tolerations = Some(self.job_toleration.clone());
+        }
         set(&mut own.kubernetes_version, self.kubernetes_version.clone());
         own.kubernetes_version = fixed_version(&own.kubernetes_version)?;
         Ok(config)

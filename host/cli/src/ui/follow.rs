@@ -78,7 +78,7 @@ pub(crate) async fn follow(
     let mut unseen: Option<Instant> = None;
     loop {
         let ended = tokio::select! {
-            () = cancel.cancelled() => Some(Ended::Cancelled { lost: follower.is_lost() }),
+            () = cancel.cancelled() => Some(Ended::Cancelled { lost: follower.is_lost() || follower.was_never_heard(Timestamp::now()) }),
             look = watching.next() => match look.as_deref() {
                 // The watch knows pods by today's label: before the run is given up, it is looked for as others would.
                 Some(Err(StatusError::NoPod { .. })) => {
@@ -89,7 +89,7 @@ pub(crate) async fn follow(
                     unseen = None;
                     follower.take(look)
                 }
-                None => Some(Ended::Cancelled { lost: follower.is_lost() }),
+                None => Some(Ended::Cancelled { lost: follower.is_lost() || follower.was_never_heard(Timestamp::now()) }),
             },
             _ = tick.tick() => {
                 if unseen.is_some_and(|at| at.elapsed() >= LOOK) {
@@ -115,6 +115,8 @@ struct Follower {
     last: Option<Box<Seen>>,
     /// The last heartbeat, and when it was seen here: the clocks of cluster and this machine may differ.
     heartbeat: Option<(Timestamp, Instant)>,
+    /// Another heartbeat than the first one was seen.
+    heard: bool,
     told_lost: bool,
     /// What was told since the run was seen last: reasons come and go in turns.
     told: HashSet<String>,
@@ -163,6 +165,7 @@ impl Follower {
             display: None,
             last: None,
             heartbeat: None,
+            heard: false,
             told_lost: false,
             told: HashSet::new(),
             start: Start::default(),
@@ -236,12 +239,18 @@ impl Follower {
                 say("the aggregator is there again");
             }
             self.told_lost = false;
+            self.heard = self.heartbeat.is_some();
             self.heartbeat = Some((heartbeat, Instant::now()));
         }
     }
 
     fn is_lost(&self) -> bool {
         self.heartbeat.is_some_and(|(_, at)| at.elapsed() > LOST)
+    }
+
+    /// The aggregator wrote nothing while it was followed, and its last heartbeat was old already.
+    fn was_never_heard(&self, now: Timestamp) -> bool {
+        !self.heard && self.last.as_ref().is_some_and(|seen| seen.silent_for(now).is_some())
     }
 
     /// Time has passed; how following ended, if that ended it.

@@ -240,3 +240,33 @@ fn an_archive_that_was_not_sent_away_is_sent_by_the_next_container() {
     // Once is enough: nobody listens there any more.
     ends_when_told(pod.stays());
 }
+
+/// Plugins are left out by the configuration, or there are none: then the state of the cluster is all that is wanted.
+#[test]
+fn a_run_without_plugins_collects_the_state_of_the_cluster() {
+    for skips in [true, false] {
+        let pod = Pod::advertising("", &json!({}));
+        if skips {
+            let mut config: Value = serde_json::from_slice(&fs::read(pod.bed.path("config.json")).unwrap()).unwrap();
+            config["SkipPlugins"] = true.into();
+            pod.bed.write("config.json", &config.to_string());
+        } else {
+            fs::remove_file(pod.bed.path("plugins.d/smoke.yaml")).unwrap();
+        }
+        let running = pod.stays();
+        let told = pod.told();
+        assert_eq!((&told["status"], &told["plugins"]), (&json!("complete"), &Value::Null), "{told}");
+        assert!(pod.double.list("pods").iter().all(|pod| pod["metadata"]["name"] == "sonobuoy"), "no plugin was launched");
+        let archive = pod.bed.archive();
+        let listed = std::process::Command::new("tar").args(["-tzf", pod.bed.path(&archive).to_str().unwrap()]).output();
+        let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
+        assert!(listed.contains("resources/cluster/core_v1_nodes.json"), "{listed}");
+        let done = pod.bed.plumbline(&["results", &archive]).expect(2);
+        assert!(done.err.contains("has no plugins"), "{}", done.err);
+        // Nothing was judged, and that is what a look at the run says.
+        let done = pod.looked_at(&["status"]).expect(5);
+        assert!(done.out.contains("The run is complete: there is nothing to judge."), "{}", done.out);
+        pod.looked_at(&["wait"]).expect(5);
+        ends_when_told(running);
+    }
+}

@@ -1,6 +1,7 @@
 //! `run` against an API server: what it creates, what it refuses, what it only says.
 
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
+use serde_json::json;
 
 use crate::bed::{Bed, Done};
 
@@ -91,4 +92,61 @@ async fn a_missing_permission_is_told_before_anything_is_created() {
     // A run that needs no role for the whole cluster is not asked for one.
     cluster.plumbline(&["run", "-p", "smoke.yaml", "--aggregator-permissions", "namespaceAdmin"]).expect(0);
     assert!(cluster.double.list("clusterroles").is_empty());
+}
+
+/// Gives the cluster pods of a DNS server, such that the check has something to find.
+fn with_dns(cluster: &Cluster) {
+    let metadata = json!({"name": "coredns-1", "namespace": "kube-system", "labels": {"k8s-app": "kube-dns"}});
+    cluster.double.put("pods", json!({"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "i"}]}}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_without_a_dns_server_is_a_warning() {
+    let cluster = Cluster::new().await;
+    let missing = "warning: no DNS server for pods was found in namespace `kube-system`";
+    let told = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one"]).expect(0);
+    assert!(told.err.contains(missing) && told.err.contains("--dns-pod-labels"), "{}", told.err);
+    let told = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "two", "--skip-preflight=dnscheck"]).expect(0);
+    assert!(!told.err.contains("DNS"), "{}", told.err);
+    let elsewhere = ["run", "-p", "smoke.yaml", "-n", "three", "--dns-namespace", "dns"];
+    with_dns(&cluster);
+    assert!(cluster.plumbline(&elsewhere).expect(0).err.contains("in namespace `dns`"));
+    let told = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "four"]).expect(0);
+    assert!(!told.err.contains("DNS"), "{}", told.err);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_too_old_is_refused_unless_the_check_is_skipped() {
+    let cluster = Cluster::new().await;
+    with_dns(&cluster);
+    cluster.double.set_version("v1.16.15");
+    let refused = cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(4);
+    assert!(refused.err.contains("the API server is v1.16.15, older than v1.17"), "{}", refused.err);
+    assert!(refused.err.contains("--skip-preflight=versioncheck"), "{}", refused.err);
+    assert!(cluster.double.list("configmaps").is_empty());
+    // Other checks do not stand in for it.
+    cluster.plumbline(&["run", "-p", "smoke.yaml", "--skip-preflight=dnscheck,permissions"]).expect(4);
+    cluster.plumbline(&["run", "-p", "smoke.yaml", "--skip-preflight=versioncheck"]).expect(0);
+    assert!(cluster.double.get("pods", "sonobuoy", "sonobuoy").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_skipped_check_is_named_and_the_others_are_made() {
+    let cluster = Cluster::new().await;
+    with_dns(&cluster);
+    cluster.double.deny("create", "clusterroles");
+    cluster.plumbline(&["run", "-p", "smoke.yaml", "--skip-preflight=dnscheck,versioncheck"]).expect(4);
+    assert!(cluster.double.list("configmaps").is_empty());
+    let unknown = cluster.plumbline(&["run", "-p", "smoke.yaml", "--skip-preflight=dns"]).expect(2);
+    for name in ["dnscheck", "versioncheck", "existingnamespace", "permissions"] {
+        assert!(unknown.err.contains(name), "{name}: {}", unknown.err);
+    }
+    cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one"]).expect(4);
+    // Without the check the server itself says no.
+    let refused = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one", "--skip-preflight=permissions"]).expect(4);
+    assert!(refused.err.contains("clusterrole"), "{}", refused.err);
+    for all in ["--skip-preflight", "--skip-preflight=true"] {
+        let refused = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one", all]).expect(4);
+        assert!(!refused.err.contains("this account may not"), "{}", refused.err);
+    }
 }

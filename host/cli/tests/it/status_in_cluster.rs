@@ -198,9 +198,40 @@ fn waiting_has_its_own_time_and_can_be_interrupted() {
     let done = cluster.plumbline(&["wait", "--timeout", "1"]).expect(3);
     assert!(done.err.contains("has not ended within 1 s"), "{}", done.err);
     cluster.plumbline(&["wait", "--timeout", "1", "--exit-code", "compat"]).expect(1);
+    // Of an aggregator that does not answer, more is wrong than that time is up.
+    let mut old = status("running", json!([suite("running", 0, &[], "")]));
+    old["heartbeat"] = json!(jiff::Timestamp::now() - jiff::SignedDuration::from_mins(10));
+    cluster.tell(old);
+    let done = cluster.plumbline(&["wait", "--timeout", "1"]).expect(4);
+    assert!(done.err.contains("its aggregator has not been heard of lately"), "{}", done.err);
     let wait = cluster.bed.start("wait", &cluster.args(&["wait"]));
     wait_for("the view", || wait.err().contains("namespace checks"));
     wait.signal("INT");
     let done = wait.wait().expect(130);
     assert!(done.err.contains("the run goes on"), "{}", done.err);
+}
+
+#[test]
+fn a_result_that_did_not_arrive_says_why_wherever_one_looks() {
+    let cluster = InCluster::new();
+    let entry = |node: &str, state: &str, result: &str, reason: &str| {
+        json!({"plugin": "sweep", "node": node, "status": state, "result-status": result, "reason": reason})
+    };
+    let memory = "container `main` of pod `p1` was killed because it used more memory than its limit of 64Mi";
+    cluster.aggregator("Running", Some(status("running", json!([entry("n1", "running", "", memory)]))));
+    let done = cluster.plumbline(&["status"]).expect(0);
+    assert!(done.out.contains(&format!("sweep on n1: {memory}\n")), "{}", done.out);
+    let plugins = json!([
+        entry("n1", "failed", "failed", memory),
+        entry("n2", "timed_out", "timeout", "timeout waiting for results"),
+    ]);
+    cluster.tell(status("complete", plugins));
+    for command in ["status", "wait"] {
+        let done = cluster.plumbline(&[command]).expect(3);
+        assert!(done.out.contains("2 of 2 results did not arrive, 1 of them timed out"), "{}", done.out);
+        assert!(done.out.contains("timed_out   timeout"), "{}", done.out);
+        assert!(done.out.contains(&format!("sweep on n1: {memory}\n")), "{}", done.out);
+    }
+    let data: Value = serde_json::from_str(&cluster.plumbline(&["status", "-o", "json"]).expect(3).out).unwrap();
+    assert_eq!((&data["plugins"][0]["reason"], &data["plugins"][1]["status"]), (&json!(memory), &json!("timed_out")));
 }

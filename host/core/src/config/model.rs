@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 use crate::config::choice::{Permissions, PodSecurity, PullPolicy, SecurityContextMode};
 use crate::config::own::Own;
+use crate::config::toleration::Toleration;
 
 /// The port of the aggregator if nothing else is said.
 const DEFAULT_PORT: u16 = 8080;
@@ -155,23 +156,6 @@ pub struct Server {
 pub struct Selection {
     /// Its name.
     pub name: String,
-}
-
-/// A taint that a pod tolerates (core/v1 `Toleration`); empty texts are absent.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Toleration {
-    /// The taint's key; empty: every taint.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub key: String,
-    /// `Exists` or `Equal`.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub operator: String,
-    /// The taint's value, for `Equal`.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub value: String,
-    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`; empty: every effect.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub effect: String,
 }
 
 /// The image of this version.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::config::choice::NativeSidecar;
 use crate::config::storage::Storage;
+use crate::config::toleration::Toleration;
 
 /// The section `Plumbline`. Other tools ignore it, and an absent key always has its default: what other tools write has no such section.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -17,6 +18,9 @@ pub struct Own {
     pub fail_fast: bool,
     /// How the worker stands beside a Job plugin.
     pub native_sidecar: NativeSidecar,
+    /// Tolerations of pods of Job plugins without a `podSpec`, in place of the default ones; `None`: the default ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job_tolerations: Option<Vec<Toleration>>,
     /// Where the aggregator keeps the run and its archive.
     pub storage: Storage,
     /// Where the archive is sent at the end; empty: nowhere.
@@ -69,6 +73,9 @@ pub struct BundleSource {
 pub struct RegistryAccess {
     /// Registries that are spoken to without encryption, each `HOST` or `HOST:PORT`.
     pub insecure: Vec<String>,
+    /// Token servers that may have the credentials of a registry under another name, each `REGISTRY=HOST[:PORT]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub token_servers: Vec<String>,
     /// Authorities that are trusted beside the image's: certificates as PEM text.
     #[serde(rename = "CA")]
     pub ca: String,

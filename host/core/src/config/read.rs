@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::config::error::ConfigError;
 use crate::config::fields::{Fields, text_map, wrong_type};
-use crate::config::model::{Config, PodLogLimits, Selection, Server, Toleration};
+use crate::config::model::{Config, PodLogLimits, Selection, Server};
+use crate::config::toleration::{EFFECTS, Toleration};
 use crate::config::own::{BundleSource, Graces, MAX_BUNDLES, Own};
 
 /// The largest configuration that is read: 1 MiB, which is what a ConfigMap can hold.
@@ -74,7 +75,7 @@ impl Config {
         from.text("ImagePullSecrets", &mut self.image_pull_secrets)?;
         from.map("CustomAnnotations", &mut self.custom_annotations)?;
         from.choice("AggregatorPermissions", &mut self.aggregator_permissions)?;
-        self.read_tolerations(from)?;
+        self.aggregator_tolerations = tolerations(from, "AggregatorTolerations")?.unwrap_or_default();
         from.text("ServiceAccountName", &mut self.service_account_name)?;
         from.truth("ExistingServiceAccount", &mut self.existing_service_account)?;
         from.text("E2EDockerConfigFile", &mut self.e2e_docker_config_file)?;
@@ -111,30 +112,6 @@ impl Config {
         };
         self.plugins =
             list.map(|list: Vec<Value>| list.into_iter().enumerate().map(selection).collect()).transpose()?;
-        Ok(())
-    }
-
-    fn read_tolerations(&mut self, from: &mut Fields) -> Result<(), ConfigError> {
-        let mut list = None;
-        from.list("AggregatorTolerations", &mut list)?;
-        let Some(list) = list else { return Ok(()) };
-        let toleration = |(i, item)| -> Result<Toleration, ConfigError> {
-            let path = format!("AggregatorTolerations[{i}]");
-            // A map from text to text, whose keys are looked up as they are written.
-            let mut fields = text_map(&path, item)?;
-            let mut take = |key: &str| fields.remove(key).unwrap_or_default();
-            let read = Toleration {
-                key: take("key"),
-                operator: take("operator"),
-                value: take("value"),
-                effect: take("effect"),
-            };
-            one_of(&path, "operator", &read.operator, &["", "Exists", "Equal"], "`Exists` or `Equal`")?;
-            let effects = ["", "NoSchedule", "PreferNoSchedule", "NoExecute"];
-            one_of(&path, "effect", &read.effect, &effects, "`NoSchedule`, `PreferNoSchedule` or `NoExecute`")?;
-            Ok(read)
-        };
-        self.aggregator_tolerations = list.into_iter().enumerate().map(toleration).collect::<Result<_, _>>()?;
         Ok(())
     }
 }
@@ -182,6 +159,30 @@ impl Server {
     }
 }
 
+/// The tolerations under `key`; `None` if the key is missing.
+fn tolerations(from: &mut Fields, key: &str) -> Result<Option<Vec<Toleration>>, ConfigError> {
+    let place = from.at(key);
+    let mut list = None;
+    from.list(key, &mut list)?;
+    let toleration = |(i, item)| -> Result<Toleration, ConfigError> {
+        let path = format!("{place}[{i}]");
+        // A map from text to text, whose keys are looked up as they are written.
+        let mut fields = text_map(&path, item)?;
+        let mut take = |key: &str| fields.remove(key).unwrap_or_default();
+        let read = Toleration {
+            key: take("key"),
+            operator: take("operator"),
+            value: take("value"),
+            effect: take("effect"),
+        };
+        one_of(&path, "operator", &read.operator, &["", "Exists", "Equal"], "`Exists` or `Equal`")?;
+        let effects = [&[""], &EFFECTS[..]].concat();
+        one_of(&path, "effect", &read.effect, &effects, "`NoSchedule`, `PreferNoSchedule` or `NoExecute`")?;
+        Ok(read)
+    };
+    list.map(|list: Vec<Value>| list.into_iter().enumerate().map(toleration).collect()).transpose()
+}
+
 impl Own {
     fn read(&mut self, from: &mut Fields) -> Result<(), ConfigError> {
         if let Some(mut graces) = from.section("Graces")? {
@@ -189,6 +190,7 @@ impl Own {
         }
         from.truth("FailFast", &mut self.fail_fast)?;
         from.choice("NativeSidecar", &mut self.native_sidecar)?;
+        self.job_tolerations = tolerations(from, "JobTolerations")?;
         let mut storage = None;
         from.parsed("Storage", &mut storage)?;
         if let Some(text) = storage {
@@ -208,6 +210,9 @@ impl Own {
             let mut insecure = Some(std::mem::take(&mut self.registry.insecure));
             registry.texts("Insecure", &mut insecure)?;
             self.registry.insecure = insecure.unwrap_or_default();
+            let mut servers = Some(std::mem::take(&mut self.registry.token_servers));
+            registry.texts("TokenServers", &mut servers)?;
+            self.registry.token_servers = servers.unwrap_or_default();
             registry.text("CA", &mut self.registry.ca)?;
         }
         Ok(())

@@ -25,11 +25,11 @@ const FULL: &str = r#"{"Description":"d","UUID":"u","Version":"v9","ResultsDir":
 "AggregatorPermissions":"clusterRead","AggregatorTolerations":[{"key":"k","operator":"Equal","value":"v","effect":"NoExecute"}],
 "ServiceAccountName":"sa","ExistingServiceAccount":true,"E2EDockerConfigFile":"/d","NamespacePSAEnforceLevel":"restricted",
 "ProgressUpdatesPort":"1","SecurityContextMode":"platform","Plumbline":{"Graces":{"ImagePull":1,"Starting":9,"Unschedulable":2,"NodeGone":3,
-"PodGone":4,"CrashLoop":5,"NoResult":6,"Hello":7,"NoPod":8,"Silent":10,"SilentLost":11},"FailFast":true,"NativeSidecar":"always","Storage":"pvc:1Gi:fast",
+"PodGone":4,"CrashLoop":5,"NoResult":6,"Hello":7,"NoPod":8,"Silent":10,"SilentLost":11},"FailFast":true,"NativeSidecar":"always","JobTolerations":[{"key":"g","operator":"Exists"}],"Storage":"pvc:1Gi:fast",
 "UploadURL":"https://h/p","UploadSecret":"c","DeadlineSeconds":10,"KubernetesVersion":"v1.30.2","NamespaceLabels":{"a":"b"},
 "NamespaceAnnotations":{"c":"d"},"PluginSources":{"x":"oci://r/x"},"PluginBundles":{"x":"sha256:00"},
 "Bundles":[{"Plugin":"x","Reference":"oci://r/x@sha256:00","Digest":"sha256:11"},{"Plugin":"y","Reference":"","Digest":"sha256:22"}],
-"Registry":{"Insecure":["r:5000"],"CA":"-----BEGIN CERTIFICATE-----"}}}"#;
+"Registry":{"Insecure":["r:5000"],"TokenServers":["r=a"],"CA":"-----BEGIN CERTIFICATE-----"}}}"#;
 
 fn parsed(json: &str) -> Value {
     serde_json::from_str(json).unwrap()
@@ -40,6 +40,7 @@ fn recased(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
     let data = [
         "CustomAnnotations",
         "AggregatorTolerations",
+        "JobTolerations",
         "NamespaceLabels",
         "NamespaceAnnotations",
         "PluginSources",

@@ -61,7 +61,10 @@ async fn the_whole_archive_arrives_after_a_failure_that_passes() {
     let dir = tempfile::tempdir().unwrap();
     let (archive, content) = archive(dir.path(), 300_000);
     let (url, seen) = server(&[503]).await;
-    let settings = BTreeMap::from([("HTTP_AUTHORIZATION".to_owned(), "Bearer token".to_owned())]);
+    let mut settings = BTreeMap::from([("HTTP_AUTHORIZATION".to_owned(), "Bearer token".to_owned())]);
+    let error = Destination::parse(&format!("{url}/audits/"), &settings).unwrap_err().to_string();
+    assert!(error.contains("without encryption") && !error.contains("Bearer token"), "{error}");
+    settings.insert("HTTP_ALLOW_HTTP".to_owned(), "true".to_owned());
     let destination = Destination::parse(&format!("{url}/audits/"), &settings).unwrap();
     assert_eq!(destination.deliver(&archive).await.unwrap(), format!("{url}/audits/run.tar.gz"));
     let bodies = seen.bodies.lock().unwrap();

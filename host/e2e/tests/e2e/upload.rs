@@ -20,7 +20,7 @@ fn the_archive_is_sent_with_the_credentials_of_a_secret() {
         return;
     };
     bed.create_namespace();
-    let secret = json!({"metadata": {"name": "storage"}, "stringData": {"HTTP_AUTHORIZATION": "Bearer open-sesame"}});
+    let secret = json!({"metadata": {"name": "storage"}, "stringData": {"HTTP_AUTHORIZATION": "Bearer open-sesame", "HTTP_ALLOW_HTTP": "true"}});
     bed.ask(bed.api::<Secret>().create(&PostParams::default(), &serde_json::from_value(secret).unwrap()));
     let url = format!("http://{}/nightly/", sink.address);
     let plugin = Plugin::job("sent").format("raw").args(&["--bytes=3MiB"]);

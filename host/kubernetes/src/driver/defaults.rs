@@ -1,6 +1,7 @@
 //! The pod around a plugin whose definition brings none.
 
 use plumbline_core::Driver;
+use plumbline_core::config::Toleration;
 use serde_json::{Value, json};
 
 /// The tolerations of a Job's pod without a `podSpec`. `control-plane` is what `master` has been called since Kubernetes 1.20: with one
@@ -15,8 +16,8 @@ pub fn default_tolerations() -> Value {
     ])
 }
 
-/// The pod spec of a definition that brings none. A DaemonSet's sees its node as the node sees itself, and runs on every node, whatever
-/// its taints. For [`Driver::Process`], which has no pod, that of a Job.
+/// The pod spec of a definition that brings none. A DaemonSet's sees its node as the node sees itself, and runs on every Linux node,
+/// whatever its taints. For [`Driver::Process`], which has no pod, that of a Job.
 #[must_use]
 pub fn default_pod_spec(driver: Driver, service_account: &str) -> Value {
     match driver {
@@ -32,8 +33,16 @@ pub fn default_pod_spec(driver: Driver, service_account: &str) -> Value {
             "hostPID": true,
             "hostIPC": true,
             "dnsPolicy": "ClusterFirstWithHostNet",
+            "nodeSelector": {"kubernetes.io/os": "linux"},
             "tolerations": [{"operator": "Exists"}],
             "volumes": [{"name": "root", "hostPath": {"path": "/"}}],
         }),
+    }
+}
+
+/// Replaces the tolerations of a Job's default pod by those that the run asks for.
+pub(crate) fn set_job_tolerations(spec: &mut Value, driver: Driver, tolerations: Option<&[Toleration]>) {
+    if let (Driver::Job, Some(tolerations), Some(spec)) = (driver, tolerations, spec.as_object_mut()) {
+        spec.insert("tolerations".to_owned(), json!(tolerations));
     }
 }

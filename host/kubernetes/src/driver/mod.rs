@@ -16,6 +16,7 @@ mod stage;
 mod worker;
 mod workload;
 
+pub(crate) use defaults::set_job_tolerations;
 pub use defaults::{default_pod_spec, default_tolerations};
 pub use error::DriverError;
 pub use naming::{DEFAULT_CONTAINER, SKIP_CLEANUP_ANNOTATION, container_name, labels, secret_name, workload_name};

@@ -6,7 +6,7 @@ use plumbline_aggregator::WorkerAccess;
 use plumbline_core::definition::Definition;
 use serde_json::{Map, Value, json};
 
-use super::defaults::default_pod_spec;
+use super::defaults::{default_pod_spec, set_job_tolerations};
 use super::error::DriverError;
 use super::lists;
 use super::naming::container_name;
@@ -29,7 +29,11 @@ pub(super) fn pod_spec(
 ) -> Result<Map<String, Value>, DriverError> {
     let spec = match &definition.pod_spec {
         Some(spec) => spec.clone(),
-        None => default_pod_spec(definition.driver, &stage.service_account),
+        None => {
+            let mut spec = default_pod_spec(definition.driver, &stage.service_account);
+            set_job_tolerations(&mut spec, definition.driver, stage.job_tolerations.as_deref());
+            spec
+        }
     };
     let Value::Object(mut spec) = spec else {
         return Err(lists::wrong(definition, "podSpec".to_owned(), "a mapping"));

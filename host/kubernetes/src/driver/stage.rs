@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumbline_core::PluginName;
+use plumbline_core::config::Toleration;
 
 /// What all plugins of a run have in common: where they run, and what stands beside them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Stage {
     pub progress_port: String,
     /// The same, by plugin, of plugins that share the network of their nodes: see [`super::progress_ports`].
     pub progress_ports: BTreeMap<PluginName, String>,
+    /// Tolerations of pods of Jobs without a `podSpec`; `None`: [`super::default_tolerations`].
+    pub job_tolerations: Option<Vec<Toleration>>,
     /// The aggregator's pod: what is created goes when it goes. `None`: it stays until the cleanup.
     pub owner: Option<Owner>,
     /// Whether the worker of a Job is a native sidecar: an init container that stays. Kubernetes knows these from 1.29 on, see

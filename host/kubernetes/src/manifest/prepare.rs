@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plumbline_core::config::PullPolicy;
+use plumbline_core::config::{PullPolicy, Toleration};
 use plumbline_core::definition::K8S_VERSION_VARIABLE;
 use plumbline_core::{Config, Definition, Driver, PluginName};
 use serde_json::{Map, Value, json};
@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::defaults::default_pod_spec;
 use super::env::merged;
 use super::error::ManifestError;
+use crate::driver::set_job_tolerations;
 use crate::names;
 
 /// The longest name of a volume (DNS-1123 label).
@@ -36,6 +37,8 @@ pub struct Transform {
     pub env: BTreeMap<String, String>,
     /// The driver's default pod is written out, for an account of this name, where the definition has none.
     pub show_pod_spec_for: Option<String>,
+    /// Tolerations of the default pod of a Job, in place of its own.
+    pub job_tolerations: Option<Vec<Toleration>>,
 }
 
 impl Transform {
@@ -52,6 +55,7 @@ impl Transform {
             progress_port: config.progress_updates_port.clone(),
             env: BTreeMap::new(),
             show_pod_spec_for: None,
+            job_tolerations: config.plumbline.job_tolerations.clone(),
         }
     }
 }
@@ -88,7 +92,9 @@ pub fn prepare_definition(definition: &Definition, transform: &Transform) -> Res
         && definition.pod_spec.is_none()
         && let Value::Object(top) = &mut json
     {
-        top.insert("podSpec".to_owned(), default_pod_spec(definition.driver, account));
+        let mut spec = default_pod_spec(definition.driver, account);
+        set_job_tolerations(&mut spec, definition.driver, transform.job_tolerations.as_deref());
+        top.insert("podSpec".to_owned(), spec);
     }
     if let (Some(image), Some(Value::Object(spec))) = (&transform.image, json.get_mut("spec")) {
         spec.insert("image".to_owned(), json!(image));

@@ -104,6 +104,9 @@ async fn token(
         .map_err(|_| Cause::Malformed("the place where the registry gives tokens is no address".into()))?;
     // What is sent there is a password.
     client.must_be_safe(&url)?;
+    if credentials.is_some() {
+        client.must_be_token_server(&url, scope)?;
+    }
     let rights = if scope.push { "pull,push" } else { "pull" };
     let right = format!("repository:{}:{rights}", scope.repository);
     let request = match credentials {

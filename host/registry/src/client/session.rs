@@ -16,6 +16,7 @@ use crate::limits::MAX_REDIRECTS;
 use crate::mirror::{self, Mirror};
 use crate::reference::Reference;
 use crate::settings::{Settings, split_port};
+use crate::token_server::{self, TokenServer};
 
 /// What registries see of us.
 const USER_AGENT: &str = concat!("plumbline/", env!("CARGO_PKG_VERSION"));
@@ -32,6 +33,7 @@ pub struct Client {
 struct Inner {
     settings: Settings,
     mirrors: Vec<Mirror>,
+    token_servers: Vec<TokenServer>,
     auth: Auth,
     /// For hosts without encryption: never looks for authorities, which a small image may not have.
     plain: reqwest::Client,
@@ -100,10 +102,13 @@ impl Client {
         settings.check().map_err(|cause| cause.of(what))?;
         let mirrors = settings.mirrors.iter().map(|text| Mirror::parse(text)).collect::<Result<_, _>>();
         let mirrors = mirrors.map_err(|cause| cause.of(what))?;
+        let token_servers = settings.token_servers.iter().map(|text| TokenServer::parse(text)).collect::<Result<_, _>>();
+        let token_servers = token_servers.map_err(|cause| cause.of(what))?;
         // One process has one provider of cryptography; an error means that there is one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let plain = builder(&settings).tls_certs_only([]).build().map_err(|error| retry::cause(&error).of(what))?;
-        Ok(Self { inner: Arc::new(Inner { settings, mirrors, auth: Auth::default(), plain, secure: OnceCell::new() }) })
+        let (auth, secure) = (Auth::default(), OnceCell::new());
+        Ok(Self { inner: Arc::new(Inner { settings, mirrors, token_servers, auth, plain, secure }) })
     }
 
     /// The settings.
@@ -249,6 +254,18 @@ impl Client {
     fn is_home(&self, url: &Url, scope: &Scope) -> Result<bool, Cause> {
         let home: Reference = format!("oci://{}/{}", scope.registry, scope.repository).parse()?;
         Ok(self.address(&home, "")?.origin() == url.origin())
+    }
+
+    /// Rejects a token server that is neither the registry itself nor named by the user for it. A registry names it in its answer, so a
+    /// hostile one could have credentials sent to anybody.
+    pub(super) fn must_be_token_server(&self, url: &Url, scope: &Scope) -> Result<(), Cause> {
+        let host = url.host_str().unwrap_or_default();
+        let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let registry = scope.registry.to_ascii_lowercase();
+        if self.is_home(url, scope)? || token_server::is_allowed(&self.inner.token_servers, &registry, &host) {
+            return Ok(());
+        }
+        Err(Cause::TokenServer { registry, host })
     }
 
     fn next(&self, url: &Url, answer: &Response, call: &Call, redirects: usize) -> Result<Url, Cause> {

@@ -76,6 +76,61 @@ async fn a_password_does_not_go_to_a_token_server_without_encryption() {
     assert!(thief.seen().is_empty());
 }
 
+/// A registry that sends everybody to the token server at `host`, and the client's settings for both.
+async fn elsewhere(host: &str) -> (Double, Settings) {
+    let challenge = format!(r#"Bearer realm="http://{host}/token",service="s""#);
+    let server = Double::start(move |seen, _, _| match seen.authorization.as_deref() {
+        Some("Bearer t") => answer(200, &[], MANIFEST),
+        _ => answer(401, &[("www-authenticate", &challenge)], ""),
+    })
+    .await;
+    let mut settings = settings(&server.host);
+    settings.insecure.push(host.to_owned());
+    (server, settings)
+}
+
+#[tokio::test]
+async fn credentials_do_not_go_to_a_token_server_that_only_the_registry_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let thief = Double::start(|_, _, _| answer(200, &[], r#"{"token":"t"}"#)).await;
+    let (server, of_both) = elsewhere(&thief.host).await;
+    let identity = format!(r#"{{"auths":{{"{}":{{"identitytoken":"secret"}}}}}}"#, server.host);
+    let identity = file(dir.path(), "c.json", identity.as_bytes());
+    let kinds = [
+        login(dir.path(), &[&server.host]),
+        CredentialFiles { files: vec![identity], ..CredentialFiles::default() },
+    ];
+    for credentials in kinds {
+        let client = Client::new(Settings { credentials, ..of_both.clone() }).unwrap();
+        let error = client.manifest(&reference(&server.host, "n:1")).await.unwrap_err();
+        assert!(matches!(&*error.cause, Cause::TokenServer { host, .. } if *host == thief.host), "{error:?}");
+        let wanted = format!("--registry-token-server {}={}", server.host, thief.host);
+        assert!(error.hint().unwrap().contains(&wanted), "{:?}", error.hint());
+        assert!(thief.seen().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn credentials_go_to_a_token_server_that_the_user_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let tokens = Double::start(|_, _, _| answer(200, &[], r#"{"token":"t"}"#)).await;
+    let (server, settings) = elsewhere(&tokens.host).await;
+    let credentials = login(dir.path(), &[&server.host]);
+    let token_servers = vec![format!("{}={}", server.host, tokens.host)];
+    let client = Client::new(Settings { credentials, token_servers, ..settings }).unwrap();
+    client.manifest(&reference(&server.host, "n:1")).await.unwrap();
+    assert_eq!(tokens.seen()[0].authorization.as_deref(), Some(BASIC));
+}
+
+#[tokio::test]
+async fn a_token_server_elsewhere_serves_strangers() {
+    let tokens = Double::start(|_, _, _| answer(200, &[], r#"{"token":"t"}"#)).await;
+    let (server, settings) = elsewhere(&tokens.host).await;
+    let client = Client::new(settings).unwrap();
+    client.manifest(&reference(&server.host, "n:1")).await.unwrap();
+    assert!(tokens.seen().iter().all(|seen| seen.authorization.is_none()));
+}
+
 #[tokio::test]
 async fn token_servers_that_answer_rubbish_are_named() {
     for (status, body, expected) in [

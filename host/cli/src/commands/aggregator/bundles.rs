@@ -159,6 +159,7 @@ fn client(config: &Config, places: &Places) -> Result<Client, CliError> {
     let access = &config.plumbline.registry;
     let mut settings = Settings::from_environment(|name| std::env::var_os(name));
     settings.insecure.extend(access.insecure.iter().cloned());
+    settings.token_servers.extend(access.token_servers.iter().cloned());
     if !access.ca.trim().is_empty() {
         let path = dir.join(AUTHORITIES);
         fs::write(&path, &access.ca).map_err(|error| failed(&error))?;

@@ -123,6 +123,7 @@ impl Place {
                 sources.iter().map(|source| source.definition.as_ref()),
                 &config.progress_updates_port,
             ),
+            job_tolerations: config.plumbline.job_tolerations.clone(),
             owner: self.owner(),
             native_sidecar,
             security: match config.security_context_mode {

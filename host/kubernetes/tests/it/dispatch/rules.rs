@@ -200,3 +200,17 @@ fn a_port_of_another_plugin_that_is_written_into_a_plugin_is_refused() {
          which belongs to another plugin: use the variable `SONOBUOY_PROGRESS_PORT`, or set `hostNetwork: false` in its `podSpec`"
     );
 }
+
+#[test]
+fn a_run_may_set_what_jobs_tolerate() {
+    let tolerations = |stage: &Stage, yaml: &str| {
+        pod(stage, &definition(yaml), SESSION, &access()).unwrap()["spec"]["tolerations"].clone()
+    };
+    let of_run = Stage { job_tolerations: Some(vec!["gpu=true:NoSchedule".parse().unwrap()]), ..stage() };
+    let wanted = json!([{"key": "gpu", "operator": "Equal", "value": "true", "effect": "NoSchedule"}]);
+    assert_eq!(tolerations(&of_run, JOB), wanted);
+    assert_eq!(tolerations(&Stage { job_tolerations: Some(Vec::new()), ..stage() }, JOB), json!([]));
+    // A definition with a pod of its own says itself what that tolerates.
+    assert_eq!(tolerations(&of_run, &job("{}", "{name: plugin, image: i}")), Value::Null);
+    assert_eq!(tolerations(&stage(), JOB).as_array().map(Vec::len), Some(4));
+}

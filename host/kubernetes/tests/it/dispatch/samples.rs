@@ -72,6 +72,7 @@ pub(crate) fn stage() -> Stage {
         results_dir: "/tmp/sonobuoy/results".into(),
         progress_port: "8099".into(),
         progress_ports: BTreeMap::new(),
+        job_tolerations: None,
         owner: Some(Owner { name: "sonobuoy".into(), uid: "11111111-2222-3333-4444-555555555555".into() }),
         native_sidecar: false,
         security: WorkerSecurity::LikePlugin,
