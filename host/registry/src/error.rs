@@ -189,7 +189,9 @@ impl RegistryError {
             }
             Cause::Redirect { .. } => "a host without encryption must be named: `--insecure-registry HOST[:PORT]`",
             Cause::TokenServer { registry, host } => {
-                return Some(format!("if you trust that host, name it with `--registry-token-server {registry}={host}`"));
+                return Some(format!(
+                    "if you trust that host, name it with `--registry-token-server {registry}={host}`"
+                ));
             }
             Cause::Mismatch { .. } | Cause::Size { .. } => {
                 "somebody on the way or the registry itself has changed the content; nothing of it was used"

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use plumbline_conformance::images::Prefix;
-use plumbline_core::config::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage, Toleration};
+use plumbline_core::config::{
+    NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, Storage, Toleration,
+};
 
 /// Under which heading these options stand.
 const HEADING: &str = "Options of runs in a cluster";

@@ -256,9 +256,13 @@ fn a_run_without_plugins_collects_the_state_of_the_cluster() {
         let running = pod.stays();
         let told = pod.told();
         assert_eq!((&told["status"], &told["plugins"]), (&json!("complete"), &Value::Null), "{told}");
-        assert!(pod.double.list("pods").iter().all(|pod| pod["metadata"]["name"] == "sonobuoy"), "no plugin was launched");
+        assert!(
+            pod.double.list("pods").iter().all(|pod| pod["metadata"]["name"] == "sonobuoy"),
+            "no plugin was launched"
+        );
         let archive = pod.bed.archive();
-        let listed = std::process::Command::new("tar").args(["-tzf", pod.bed.path(&archive).to_str().unwrap()]).output();
+        let listed =
+            std::process::Command::new("tar").args(["-tzf", pod.bed.path(&archive).to_str().unwrap()]).output();
         let listed = String::from_utf8(listed.unwrap().stdout).unwrap();
         assert!(listed.contains("resources/cluster/core_v1_nodes.json"), "{listed}");
         let done = pod.bed.plumbline(&["results", &archive]).expect(2);

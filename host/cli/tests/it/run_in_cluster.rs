@@ -143,7 +143,8 @@ async fn a_skipped_check_is_named_and_the_others_are_made() {
     }
     cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one"]).expect(4);
     // Without the check the server itself says no.
-    let refused = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one", "--skip-preflight=permissions"]).expect(4);
+    let refused =
+        cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one", "--skip-preflight=permissions"]).expect(4);
     assert!(refused.err.contains("clusterrole"), "{}", refused.err);
     for all in ["--skip-preflight", "--skip-preflight=true"] {
         let refused = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "one", all]).expect(4);

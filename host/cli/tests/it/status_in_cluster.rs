@@ -214,9 +214,7 @@ fn waiting_has_its_own_time_and_can_be_interrupted() {
 #[test]
 fn a_result_that_did_not_arrive_says_why_wherever_one_looks() {
     let cluster = InCluster::new();
-    let entry = |node: &str, state: &str, result: &str, reason: &str| {
-        json!({"plugin": "sweep", "node": node, "status": state, "result-status": result, "reason": reason})
-    };
+    let entry = |node: &str, state: &str, result: &str, reason: &str| json!({"plugin": "sweep", "node": node, "status": state, "result-status": result, "reason": reason});
     let memory = "container `main` of pod `p1` was killed because it used more memory than its limit of 64Mi";
     cluster.aggregator("Running", Some(status("running", json!([entry("n1", "running", "", memory)]))));
     let done = cluster.plumbline(&["status"]).expect(0);

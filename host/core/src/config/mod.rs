@@ -16,10 +16,10 @@ mod toleration;
 pub use choice::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, UnknownChoice};
 pub use error::ConfigError;
 pub use model::{Config, Filters, PodLogLimits, QueryLimits, Selection, Server, default_image};
-pub use toleration::{Toleration, TolerationError};
 pub use own::{BundleSource, Graces, MAX_BUNDLES, Own, RegistryAccess};
 pub use read::MAX_CONFIG_BYTES;
 pub use storage::{Storage, StorageError};
+pub use toleration::{Toleration, TolerationError};
 
 #[cfg(test)]
 mod tests;

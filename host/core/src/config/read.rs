@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::config::error::ConfigError;
 use crate::config::fields::{Fields, text_map, wrong_type};
 use crate::config::model::{Config, PodLogLimits, Selection, Server};
-use crate::config::toleration::{EFFECTS, Toleration};
 use crate::config::own::{BundleSource, Graces, MAX_BUNDLES, Own};
+use crate::config::toleration::{EFFECTS, Toleration};
 
 /// The largest configuration that is read: 1 MiB, which is what a ConfigMap can hold.
 pub const MAX_CONFIG_BYTES: usize = 1 << 20;
@@ -169,12 +169,8 @@ fn tolerations(from: &mut Fields, key: &str) -> Result<Option<Vec<Toleration>>, 
         // A map from text to text, whose keys are looked up as they are written.
         let mut fields = text_map(&path, item)?;
         let mut take = |key: &str| fields.remove(key).unwrap_or_default();
-        let read = Toleration {
-            key: take("key"),
-            operator: take("operator"),
-            value: take("value"),
-            effect: take("effect"),
-        };
+        let read =
+            Toleration { key: take("key"), operator: take("operator"), value: take("value"), effect: take("effect") };
         one_of(&path, "operator", &read.operator, &["", "Exists", "Equal"], "`Exists` or `Equal`")?;
         let effects = [&[""], &EFFECTS[..]].concat();
         one_of(&path, "effect", &read.effect, &effects, "`NoSchedule`, `PreferNoSchedule` or `NoExecute`")?;

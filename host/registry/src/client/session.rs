@@ -102,7 +102,8 @@ impl Client {
         settings.check().map_err(|cause| cause.of(what))?;
         let mirrors = settings.mirrors.iter().map(|text| Mirror::parse(text)).collect::<Result<_, _>>();
         let mirrors = mirrors.map_err(|cause| cause.of(what))?;
-        let token_servers = settings.token_servers.iter().map(|text| TokenServer::parse(text)).collect::<Result<_, _>>();
+        let token_servers =
+            settings.token_servers.iter().map(|text| TokenServer::parse(text)).collect::<Result<_, _>>();
         let token_servers = token_servers.map_err(|cause| cause.of(what))?;
         // One process has one provider of cryptography; an error means that there is one already.
         let _ = rustls::crypto::ring::default_provider().install_default();

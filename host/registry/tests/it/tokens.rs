@@ -96,10 +96,8 @@ async fn credentials_do_not_go_to_a_token_server_that_only_the_registry_names() 
     let (server, of_both) = elsewhere(&thief.host).await;
     let identity = format!(r#"{{"auths":{{"{}":{{"identitytoken":"secret"}}}}}}"#, server.host);
     let identity = file(dir.path(), "c.json", identity.as_bytes());
-    let kinds = [
-        login(dir.path(), &[&server.host]),
-        CredentialFiles { files: vec![identity], ..CredentialFiles::default() },
-    ];
+    let kinds =
+        [login(dir.path(), &[&server.host]), CredentialFiles { files: vec![identity], ..CredentialFiles::default() }];
     for credentials in kinds {
         let client = Client::new(Settings { credentials, ..of_both.clone() }).unwrap();
         let error = client.manifest(&reference(&server.host, "n:1")).await.unwrap_err();
