@@ -14,6 +14,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use plumbline_archive::disk::Disk;
@@ -117,7 +118,7 @@ impl WorkDir {
         let path = root.join("lock");
         let lock =
             OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed("create", &path))?;
-        match lock.try_lock() {
+        match take(&lock) {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => return Err(WorkDirError::Locked(root)),
             Err(fs::TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
@@ -237,6 +238,20 @@ impl WorkDir {
         self.disk.remove_directory(&removed).map_err(failed)
     }
 }
+
+/// Takes the lock, and waits for a holder that is being killed: the kernel releases its memory before its locks.
+fn take(lock: &File) -> Result<(), fs::TryLockError> {
+    let start = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Err(fs::TryLockError::WouldBlock) if start.elapsed() < DYING => std::thread::sleep(DYING / 100),
+            taken => return taken,
+        }
+    }
+}
+
+/// How long a process that was killed may hold its lock: 2 s.
+const DYING: Duration = Duration::from_secs(2);
 
 /// What a directory is called while it is being removed.
 fn removed(root: &Path) -> Option<PathBuf> {

@@ -110,6 +110,10 @@ pub struct ReceiveLimits {
     /// Files and directories of all uploads of a run. Default 1,000,000: ten plugins on 5,000 nodes, twenty files each. At most half
     /// of [`ARCHIVE_ENTRIES`].
     pub run_entries: u64,
+    /// Bytes that all results of a plugin take on disk, with uploads under way. Default 64 GiB: 13 MiB from each of 5,000 nodes.
+    pub plugin_bytes: u64,
+    /// Bytes that all results of a run take on disk, with uploads under way. Default 256 GiB.
+    pub run_bytes: u64,
     /// Bytes of a progress update, hello or heartbeat. Default 1 MiB.
     pub message_bytes: u64,
     /// Seconds within which the head of a request must have arrived. Default 10.
@@ -129,6 +133,8 @@ impl Default for ReceiveLimits {
             unpacked_bytes: 16 << 30,
             entries: 100_000,
             run_entries: ARCHIVE_ENTRIES / 2,
+            plugin_bytes: 64 << 30,
+            run_bytes: 256 << 30,
             message_bytes: 1 << 20,
             head_seconds: 10,
             idle_seconds: 60,

@@ -1,5 +1,6 @@
 //! The tree on disk, written from spools, against the rules in memory.
 
+use std::fs;
 use std::sync::Arc;
 
 use plumbline_core::flat::build;

@@ -1,6 +1,7 @@
 //! The receiving end: mutual TLS, routes, and uploads side by side.
 
 mod answer;
+mod budget;
 mod files;
 mod listener;
 mod receive;

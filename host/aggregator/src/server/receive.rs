@@ -49,7 +49,7 @@ enum ReceiveError {
 impl ReceiveError {
     fn status(&self) -> StatusCode {
         match self {
-            Self::TooLarge(_) | Self::Store(StoreError::RunFull(_)) => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooLarge(_) | Self::Store(StoreError::OverBudget(_)) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Idle(_) | Self::TooSlow(_) => StatusCode::REQUEST_TIMEOUT,
             Self::Store(StoreError::Archive(error)) => match error.blame() {
                 Blame::Archive => StatusCode::BAD_REQUEST,
@@ -109,11 +109,12 @@ impl Receiver {
         };
         let mut stream = body.into_data_stream();
         let result = async {
-            let slot = self.store.slot()?;
-            let sha256 = stream_to_disk(&self.store, &slot, &mut stream, &self.limits).await?;
+            let mut slot = self.store.slot(&key.plugin)?;
+            let sha256 = stream_to_disk(&self.store, &mut slot, &mut stream, &self.limits).await?;
             let unpacked = self.store.unpack(slot, shape, sha256).await?;
-            let placed = self.state.place_partial(&key, || self.store.place_partial(&unpacked, &key))?;
-            Ok::<_, ReceiveError>(placed.then_some(unpacked.stored.bytes))
+            let bytes = unpacked.stored.bytes;
+            let placed = self.state.place_partial(&key, || self.store.place_partial(unpacked, &key))?;
+            Ok::<_, ReceiveError>(placed.then_some(bytes))
         };
         match result.await {
             Ok(Some(bytes)) => {
@@ -180,8 +181,8 @@ impl Receiver {
         let mut guard = UploadGuard { state: &self.state, key: &key, upload, armed: true };
         let mut stream = body.into_data_stream();
         let result = async {
-            let slot = self.store.slot()?;
-            let sha256 = stream_to_disk(&self.store, &slot, &mut stream, &self.limits).await?;
+            let mut slot = self.store.slot(&key.plugin)?;
+            let sha256 = stream_to_disk(&self.store, &mut slot, &mut stream, &self.limits).await?;
             if !is_named && let Some(error) = error_report(&slot, self.limits.message_bytes)? {
                 return Ok(Received::Error(error));
             }
@@ -212,7 +213,7 @@ impl Receiver {
             }
             Err(error) => {
                 tracing::warn!(plugin = %key.plugin, node = %key.node, "upload failed: {error}");
-                if matches!(error, ReceiveError::TooLarge(_)) {
+                if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
                     drain(&mut stream).await;
                 }
                 let event = Event::UploadFailed { key: key.clone(), upload, reason: error.to_string() };
@@ -255,7 +256,7 @@ async fn commit(state: State, store: Store, key: ResultKey, upload: u64, unpacke
     }
     let stored = unpacked.stored.clone();
     let target = key.clone();
-    let placed = tokio::task::spawn_blocking(move || store.place(&unpacked, &target)).await;
+    let placed = tokio::task::spawn_blocking(move || store.place(unpacked, &target)).await;
     if let Err(error) = placed.map_err(io::Error::other).flatten() {
         return failed_to_store(&state, key, upload, &error);
     }
@@ -338,7 +339,7 @@ fn apply_error(key: &ResultKey, error: &ApplyError) -> Response<Body> {
 /// waits for a slow client.
 async fn stream_to_disk(
     store: &Store,
-    slot: &Slot,
+    slot: &mut Slot,
     stream: &mut BodyDataStream,
     limits: &ReceiveLimits,
 ) -> Result<String, ReceiveError> {
@@ -363,6 +364,7 @@ async fn stream_to_disk(
             gathered.push(frame);
         }
         if size >= GATHER || (ended && size > 0) {
+            slot.share.take(0, size as u64).map_err(StoreError::from)?;
             let piece = std::mem::take(&mut gathered);
             size = 0;
             sink = tokio::task::spawn_blocking(move || sink.write(&piece)).await.map_err(io::Error::other)??;

@@ -17,6 +17,8 @@ mod provenance;
 mod reruns;
 mod restart;
 mod runs;
+mod schedules;
+mod story;
 mod summaries;
 mod uploads;
 mod version6;

@@ -2,6 +2,7 @@
 
 mod abandoned;
 mod archives;
+mod budget;
 mod http;
 mod messages;
 mod trust;

@@ -5,8 +5,9 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
+use plumbline_aggregator::State;
 use plumbline_archive::disk::{Faults, Step};
 use tokio_util::sync::CancellationToken;
 
@@ -38,9 +39,14 @@ pub(crate) struct Plan {
     root: PathBuf,
     stop: Option<(usize, Crash, PathBuf)>,
     fail: Option<(Range<usize>, Failure)>,
+    event: Option<(usize, fn(&State, &Plan))>,
     seen: Mutex<Seen>,
     /// Cancelled when the disk has stopped.
     pub(crate) stopped: CancellationToken,
+    /// Cancelled to make a client hang up.
+    pub(crate) hang_up: CancellationToken,
+    /// The state of the run, once it has begun.
+    pub(crate) state: OnceLock<State>,
 }
 
 #[derive(Default)]
@@ -61,13 +67,21 @@ impl Plan {
         Self { fail: Some((steps, failure)), ..Self::of(root) }
     }
 
+    /// Lets `event` happen before step `at`, if the run has begun by then.
+    pub(crate) fn event(root: &Path, at: usize, event: fn(&State, &Self)) -> Self {
+        Self { event: Some((at, event)), ..Self::of(root) }
+    }
+
     fn of(root: &Path) -> Self {
         Self {
             root: root.to_owned(),
             stop: None,
             fail: None,
+            event: None,
             seen: Mutex::default(),
             stopped: CancellationToken::new(),
+            hang_up: CancellationToken::new(),
+            state: OnceLock::new(),
         }
     }
 
@@ -111,6 +125,9 @@ impl Faults for Plan {
             self.stop_at(step, &seen, *crash, copy);
             self.stopped.cancel();
             return Err(io::Error::other("the disk has stopped"));
+        }
+        if let (Some((_, event)), Some(state)) = (self.event.filter(|event| event.0 == number), self.state.get()) {
+            event(state, self);
         }
         let existed = matches!(step, Step::Create(path) if path.exists());
         match &self.fail {

@@ -1,0 +1,340 @@
+//! A whole run with real workers, over several lives of its aggregator, and the promise that it keeps: the archive holds exactly the
+//! bytes of each acknowledged upload, once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use plumbline_aggregator::{Run, RunError, Settings, State, WorkDir, WorkerAccess};
+use plumbline_archive::disk::Disk;
+use plumbline_core::ResultKey;
+use plumbline_core::ledger::{Event, KeyState};
+use plumbline_core::run_status::RunStatus;
+use plumbline_phonehome::{Bytes, Outcome, RetryPolicy, Source, Upload};
+use tempfile::TempDir;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::harness::{Crash, PATIENCE, Plan, Raw, TestDispatcher, client, key, modules, put_head, source, until};
+
+/// A directory in memory, where there is such a place: real syncs would take most of the time and show nothing.
+fn directory() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// What workers know of the results that they sent.
+#[derive(Default)]
+struct Sent {
+    all: BTreeMap<ResultKey, BTreeSet<String>>,
+    acknowledged: BTreeMap<ResultKey, BTreeSet<String>>,
+}
+
+/// A run over several lives of its aggregator.
+pub(crate) struct Story {
+    pub(crate) dir: TempDir,
+    sent: Arc<Mutex<Sent>>,
+    life: usize,
+}
+
+impl Story {
+    pub(crate) fn new() -> Self {
+        let dir = directory();
+        fs::create_dir(dir.path().join("output")).unwrap();
+        Self { dir, sent: Arc::default(), life: 0 }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().join("run")
+    }
+
+    fn marker(&self) -> PathBuf {
+        self.dir.path().join("marker")
+    }
+
+    /// Lives until the end of the run, or until the disk stops and `after` holds what is left.
+    pub(crate) async fn until_crash(&mut self, at: usize, crash: Crash) -> usize {
+        let after = directory();
+        let plan = Arc::new(Plan::stop(self.dir.path(), at, crash, after.path()));
+        let result = self.live(Some(plan.clone())).await;
+        if plan.stopped.is_cancelled() {
+            self.dir = after;
+        } else {
+            result.unwrap_or_else(|error| panic!("before step {at}: {error}"));
+        }
+        plan.steps()
+    }
+
+    /// Lives until the end of the run.
+    pub(crate) async fn to_the_end(&mut self) {
+        self.live(None).await.unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Lives until the end of the run, on a disk that follows `plan`, or until that stops.
+    pub(crate) async fn live(&mut self, plan: Option<Arc<Plan>>) -> Result<(), RunError> {
+        self.life += 1;
+        let root = self.root();
+        let stopped = plan.as_ref().map_or_else(CancellationToken::new, |plan| plan.stopped.clone());
+        tokio::select! {
+            biased;
+            lived = tokio::time::timeout(PATIENCE, Box::pin(self.run(plan, &stopped))) => lived.unwrap_or_else(|_| panic!("the run does not end: {}", journal(&root))),
+            // The process is gone: nobody waits for anything any more.
+            () = stopped.cancelled() => Ok(()),
+        }
+    }
+
+    async fn run(&self, plan: Option<Arc<Plan>>, stopped: &CancellationToken) -> Result<(), RunError> {
+        let disk = plan.clone().map_or_else(Disk::default, |plan| Disk::faulty(plan));
+        let marker = self.marker();
+        if marker.exists() && !self.root().exists() {
+            return Ok(());
+        }
+        let (dispatcher, mut launched) = TestDispatcher::new(&["n1", "n2", "n3"]);
+        let marking = disk.clone();
+        let keep = move |status: &RunStatus| marking.replace(&marker, status.tar_info.name.as_bytes(), 0o644);
+        let output = self.dir.path().join("output");
+        let settings = Settings { output, on_archived: Some(Arc::new(keep)), ..Settings::default() };
+        let sources = vec![source("p", "DaemonSet", ""), source("q", "Job", "")];
+        let work = WorkDir::open_on(disk, self.root())?;
+        let run = match Run::begin(work, sources, settings, &modules(), Arc::new(dispatcher)).await {
+            // What the crash left to do: the marker and the removal.
+            Err(RunError::Finished { archive, .. }) => {
+                assert!(archive.is_file(), "the run is finished, and its archive is not there");
+                return Ok(());
+            }
+            begun => begun?.0,
+        };
+        let state = run.state();
+        let hang_up = plan.map(|plan| {
+            plan.state.set(state.clone()).ok();
+            plan.hang_up.clone()
+        });
+        let (life, sent) = (self.life, Arc::clone(&self.sent));
+        let workers = async {
+            let mut workers = JoinSet::new();
+            let mut awaited: BTreeSet<ResultKey> = state
+                .read(|ledger| ["p", "q"].iter().flat_map(|p| ledger.missing(&p.parse().unwrap())).cloned().collect());
+            while !awaited.is_empty() {
+                let Some(launch) = launched.next_within(stopped).await else { return };
+                for key in launch.missing {
+                    awaited.remove(&key);
+                    let worker = Worker {
+                        key,
+                        life,
+                        access: launch.access.clone(),
+                        state: state.clone(),
+                        sent: Arc::clone(&sent),
+                        stopped: stopped.clone(),
+                        hang_up: hang_up.clone().unwrap_or_default(),
+                    };
+                    workers.spawn(worker.work());
+                }
+            }
+            while let Some(worker) = workers.join_next().await {
+                worker.unwrap();
+            }
+        };
+        let execution = Box::pin(run.execute(CancellationToken::new()));
+        tokio::select! {
+            result = execution => result.map(drop),
+            () = async { workers.await; std::future::pending().await } => Ok(()),
+        }
+    }
+
+    /// The invariant.
+    pub(crate) fn check(&self, what: &str, may_fail: &[&str]) {
+        let archives: Vec<PathBuf> = fs::read_dir(self.dir.path().join("output"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| !path.file_name().unwrap().to_string_lossy().starts_with('.'))
+            .collect();
+        assert!(!archives.is_empty(), "{what}: there is no archive");
+        if let Ok(name) = fs::read_to_string(self.marker()) {
+            assert!(archives.iter().any(|path| path.ends_with(&name)), "{what}: archive `{name}` is not there");
+        }
+        for archive in archives {
+            let found = results(&archive);
+            for key in ["p/n1", "p/n2", "p/n3", "q/global"].map(key) {
+                let may_fail = may_fail.contains(&key.to_string().as_str());
+                self.check_result(&key, &found, may_fail, &format!("{what}: {key} in `{}`", archive.display()));
+            }
+        }
+    }
+
+    fn check_result(&self, key: &ResultKey, found: &BTreeMap<String, Vec<u8>>, may_fail: bool, what: &str) {
+        let sent = self.sent.lock().unwrap();
+        let below = |kind: &str| format!("plugins/{}/{kind}/{}/", key.plugin, key.node);
+        let files: Vec<(&String, &Vec<u8>)> =
+            found.iter().filter(|(name, _)| name.starts_with(&below("results"))).collect();
+        let failed = found.contains_key(&format!("{}error.json", below("errors")));
+        let texts: BTreeSet<String> =
+            files.iter().map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).collect();
+        let expected_files = if key.node.as_str() == "n2" { 2 } else { 1 };
+        match sent.acknowledged.get(key) {
+            Some(acknowledged) => {
+                assert_eq!(acknowledged.len(), 1, "{what}: two uploads were acknowledged: {acknowledged:?}");
+                assert_eq!(&texts, acknowledged, "{what}");
+                assert_eq!(files.len(), expected_files, "{what}: {files:?}");
+                assert!(!failed, "{what}: acknowledged, and failed as well");
+            }
+            // Its time was up, or the run over.
+            None if may_fail && failed => {
+                assert!(files.is_empty(), "{what}: failed, and there are {files:?}")
+            }
+            // The answer was lost, and a later attempt heard that there is a result.
+            None => {
+                assert!(!failed, "{what}: it could be sent again, and failed");
+                assert_eq!((texts.len(), files.len()), (1, expected_files), "{what}: {texts:?}");
+                assert!(texts.is_subset(&sent.all[key]), "{what}: {texts:?} was never sent");
+            }
+        }
+    }
+}
+
+/// The worker of one result.
+struct Worker {
+    key: ResultKey,
+    life: usize,
+    access: WorkerAccess,
+    state: State,
+    sent: Arc<Mutex<Sent>>,
+    stopped: CancellationToken,
+    /// The client of `p/n1` closes its connection, and tries again.
+    hang_up: CancellationToken,
+}
+
+impl Worker {
+    async fn work(self) {
+        match self.key.to_string().as_str() {
+            "p/n2" => {
+                self.abandon().await;
+                self.send_until_received("").await;
+            }
+            "p/n3" => {
+                // The time of the plugin is up while this result is on its way.
+                let timeout = async {
+                    let others = ["p/n1", "p/n2"].map(key);
+                    let received = |state: Option<KeyState>| matches!(state, Some(KeyState::Received { .. }));
+                    until(&self.state, |ledger| others.iter().all(|key| received(ledger.state(key)))).await;
+                    // Refused where the run is interrupted, or the disk has stopped.
+                    let _ = self.state.apply(Event::TimedOut { plugin: self.key.plugin.clone() });
+                };
+                let uploads = async {
+                    let others = ["p/n1", "p/n2"].map(key);
+                    let received = |state: Option<KeyState>| matches!(state, Some(KeyState::Received { .. }));
+                    until(&self.state, |ledger| others.iter().any(|key| received(ledger.state(key)))).await;
+                    self.send_until_received("").await;
+                };
+                tokio::select! {
+                    _ = async { tokio::join!(timeout, uploads) } => {}
+                    () = self.stopped.cancelled() => {}
+                }
+            }
+            "q/global" => {
+                // A duplicate, with other bytes.
+                tokio::join!(self.send_until_received("first"), self.send_until_received("second"));
+            }
+            _ => self.send_until_received("").await,
+        }
+    }
+
+    /// Hangs up in the middle of an upload.
+    async fn abandon(&self) {
+        let head = put_head(
+            &format!("by-node/{}/{}", self.key.node, self.key.plugin),
+            &["Content-Length: 1000", "Content-Type: application/gzip"],
+        );
+        let hang_up = async {
+            if let Ok(mut raw) = Raw::try_connect(&self.access).await {
+                let _ = raw.send(head).await;
+                let _ = raw.send([0; 500]).await;
+            }
+        };
+        tokio::select! {
+            () = hang_up => {}
+            () = self.stopped.cancelled() => {}
+        }
+    }
+
+    async fn send_until_received(&self, which: &str) {
+        for attempt in 0.. {
+            let text = format!("{} {which} of life {}, attempt {attempt}", self.key, self.life);
+            self.sent.lock().unwrap().all.entry(self.key.clone()).or_default().insert(text.clone());
+            let upload =
+                if self.key.node.as_str() == "n2" { archive(&text) } else { crate::harness::file("a", text.clone()) };
+            let mut changes = self.state.changes();
+            let answer = tokio::select! {
+                answer = async { client(&self.access).put_result(&self.key, &upload, &RetryPolicy::never()).await } => answer,
+                () = self.stopped.cancelled() => return,
+                () = self.hang_up.cancelled(), if attempt == 0 && self.key.node.as_str() == "n1" => continue,
+            };
+            match answer {
+                Ok(Outcome::Stored) => {
+                    self.sent.lock().unwrap().acknowledged.entry(self.key.clone()).or_default().insert(text);
+                    return;
+                }
+                Ok(Outcome::AlreadyReceived) => return,
+                // The disk fails, or another upload is under way: again when something has changed.
+                Err(_) => {
+                    let _ = tokio::time::timeout(Duration::from_millis(100), changes.changed()).await;
+                }
+            }
+            assert!(attempt < 1000, "{} is refused again and again", self.key);
+        }
+    }
+}
+
+fn journal(root: &Path) -> String {
+    fs::read_to_string(root.join("journal")).unwrap_or_else(|error| error.to_string())
+}
+
+/// An archive of two files with the same text.
+fn archive(text: &str) -> Upload {
+    let mut tar = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
+    for name in ["a", "below/b"] {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, name, text.as_bytes()).unwrap();
+    }
+    let bytes = tar.into_inner().unwrap().finish().unwrap();
+    Upload::result(Source::Bytes(Bytes::from(bytes)), "application/gzip", Some("results.tar.gz".to_owned()))
+}
+
+/// The files of an archive, of which none comes twice.
+fn results(archive: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut tar = tar::Archive::new(GzDecoder::new(File::open(archive).unwrap()));
+    for entry in tar.entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let name = entry.path().unwrap().to_str().unwrap().to_owned();
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).unwrap();
+        if entry.header().entry_type().is_file() {
+            assert!(files.insert(name.clone(), bytes).is_none(), "`{name}` comes twice");
+        }
+    }
+    files
+}
+
+/// Runs that are walked at once.
+const AT_ONCE: usize = 12;
+
+/// Walks `point` over 0, 1, … until it says that the run was over before it.
+pub(crate) async fn walk(point: impl AsyncFn(usize) -> bool) -> usize {
+    let mut points = 0;
+    for first in (0..).step_by(AT_ONCE) {
+        let hit = futures_util::future::join_all((first..first + AT_ONCE).map(|at| point(at))).await;
+        points += hit.iter().filter(|hit| **hit).count();
+        // The number of steps differs a little from run to run.
+        if !hit.contains(&true) {
+            return points;
+        }
+    }
+    unreachable!("the walk is endless")
+}
