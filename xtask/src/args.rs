@@ -48,8 +48,8 @@ Environment:
                     2  `rustup target add` (not when RUSTUP_AUTO_INSTALL is 0)
                     3  built from Debian's source package of the same Rust version
                     4  Debian's packaged Rust (rustc-web) with a standard library built from its own source
-  PLUMBLINE_HELM, PLUMBLINE_KUSTOMIZE, PLUMBLINE_MOTO_SERVER
-                  for test: the programs, in place of those that are installed into the cache (with go and python3)
+  PLUMBLINE_HELM, PLUMBLINE_KUSTOMIZE, PLUMBLINE_MOTO_SERVER, PLUMBLINE_PYTEST, PLUMBLINE_BATS
+                  for test: the programs, in place of those that are installed into the cache (with go, python3 and npm)
   PLUMBLINE_DOCKER_REGISTRY, PLUMBLINE_SKOPEO
                   for test: the programs, in place of those that are unpacked into the cache (Debian's packages)
   PLUMBLINE_E2E_KUBECONFIG, PLUMBLINE_E2E_IMAGE, PLUMBLINE_E2E_BINARY, PLUMBLINE_TESTCLUSTER

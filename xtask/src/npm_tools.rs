@@ -1,5 +1,5 @@
-//! What builds modules in JavaScript and TypeScript, from the npm registry: a compiler of components, a bundler, a type checker. All that they
-//! need is locked (`xtask/npm/package-lock.json`), and installed together, once.
+//! Tools from the npm registry: a compiler of components, a bundler and a type checker for modules in JavaScript and
+//! TypeScript, and bats. Everything that they need is locked (`xtask/npm/package-lock.json`) and installed together, once.
 
 use std::ffi::OsString;
 use std::fs;
@@ -20,8 +20,8 @@ const PACKAGE: &str = include_str!("../npm/package.json");
 const LOCK: &str = include_str!("../npm/package-lock.json");
 
 /// The programs, each with the variable that tells the tests where it is.
-const PROGRAMS: [(&str, &str); 3] =
-    [("jco", "PLUMBLINE_JCO"), ("esbuild", "PLUMBLINE_ESBUILD"), ("tsc", "PLUMBLINE_TSC")];
+const PROGRAMS: [(&str, &str); 4] =
+    [("jco", "PLUMBLINE_JCO"), ("esbuild", "PLUMBLINE_ESBUILD"), ("tsc", "PLUMBLINE_TSC"), ("bats", "PLUMBLINE_BATS")];
 
 /// The variables that tell the tests where the programs are: of those that are named already, in our cache, or installed there now. What
 /// cannot be had is left out, with the reason told: the tests then say that they are skipped.
@@ -39,7 +39,7 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
                 .collect()
         }
         Err(error) => {
-            skip::tell("tools for JavaScript", "modules in JavaScript and TypeScript", &error);
+            skip::tell("tools from npm", "modules in JavaScript and TypeScript, and tests with bats", &error);
             known
         }
     }
@@ -52,7 +52,7 @@ fn in_cache() -> Result<PathBuf, Error> {
     let programs = root.join("node_modules/.bin");
     let _lock = Lock::take(&tools)?;
     if !PROGRAMS.iter().all(|(name, _)| programs.join(name).exists()) {
-        say(format_args!("installing jco, esbuild and tsc (about 375 MB) into {}", root.display()));
+        say(format_args!("installing jco, esbuild, tsc and bats (about 375 MB) into {}", root.display()));
         if let Err(error) = install(&root) {
             // Half an installation would be taken for a whole one the next time.
             let _ = fs::remove_dir_all(&root);

@@ -27,7 +27,7 @@ struct Tool {
     tests: &'static str,
 }
 
-const TOOLS: [Tool; 4] = [
+const TOOLS: [Tool; 5] = [
     Tool {
         package: "moto[server]",
         name: "moto",
@@ -63,6 +63,15 @@ const TOOLS: [Tool; 4] = [
         variable: "PLUMBLINE_ZIG",
         what: "zig, a compiler for C",
         tests: "tests that build modules in C",
+    },
+    Tool {
+        package: "pytest",
+        name: "pytest",
+        version: "9.2.0",
+        program: "pytest",
+        variable: "PLUMBLINE_PYTEST",
+        what: "pytest",
+        tests: "tests that run pytest as a plugin",
     },
 ];
 

@@ -9,7 +9,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use plumbline_aggregator::{ModuleError, Modules, Source, post_process, prepare};
+use plumbline_aggregator::{Detections, ModuleError, Modules, Source, post_process, prepare};
 use plumbline_archive::layout::PLUGINS_DIR;
 use plumbline_archive::results::{ReadLimits, ResultsArchive};
 use plumbline_core::definition::Definition;
@@ -40,6 +40,14 @@ pub(crate) struct Reprocess {
     pub(crate) limits: Limits,
 }
 
+/// A tree that was computed from an archive's files.
+#[derive(Debug, Clone)]
+struct Computed {
+    file: PathBuf,
+    /// What was detected in the plugin's files; `None`: its definition names their format.
+    detections: Option<Detections>,
+}
+
 /// The trees of an archive.
 pub(crate) struct Trees {
     path: PathBuf,
@@ -47,7 +55,7 @@ pub(crate) struct Trees {
     name: String,
     archive: ResultsArchive,
     reprocess: Reprocess,
-    made: BTreeMap<String, PathBuf>,
+    computed: BTreeMap<String, Computed>,
     scratch: Option<TempDir>,
     modules: Option<Modules>,
 }
@@ -67,7 +75,7 @@ impl Trees {
             name: name.to_owned(),
             archive,
             reprocess,
-            made: BTreeMap::new(),
+            computed: BTreeMap::new(),
             scratch: None,
             modules: None,
         })
@@ -135,18 +143,23 @@ impl Trees {
             let bytes = reader.size();
             return read(&mut reader, bytes);
         }
-        let made = match self.made.get(plugin) {
-            Some(made) => made.clone(),
-            None => self.make(plugin)?,
-        };
-        let mut file = File::open(&made)
-            .map_err(|error| CliError::system(format!("`{}` cannot be read", made.display())).because(&error))?;
+        let path = self.computed(plugin)?.file;
+        let mut file = File::open(&path)
+            .map_err(|error| CliError::system(format!("failed to read `{}`", path.display())).because(&error))?;
         let bytes = file.metadata().map_or(0, |metadata| metadata.len());
         read(&mut file, bytes)
     }
 
-    /// Computes the tree of `plugin` from the archive's files with the modules of this version.
-    fn make(&mut self, plugin: &str) -> Result<PathBuf, CliError> {
+    /// What was detected in the files of `plugin`, whose tree is computed for it; `None`: its definition names their format.
+    pub(crate) fn detections(&mut self, plugin: &str) -> Result<Option<Detections>, CliError> {
+        Ok(self.computed(plugin)?.detections)
+    }
+
+    /// The tree of `plugin`, computed from the archive's files with the modules of this version.
+    fn computed(&mut self, plugin: &str) -> Result<Computed, CliError> {
+        if let Some(computed) = self.computed.get(plugin) {
+            return Ok(computed.clone());
+        }
         // Only a damaged or forged list names a plugin of which there is nothing, and it may name thousands.
         if self.archive.files_below(&format!("{PLUGINS_DIR}/{plugin}")).next().is_none() {
             return Err(CliError::usage(format!("archive `{}` has no files of plugin `{plugin}`", self.name)));
@@ -176,14 +189,15 @@ impl Trees {
             CliError::usage(format!("the files of plugin `{plugin}` cannot be taken out of `{}`", self.name))
                 .because(&error)
         })?;
-        let tree = scratch.join(format!("{}.yaml", self.made.len()));
+        let tree = scratch.join(format!("{}.yaml", self.computed.len()));
         let mut subject = planned.subject();
         // The name that the archive knows, which today may be none.
         plugin.clone_into(&mut subject.plugin.name);
-        post_process(&subject, files.path(), &planned.post_processor, &scratch, &tree)
+        let outcome = post_process(&subject, files.path(), &planned.post_processor, &scratch, &tree)
             .map_err(|error| CliError::system(format!("plugin `{plugin}` cannot be reprocessed")).because(&error))?;
-        self.made.insert(plugin.to_owned(), tree.clone());
-        Ok(tree)
+        let computed = Computed { file: tree, detections: outcome.detections };
+        self.computed.insert(plugin.to_owned(), computed.clone());
+        Ok(computed)
     }
 
     fn modules(&mut self) -> Result<Modules, CliError> {

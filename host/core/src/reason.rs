@@ -58,12 +58,14 @@ fn cut(text: &str) -> String {
     text.chars().take(MAX_REASON).collect()
 }
 
-/// Whether the line is nothing but a place in source code, such as `/src/framework.go:630` or `In [It] at: /src/job.go:90 @ 06/30/26`.
+/// Whether the line is nothing but a place in source code, such as `/src/framework.go:630`,
+/// `In [It] at: /src/job.go:90 @ 06/30/26` or `thread 'tests::a' (7) panicked at src/lib.rs:4:24:`.
 fn is_place(line: &str) -> bool {
     if let Some(rest) = line.strip_prefix("In [") {
         return rest.contains("] at: ");
     }
-    let mut words = line.split_whitespace();
+    let panicked = line.strip_prefix("thread '").and_then(|rest| rest.split_once(" panicked at "));
+    let mut words = panicked.map_or(line, |(_, place)| place).split_whitespace();
     let Some(word) = words.next() else { return false };
     // Stack traces of Go add an offset.
     if words.any(|word| !word.starts_with("+0x")) {
@@ -114,6 +116,17 @@ mod tests {
             (json!({"failure": "/workspace/framework.go:630"}), None),
             (json!({"failure": "tests/test_dns.py:21: \nC:\\src\\a.cs:4:11\n/src/a.go:7 +0x25\nboom"}), Some("boom")),
             (json!({"failure": "In [It] at: /src/job.go:90 @ 06/30/26 22:11:44.2\nboom"}), Some("boom")),
+            (
+                json!({
+                    "failure": "thread 't' (7) panicked at src/lib.rs:4:24 thread 't' (7) panicked at src/lib.rs:4:24:\nleft is not right",
+                    "failure-message": "thread 't' (7) panicked at src/lib.rs:4:24",
+                }),
+                Some("left is not right"),
+            ),
+            (
+                json!({"failure": "thread 't' panicked at 'boom', src/lib.rs:4:24"}),
+                Some("thread 't' panicked at 'boom', src/lib.rs:4:24"),
+            ),
             (json!({"failure": "a.go:7: want 3, got 2"}), Some("a.go:7: want 3, got 2")),
             (json!({"failure": "10.0.0.1:443"}), Some("10.0.0.1:443")),
             (

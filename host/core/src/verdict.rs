@@ -61,7 +61,7 @@ impl Verdict {
     ///    `timeout`: [`Verdict::Incomplete`], even if something else failed, because "failed" speaks of a complete run;
     /// 4. something failed: [`Verdict::Failed`];
     /// 5. nothing ran: there are no results, or only `unknown`, `skipped` and `not-read` ones: [`Verdict::NothingToJudge`];
-    /// 6. something is `unknown` beside things that ran, or a plugin has only skipped items: [`Verdict::Incomplete`], because nobody
+    /// 6. something is `unknown` next to items that ran, in the same plugin or another, or a plugin has only skipped items: [`Verdict::Incomplete`], because nobody
     ///    can say how that part came out;
     /// 7. [`Verdict::Passed`]. Skipped items of a plugin that ran something, statuses of a plugin's own and items that are
     ///    `not-read` are no failures.
@@ -168,14 +168,11 @@ impl Seen {
             self.good = true;
             return;
         };
-        let has = |wanted: fn(&Status) -> bool| {
-            counts.iter().any(|(status, &n)| n > 0 && wanted(&Status::from(status.as_str())))
-        };
-        if has(|status| !matches!(status, Status::Skipped | Status::NotRead)) {
+        if has(counts, |status| !matches!(status, Status::Skipped | Status::NotRead)) {
             self.good = true;
-        } else if has(|status| *status == Status::Skipped) {
+        } else if has(counts, |status| *status == Status::Skipped) {
             self.skipped = true;
-        } else if has(|status| *status == Status::NotRead) {
+        } else if has(counts, |status| *status == Status::NotRead) {
             self.not_read = true;
         } else {
             self.unknown = true;
@@ -187,7 +184,10 @@ impl Seen {
         match status {
             Status::Failed => self.failed = true,
             Status::Timeout => self.timeout = true,
-            Status::Unknown => self.unknown = true,
+            Status::Unknown => {
+                self.unknown = true;
+                self.good |= counts.is_some_and(|counts| has(counts, ran));
+            }
             Status::Skipped => self.skipped = true,
             Status::NotRead => self.not_read = true,
             Status::Passed => self.passed(counts),
@@ -204,6 +204,16 @@ impl Seen {
             },
         }
     }
+}
+
+/// Whether a leaf has a status that `wanted` accepts.
+fn has(counts: &Counts, wanted: fn(&Status) -> bool) -> bool {
+    counts.iter().any(|(status, &n)| n > 0 && wanted(&Status::from(status.as_str())))
+}
+
+/// Whether a leaf with this status ran to an end that somebody read.
+fn ran(status: &Status) -> bool {
+    matches!(status, Status::Passed | Status::Custom(_))
 }
 
 #[cfg(test)]

@@ -78,6 +78,9 @@ fn a_plugin_that_ran_nothing_has_not_passed() {
         (vec![of("p", "passed", &[("passed", 0)])], Verdict::NothingToJudge),
         (vec![of("p", "passed", &[("not-read", 3)])], Verdict::NothingToJudge),
         (vec![of("p", "passed", &[("skipped", 3), ("passed", 1)])], Verdict::Passed),
+        // A part of it ran, and nobody can say how the rest came out.
+        (vec![of("p", "unknown", &[("passed", 1), ("unknown", 1)])], Verdict::Incomplete),
+        (vec![of("p", "unknown", &[("skipped", 1), ("unknown", 1)])], Verdict::NothingToJudge),
         // On another node it ran.
         (vec![of("p", "passed", &[("passed", 1)]), of("p", "skipped", &[("skipped", 3)])], Verdict::Passed),
         // Another plugin that passed does not speak for it.

@@ -24,8 +24,8 @@ const MAX_SETUP_NODES: u32 = 64;
 /// The detail of a suite that lists its setup nodes.
 const SETUP_NODES: &str = "setup-nodes";
 
-/// What is said of a file without any test case. An empty run never passes, whatever the suites around nothing say.
-const NOTHING_TESTED: &str = "no test case stands in this report: nothing was tested";
+/// The reason of the item for a report without a test case.
+const NOTHING_TESTED: &str = "the report has no test case: nothing was tested";
 
 /// Emits a file's items in pre-order.
 pub(crate) struct Tree<'a> {
@@ -110,9 +110,9 @@ impl<'a> Tree<'a> {
 
     /// Closes the suite that was opened last.
     pub(crate) fn close_suite(&mut self) {
-        if let Some(Container { held: Some(mut suite), setup_nodes, .. }) = self.open.pop() {
-            // Existing users count an empty suite as one passed test. A suite whose tests were all filtered out ran nothing.
-            suite.status = Some(if setup_nodes == 0 { Status::Passed } else { Status::Skipped });
+        if let Some(Container { held: Some(mut suite), .. }) = self.open.pop() {
+            // A suite without test cases ran nothing. Sonobuoy counts it as one passed test.
+            suite.status = Some(Status::Skipped);
             self.release();
             self.emit(suite);
         }
@@ -143,26 +143,26 @@ impl<'a> Tree<'a> {
         while self.open.len() > 1 {
             self.close_suite();
         }
-        self.unknown("no test case", NOTHING_TESTED.to_owned());
+        self.mark("no test case", Status::Skipped, |item| item.text("skipped", NOTHING_TESTED));
     }
 
     /// The file could not be read to its end.
     pub(crate) fn abort(mut self, problem: String) {
         let name = format!("unreadable: {}", cut(&problem, MAX_REASON));
-        self.unknown(&name, problem);
+        self.mark(&name, Status::Unknown, |item| item.meta("error", problem));
     }
 
-    /// Marks the file as unknown: by itself if nothing of it was emitted, else by an item of that name in it.
-    fn unknown(&mut self, name: &str, problem: String) {
+    /// Gives the file `status`: by itself if nothing of it was emitted, else by an item of that name in it. `reason` adds why.
+    fn mark(&mut self, name: &str, status: Status, reason: impl FnOnce(Item) -> Item) {
         if let [Container { held: Some(_), .. }] = self.open.as_slice() {
             if let Some(Container { held: Some(mut file), .. }) = self.open.pop() {
-                file.status = Some(Status::Unknown);
-                self.emit(file.meta("error", problem));
+                file.status = Some(status);
+                self.emit(reason(file));
             }
             return;
         }
         self.release();
-        self.emit(Item::new(1, name).status(Status::Unknown).meta("error", problem));
+        self.emit(reason(Item::new(1, name).status(status)));
     }
 
     /// Emits what is held: something stands in it.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::{RequiredFrom, RunArgs};
+use super::{RequiredFrom, RunOptions};
 
 /// Run the Kubernetes conformance suite.
 #[derive(Debug, clap::Args)]
@@ -35,5 +35,5 @@ pub(crate) struct ConformanceRunArgs {
     #[arg(long, value_name = "FILE|image[:REF]", requires = "submission_dir")]
     pub(crate) required: Option<RequiredFrom>,
     #[command(flatten)]
-    pub(crate) run: RunArgs,
+    pub(crate) run: RunOptions,
 }

@@ -59,7 +59,7 @@ pub(crate) use registry::RegistryArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use results::{DiffArgs, DiffFormat, Mode, ResultsArgs, ResultsCommand, ResultsFormat};
 pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
-pub(crate) use run::{RunArgs, RunFormat, SkipPreflight, WaitOutput};
+pub(crate) use run::{LocalRunArgs, RunArgs, RunFormat, RunOptions, SkipPreflight, WaitOutput};
 pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
 pub(crate) use submission::{
     RequiredArgs, RequiredFrom, SubmissionArgs, SubmissionAssembleArgs, SubmissionCheckArgs, SubmissionCommand,

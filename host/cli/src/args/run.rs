@@ -10,26 +10,22 @@ use super::time::Time;
 use super::{ClusterArgs, ClusterRunArgs, JudgeArgs, LimitsArg, PolicyArg, RegistryArgs, SuiteArgs};
 use crate::error::CliError;
 
-/// Run plugins, wait for their results, and say how it went.
+/// Run plugins, wait for their results, and print the verdict.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) local: LocalRunArgs,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+/// Options for runs on this machine. They name the options that they exclude; [`RunOptions`] does not know them, because
+/// `conformance run` has it without these.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LocalRunArgs {
     /// Run on this machine: plugins become processes
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["manifest", "retrieve"])]
     pub(crate) local: bool,
-    /// A plugin: the name of a stock or an installed one, a definition or a packed bundle (a file, or its address), a directory with
-    /// `plugin.yaml`, or `-` for standard input; `FILE@NAME` calls the plugin NAME; repeatable
-    #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL")]
-    pub(crate) plugins: Vec<String>,
-    /// How long each plugin may take, unless its definition says otherwise: seconds, or a duration such as `90m`; 0 for no limit; 6 h
-    /// if nothing else is said
-    #[arg(long, value_name = "TIME")]
-    pub(crate) timeout: Option<Time>,
-    /// Directory for the archive; without it, the current directory, or that of the local run that is continued
-    #[arg(long, value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
-    /// What is shown while waiting
-    #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
-    pub(crate) wait_output: WaitOutput,
     /// Print the outcome of a local run as data on standard output
     #[arg(short = 'o', long = "output-format", value_enum, value_name = "FORMAT", requires = "local")]
     pub(crate) output_format: Option<RunFormat>,
@@ -45,15 +41,52 @@ pub(crate) struct RunArgs {
     pub(crate) name: Option<String>,
     /// Continue an interrupted local run: its id, the beginning of it, or its working directory; without a value, the newest
     /// unfinished run
-    #[arg(long = "continue", value_name = "RUN|DIR", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["plugins", "timeout", "dry_run"])]
+    #[arg(long = "continue", value_name = "RUN|DIR", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["plugins", "timeout", "dry_run", "manifest", "require_signed", "locked"])]
     pub(crate) resume: Option<String>,
+}
+
+impl LocalRunArgs {
+    /// The format that the results of the command are read as; `None`: it is detected.
+    pub(crate) fn result_format(&self) -> Option<&str> {
+        self.format.as_deref().filter(|_| !self.command.is_empty())
+    }
+
+    /// The format of the outcome. Without a command, `--format` is the earlier name of `--output-format`.
+    pub(crate) fn output_format(&self) -> Result<Option<RunFormat>, CliError> {
+        let Some(format) = self.format.as_deref().filter(|_| self.command.is_empty()) else {
+            return Ok(self.output_format);
+        };
+        RunFormat::from_str(format, true).map(Some).map_err(|_| {
+            CliError::usage(format!("`--format {format}` has no command whose results it could name the format of"))
+                .hint("give the command behind `--`; of a plugin, the definition names the format: `result-format`")
+        })
+    }
+}
+
+/// Options for runs on this machine and in a cluster.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunOptions {
+    /// A plugin: the name of a stock or an installed one, a definition or a packed bundle (a file, or its address), a directory with
+    /// `plugin.yaml`, or `-` for standard input; `FILE@NAME` calls the plugin NAME; repeatable
+    #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL")]
+    pub(crate) plugins: Vec<String>,
+    /// How long each plugin may take, unless its definition says otherwise: seconds, or a duration such as `90m`; 0 for no limit; 6 h
+    /// if nothing else is said
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<Time>,
+    /// Directory for the archive; without it, the current directory, or that of the local run that is continued
+    #[arg(long, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+    /// What is shown while waiting
+    #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
+    pub(crate) wait_output: WaitOutput,
     /// Begin only if every plugin that is no stock plugin is a bundle with a signature that counts (docs/signing.md)
-    #[arg(long, conflicts_with_all = ["resume", "manifest"])]
+    #[arg(long, conflicts_with = "manifest")]
     pub(crate) require_signed: bool,
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
     /// Begin only if every plugin is the one in the lock file; without a name, `plumbline.lock` (docs/signing.md)
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "plumbline.lock", conflicts_with_all = ["resume", "manifest"])]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "plumbline.lock", conflicts_with = "manifest")]
     pub(crate) locked: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
@@ -65,13 +98,13 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
     /// Create the objects of this manifest (`-`: standard input) instead of making one from plugins
-    #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with_all = ["plugins", "local", "resume"])]
+    #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with = "plugins")]
     pub(crate) manifest: Option<PathBuf>,
     /// Follow the run until it has ended, at most for so many minutes; without a number, a day. On a terminal it is followed anyway
     #[arg(long, value_name = "MINUTES", num_args = 0..=1, require_equals = true, default_missing_value = "1440")]
     pub(crate) wait: Option<u32>,
     /// Bring the archive home when the run has ended
-    #[arg(long, conflicts_with = "local")]
+    #[arg(long)]
     pub(crate) retrieve: bool,
     /// Leave out checks: `true` for all, or names (`dnscheck`, `versioncheck`, `existingnamespace`, `permissions`)
     #[arg(long, value_name = "CHECKS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_delimiter = ',')]
@@ -88,24 +121,6 @@ pub(crate) struct RunArgs {
     pub(crate) suite: SuiteArgs,
     #[command(flatten)]
     pub(crate) judge: JudgeArgs,
-}
-
-impl RunArgs {
-    /// The format that the results of the command are read as; `None`: it is detected.
-    pub(crate) fn result_format(&self) -> Option<&str> {
-        self.format.as_deref().filter(|_| !self.command.is_empty())
-    }
-
-    /// The format of the outcome. Without a command, `--format` is the earlier name of `--output-format`.
-    pub(crate) fn output_format(&self) -> Result<Option<RunFormat>, CliError> {
-        let Some(format) = self.format.as_deref().filter(|_| self.command.is_empty()) else {
-            return Ok(self.output_format);
-        };
-        RunFormat::from_str(format, true).map(Some).map_err(|_| {
-            CliError::usage(format!("`--format {format}` has no command whose results it could name the format of"))
-                .hint("give the command behind `--`; of a plugin, the definition names the format: `result-format`")
-        })
-    }
 }
 
 /// What is shown while waiting.

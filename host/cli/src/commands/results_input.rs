@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use plumbline_archive::gzip::is_archive;
+use plumbline_core::definition::AUTO_FORMAT;
 use serde_json::json;
 use tempfile::TempDir;
 
 use crate::error::CliError;
+use crate::output::one_line;
 use crate::trees::{Reprocess, Trees};
 use crate::ui::say;
 
@@ -23,8 +25,8 @@ const MAX_FILES: usize = 100_000;
 const MAX_STDIN: u64 = 16 << 30;
 /// The definition of the plugin that stands for a result file.
 const DEFINITION: &str = "plugin.yaml";
-/// Bytes at the beginning of a file by which its kind is recognised.
-const HEAD_BYTES: u64 = 64 << 10;
+/// Bytes at the start of a file that show whether it is an archive: a block of a tar file.
+const HEAD_BYTES: u64 = 512;
 
 /// An input that was opened.
 pub(super) struct Input {
@@ -85,34 +87,22 @@ fn open_file(
     if format.is_none() && is_archive(&head) {
         return Ok(Input { trees: Trees::open_as(path, name, reprocess)?, name: name.to_owned(), kept: Vec::new() });
     }
-    let format = match format {
-        Some(format) => format.to_owned(),
-        None => {
-            let format = recognised(&head).ok_or_else(|| {
-                CliError::usage(format!("`{name}` is neither an archive nor a result file of a known format"))
-                    .hint("name its format with `--result-format`; `plumbline plugin list` lists the formats")
-            })?;
-            say(&format!("`{name}` is read as `{format}`; `--result-format` names another format"));
-            format.to_owned()
-        }
-    };
-    let kept = lay_out(path, file, &format).map_err(|error| no_room(&error))?;
-    // A definition that was named, not one of the archive: an unknown format is an error.
+    let kept = lay_out(path, file, format.unwrap_or(AUTO_FORMAT)).map_err(|error| no_room(&error))?;
+    // The definition comes from the user, not from an archive: an unknown format is an error.
     let definition = reprocess.definition.or_else(|| Some(kept.path().join(DEFINITION)));
     let reprocess = Reprocess { always: true, definition, ..reprocess };
-    let trees = Trees::open_as(kept.path(), name, reprocess)?;
-    Ok(Input { name: name.to_owned(), trees, kept: vec![kept] })
-}
-
-/// The built-in format of a file that begins with `head`.
-fn recognised(head: &[u8]) -> Option<&'static str> {
-    let text = String::from_utf8_lossy(head);
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    match text.chars().next()? {
-        '<' if text.contains("<testsuite") => Some("junit"),
-        '{' if text.lines().next()?.contains("\"Action\"") => Some("gojson"),
-        _ => None,
+    let mut trees = Trees::open_as(kept.path(), name, reprocess)?;
+    if format.is_none()
+        && let Some(detections) = trees.detections(file)?
+    {
+        let Some(detected) = detections.files.first() else {
+            return Err(CliError::usage(format!("`{name}` is neither an archive nor a result file of a known format"))
+                .hint("name its format with `--result-format`; `plumbline plugin list` lists the formats"));
+        };
+        let format = one_line(&detected.format);
+        say(&format!("`{name}` is read as {format}; to read it as another format, use `--result-format`"));
     }
+    Ok(Input { name: name.to_owned(), trees, kept: vec![kept] })
 }
 
 /// A directory as an archive has it, with one plugin, whose result is the file at `path`, and a definition of that plugin.
@@ -172,24 +162,4 @@ fn spool(to: &Path) -> Result<(), CliError> {
 
 fn no_room(error: &io::Error) -> CliError {
     CliError::system("failed to create temporary files").because(error)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn formats_are_recognised_by_content() {
-        for (head, format) in [
-            ("\u{feff}<?xml version=\"1.0\"?>\n<testsuites/>", Some("junit")),
-            ("<testsuite name='a'>", Some("junit")),
-            ("{\"Time\":\"2026-11-22T00:00:00Z\",\"Action\":\"run\"}\n", Some("gojson")),
-            ("{\"results\": {}}", None),
-            ("<html>", None),
-            ("TAP version 14", None),
-            ("", None),
-        ] {
-            assert_eq!(recognised(head.as_bytes()), format, "{head}");
-        }
-    }
 }

@@ -10,12 +10,12 @@ use plumbline_signing::{Envelope, SignatureFile};
 
 use super::require::{Candidate, Warrant, require_locked, require_signed};
 use super::target::{file_error, readable};
-use crate::args::RunArgs;
+use crate::args::RunOptions;
 use crate::error::CliError;
 use crate::sources::{Found, Where, is_packed, store, store_error};
 
 /// Refuses a run of `found` that `--require-signed` or `--locked` does not allow. Nothing was started then.
-pub(crate) fn judge(found: &[Found], args: &RunArgs) -> Result<(), CliError> {
+pub(crate) fn judge(found: &[Found], args: &RunOptions) -> Result<(), CliError> {
     if args.policy.policy.is_some() && !args.require_signed {
         return Err(CliError::usage("`--policy` says whose signatures count, and none is asked for")
             .hint("add `--require-signed`"));

@@ -1,7 +1,6 @@
 //! `plumbline run --local -- COMMAND`: no definition, the format of the results is detected.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
@@ -29,6 +28,11 @@ fn program(name: &str, args: &[&str]) -> bool {
         eprintln!("skipped: `{name}` is not on this machine");
     }
     there
+}
+
+/// The program `name`: the one that the set-up installed, else the system's.
+fn tool(name: &str, variable: &str) -> Option<String> {
+    std::env::var(variable).ok().or_else(|| program(name, &["--version"]).then(|| name.to_owned()))
 }
 
 /// The leaves of a tree as `name: status`.
@@ -192,12 +196,10 @@ fn mistakes_are_named_before_anything_runs() {
 
 #[test]
 fn pytest_writes_junit_without_being_told() {
-    if !program("pytest", &["--version"]) {
-        return;
-    }
+    let Some(pytest) = tool("pytest", "PLUMBLINE_PYTEST") else { return };
     let bed = Bed::new();
     bed.write("tests/test_a.py", "def test_good():\n    pass\ndef test_bad():\n    assert 504 == 200\n");
-    let done = run(&bed, &[], &["pytest", "-q"]).expect(1);
+    let done = run(&bed, &[], &[&pytest, "-q"]).expect(1);
     assert!(done.out.starts_with("detected: JUnit (test-results.xml, written by pytest)\n"), "{}", done.out);
     let mut shown = leaves(&bed.tree("pytest"));
     shown.sort();
@@ -205,17 +207,17 @@ fn pytest_writes_junit_without_being_told() {
 
     let bed = Bed::new();
     bed.write("tests/test_a.py", "def test_good():\n    pass\n");
-    run(&bed, &[], &["pytest", "-q"]).expect(0);
+    run(&bed, &[], &[&pytest, "-q"]).expect(0);
 
     let bed = Bed::new();
     bed.write("tests/nothing.py", "");
-    let none = run(&bed, &[], &["pytest", "-q"]).expect(5);
+    let none = run(&bed, &[], &[&pytest, "-q"]).expect(5);
     assert!(none.out.contains("nothing to judge"), "{}", none.out);
 
     // A file that cannot be imported.
     let bed = Bed::new();
     bed.write("tests/test_a.py", "import nothing_of_this_name\n");
-    run(&bed, &[], &["pytest", "-q"]).expect(1);
+    run(&bed, &[], &[&pytest, "-q"]).expect(1);
 }
 
 #[test]
@@ -239,18 +241,12 @@ fn go_prints_events() {
     assert_eq!(shown, ["TestBad: failed", "TestGood: passed"]);
 }
 
-/// bats, where the set-up found or unpacked it.
-fn bats() -> Option<PathBuf> {
-    let named = std::env::var_os("PLUMBLINE_BATS").map(PathBuf::from);
-    named.or_else(|| program("bats", &["--version"]).then(|| PathBuf::from("bats")))
-}
-
 #[test]
 fn bats_prints_tap() {
-    let Some(bats) = bats() else { return };
+    let Some(bats) = tool("bats", "PLUMBLINE_BATS") else { return };
     let bed = Bed::new();
     bed.write("tests/a.bats", "@test \"good\" {\n  true\n}\n@test \"bad\" {\n  [ 1 -eq 2 ]\n}\n");
-    let done = run(&bed, &[], &[bats.to_str().unwrap(), "tests/"]).expect(1);
+    let done = run(&bed, &[], &[&bats, "tests/"]).expect(1);
     assert!(done.out.starts_with("detected: TAP (standard output of bats)\n"), "{}", done.out);
     assert_eq!(leaves(&bed.tree("bats")), ["good: passed", "bad: failed"]);
 }
@@ -267,7 +263,10 @@ fn nextest_writes_junit_where_its_configuration_says() {
         <testcase name="tests::good" classname="demo" timestamp="2026-11-22T10:00:00.000+00:00" time="0.005">
         </testcase>
         <testcase name="tests::bad" classname="demo" timestamp="2026-11-22T10:00:00.000+00:00" time="0.005">
-            <failure message="thread 'tests::bad' panicked at src/lib.rs:9:9" type="test failure with exit code 101">panicked</failure>
+            <failure message="thread 'tests::bad' (7) panicked at src/lib.rs:9:9" type="test failure with exit code 101">thread 'tests::bad' (7) panicked at src/lib.rs:9:9:
+assertion `left == right` failed
+  left: 504
+ right: 200</failure>
         </testcase>
     </testsuite>
 </testsuites>"#,
@@ -288,5 +287,6 @@ exit 100
     let done = Done::of(command).expect(1);
     let first = "detected: JUnit (test-results.xml, written by cargo-nextest)\n";
     assert!(done.out.starts_with(first), "{}{}", done.out, done.err);
+    assert!(done.out.contains("tests::bad   assertion `left == right` failed"), "{}", done.out);
     assert_eq!(leaves(&bed.tree("cargo-nextest")), ["tests::good: passed", "tests::bad: failed"]);
 }

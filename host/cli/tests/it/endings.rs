@@ -3,7 +3,7 @@
 mod table;
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use plumbline_core::Verdict;
 
@@ -45,41 +45,28 @@ pub(super) enum Process {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extra {
     Nothing,
-    Timeout,
+    ShortTimeout,
     NoSuchProgram,
     AllowEmpty,
     /// A line of the section `plumbline`.
     Plumbline(&'static str),
     /// Another plugin of the run passes.
     BesidePassed,
+    /// The module `misbehave` reads the results, with this behaviour.
+    Module(&'static str),
 }
 
 impl Ending {
-    #[expect(clippy::too_many_arguments, reason = "one for each column of the table")]
-    const fn new(
-        name: &'static str,
-        process: Process,
-        done: &'static str,
-        files: &'static str,
-        format: &'static str,
-        items: &'static str,
-        script: &'static str,
-        code: i32,
-    ) -> Self {
-        Self { name, process, done, files, format, items, script, code, extra: Extra::Nothing }
-    }
-
-    const fn with(self, extra: Extra) -> Self {
-        Self { extra, ..self }
-    }
-
     /// The name of the result format; `None`: the definition has none.
     fn format_name(&self) -> Option<&str> {
         self.format.split(' ').next().filter(|name| *name != "none")
     }
 
     fn definition(&self) -> String {
-        let format = self.format_name().map(|name| format!("  result-format: {name}\n")).unwrap_or_default();
+        let mut format = self.format_name().map(|name| format!("  result-format: {name}\n")).unwrap_or_default();
+        if matches!(self.extra, Extra::Module(_)) {
+            format += "  result-files: [r.xml]\n";
+        }
         let command = match self.extra {
             Extra::NoSuchProgram => "command: [/no/such/program]".to_owned(),
             _ => {
@@ -92,9 +79,12 @@ impl Ending {
             }
         };
         let plumbline = match self.extra {
-            Extra::Timeout => "plumbline: {timeout: 1s}\n".to_owned(),
+            Extra::ShortTimeout => "plumbline: {timeout: 1s}\n".to_owned(),
             Extra::AllowEmpty => "plumbline: {allow-empty: true}\n".to_owned(),
             Extra::Plumbline(line) => format!("plumbline:\n  {line}\n"),
+            Extra::Module(behaviour) => {
+                format!("plumbline: {{options: {{behaviour: {behaviour}}}, limits: {{wall: 1s}}}}\n")
+            }
             Extra::Nothing | Extra::NoSuchProgram | Extra::BesidePassed => String::new(),
         };
         format!(
@@ -105,17 +95,24 @@ impl Ending {
     /// Runs the plugin: the exit code is that of the row, and the data, the archive and the words agree.
     fn check(&self) {
         let bed = Bed::new();
-        bed.write("p.yaml", &self.definition());
-        let mut plugins = vec!["p"];
+        let mut args = vec!["run", "--local", "--output", "out", "--wait-output", "silent", "-p"];
+        if let Extra::Module(_) = self.extra {
+            bed.write("bundle/plugin.yaml", &self.definition());
+            std::fs::copy(guest(), bed.path("bundle/misbehave.wasm")).unwrap();
+            args.push("bundle");
+        } else {
+            bed.write("p.yaml", &self.definition());
+            args.push("p.yaml");
+        }
         if self.extra == Extra::BesidePassed {
             bed.plugin(
                 "good",
                 "result-format: junit",
                 "echo '<testsuite name=\"s\"><testcase name=\"t\"/></testsuite>' > $SONOBUOY_RESULTS_DIR/r.xml",
             );
-            plugins.push("good");
+            args.extend(["-p", "good.yaml"]);
         }
-        let done = bed.run(&plugins, &["--wait-output", "silent"]);
+        let done = bed.plumbline(&args);
         let told = format!("{}\n{}\n{}", self.name, done.out, done.err);
         assert_eq!(done.code, self.code, "{told}");
         if self.code == 2 {
@@ -148,8 +145,11 @@ impl Ending {
         let more = match self.extra {
             Extra::AllowEmpty => "`allow-empty`".to_owned(),
             Extra::Plumbline(line) => format!("`{line}`"),
-            Extra::BesidePassed => "beside a plugin that passed".to_owned(),
-            Extra::Nothing | Extra::Timeout | Extra::NoSuchProgram => String::new(),
+            Extra::BesidePassed => "next to a plugin that passed".to_owned(),
+            Extra::Module("endless-loop") => "the module never returns".to_owned(),
+            Extra::Module("panic-halfway") => "the module crashes".to_owned(),
+            Extra::Module(_) => "the module returns an error".to_owned(),
+            Extra::Nothing | Extra::ShortTimeout | Extra::NoSuchProgram => String::new(),
         };
         let format = self.format_name().map_or_else(|| "none".to_owned(), |name| format!("`{name}`"));
         let verdict = [Verdict::Passed, Verdict::Failed, Verdict::Incomplete, Verdict::NothingToJudge]
@@ -159,6 +159,13 @@ impl Ending {
         let cells = [&process, self.done, self.files, &format, self.items, &more, verdict];
         format!("| {} | {} |", cells.join(" | "), self.code)
     }
+}
+
+/// A module that breaks the rules of the sandbox.
+fn guest() -> PathBuf {
+    let modules = std::env::var_os("PLUMBLINE_MODULES")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), PathBuf::from);
+    modules.join("guests/misbehave.wasm")
 }
 
 /// Writers of reports, for scripts.

@@ -145,10 +145,19 @@ fn result_files_are_read_as_what_they_are() {
     bed.write("odd.txt", "neither this nor that");
     let done = bed.plumbline(&["results", "a/junit.xml"]).expect(0);
     assert!(done.out.starts_with("Plugin: junit.xml\nStatus: passed\n"), "{}", done.out);
-    assert!(done.err.contains("is read as `junit`"), "{}", done.err);
+    assert!(done.err.contains("is read as JUnit"), "{}", done.err);
     let done = bed.plumbline(&["results", "a/junit.xml", "b/junit.xml", "go.json"]).expect(1);
     for name in ["==> a/junit.xml <==", "==> b/junit.xml <==", "==> go.json <==", "TestX"] {
         assert!(done.out.contains(name), "{name}: {}", done.out);
+    }
+    // The modules' own rules detect the format, whatever the file is called.
+    bed.write("checks", "TAP version 14\n1..2\nok 1 - one\nnot ok 2 - two\n");
+    bed.write("report.xml", "<html><testsuite/></html>");
+    let done = bed.plumbline(&["results", "checks"]).expect(1);
+    assert!(done.err.contains("`checks` is read as TAP"), "{}", done.err);
+    for file in ["odd.txt", "report.xml"] {
+        let done = bed.plumbline(&["results", file]).expect(2);
+        assert!(done.err.contains("neither an archive nor a result file of a known format"), "{}", done.err);
     }
     let done = bed.plumbline(&["results", "odd.txt"]).expect(2);
     assert!(done.err.contains("--result-format"), "{}", done.err);

@@ -190,7 +190,7 @@ fn what_cannot_be_asked_of_the_suite() {
     bed.write("empty.yaml", "{}\n");
     bed.write("lists/v1.99.0", "[sig-a] one\n[sig-a] two\n");
     bed.write("smoke.yaml", "sonobuoy-config: {driver: Job, plugin-name: smoke}\nspec: {image: i}\n");
-    let cases: [&[&str]; 18] = [
+    let cases: [&[&str]; 17] = [
         &["gen", "--mode", "quik"],
         &["gen", "--mode", "quick", "--e2e-focus", "a"],
         &["gen", "--rerun-failed", "a.tar.gz", "--mode", "quick"],
@@ -208,7 +208,6 @@ fn what_cannot_be_asked_of_the_suite() {
         &["gen", "--e2e-docker-config-file", "docker.json", "--kubernetes-version", "v1.26.3"],
         &["gen", "--rerun-failed", "nowhere.tar.gz"],
         &["gen", "plugin", "host-facts", "--mode", "quick"],
-        &["conformance", "run", "--local"],
     ];
     let mut told = String::new();
     for args in cases {

@@ -172,10 +172,10 @@ proptest! {
             suite.outline(1, &mut want, &mut details);
         }
         let tested = suites.iter().any(Suite::has_tests);
-        let root = if suites.is_empty() { "junit.xml: unknown\n" } else { "junit.xml: -\n" };
+        let root = if suites.is_empty() { "junit.xml: skipped\n" } else { "junit.xml: -\n" };
         if !suites.is_empty() && !tested {
-            want.push_str("  no test case: unknown\n");
-            details.push(Vec::new());
+            want.push_str("  no test case: skipped\n");
+            details.push(vec![("skipped".to_owned(), "the report has no test case: nothing was tested".to_owned())]);
         }
         let run = check(writer.xml.as_bytes(), piece)?;
         prop_assert_eq!(run.outline(), format!("{root}{want}"), "{}", writer.xml);
@@ -242,7 +242,7 @@ fn suite(depth: u32) -> impl Strategy<Value = Suite> {
 
 impl Suite {
     fn outline(&self, depth: usize, lines: &mut String, details: &mut Vec<Vec<(String, String)>>) {
-        let status = if self.suites.is_empty() && self.cases.is_empty() { "passed" } else { "-" };
+        let status = if self.suites.is_empty() && self.cases.is_empty() { "skipped" } else { "-" };
         lines.push_str(&format!("{}{}: {status}\n", "  ".repeat(depth), self.name));
         details.push(Vec::new());
         for suite in &self.suites {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use plumbline_conformance::suite::{self, Mode};
 
 use crate::args::{
-    ConformanceRunArgs, DataFormat, Global, RequiredArgs, RequiredFrom, RunArgs, SubmissionAssembleArgs,
+    ConformanceRunArgs, DataFormat, Global, RequiredArgs, RequiredFrom, RunOptions, SubmissionAssembleArgs,
     SubmissionCheckArgs, Submitted,
 };
 use crate::commands::run::in_cluster;
@@ -80,7 +80,6 @@ fn submit(
 /// The settings that make it the whole way.
 fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, CliError> {
     let run = &mut args.run;
-    refuse_local(run)?;
     if run.plugins.is_empty() && run.manifest.is_none() {
         run.plugins = vec![suite::PLUGIN.to_owned()];
     }
@@ -97,7 +96,7 @@ fn whole(mut args: ConformanceRunArgs) -> Result<ConformanceRunArgs, CliError> {
 }
 
 /// Refuses what is certain to be refused when the run is over. Expressions of one's own may choose all that is required.
-fn can_be_submitted(run: &RunArgs) -> Result<(), CliError> {
+fn can_be_submitted(run: &RunOptions) -> Result<(), CliError> {
     let suite = &run.suite;
     let why = match suite.mode {
         Some(mode) if mode != Mode::CertifiedConformance => {
@@ -109,20 +108,4 @@ fn can_be_submitted(run: &RunArgs) -> Result<(), CliError> {
     };
     Err(CliError::usage(format!("this run could not be submitted: {why}"))
         .hint("leave out `--submission-dir` and `--product`, or the option"))
-}
-
-fn refuse_local(run: &RunArgs) -> Result<(), CliError> {
-    let given = [
-        (run.local, "--local"),
-        (run.resume.is_some(), "--continue"),
-        (run.output_format.is_some(), "--output-format"),
-        (!run.command.is_empty(), "-- COMMAND"),
-    ];
-    match given.into_iter().find(|(given, _)| *given) {
-        None => Ok(()),
-        Some((_, option)) => {
-            Err(CliError::usage(format!("`{option}` is for runs on this machine, and the suite runs in a cluster"))
-                .hint("name the cluster with `--kubeconfig`, or run other plugins with `plumbline run --local`"))
-        }
-    }
 }

@@ -16,7 +16,7 @@ use plumbline_stock::Place;
 use serde_json::Value;
 
 use super::failures::print_failures;
-use crate::args::{Global, RunArgs, SkipPreflight};
+use crate::args::{Global, RunOptions, SkipPreflight};
 use crate::commands::gen_check::check_modules;
 use crate::commands::gen_options::Circumstances;
 use crate::commands::generate::{objects, serves_rbac};
@@ -48,7 +48,7 @@ impl Ended {
 }
 
 /// Puts a run into a cluster, and follows it where somebody looks or waits.
-pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Ended, CliError> {
+pub(super) fn run(args: &RunOptions, global: &Global) -> Result<Ended, CliError> {
     logging::init(global);
     let found = match &args.manifest {
         Some(_) => Vec::new(),
@@ -59,7 +59,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Ended, CliError> {
     runtime.block_on(Box::pin(run_there(args, global, found)))
 }
 
-fn plugins(args: &RunArgs) -> Result<Vec<Found>, CliError> {
+fn plugins(args: &RunOptions) -> Result<Vec<Found>, CliError> {
     let find = |reference: &String| sources::find(reference, Place::Cluster);
     let mut found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     if found.is_empty() {
@@ -79,7 +79,7 @@ fn plugins(args: &RunArgs) -> Result<Vec<Found>, CliError> {
     Ok(found)
 }
 
-async fn run_there(args: &RunArgs, global: &Global, mut found: Vec<Found>) -> Result<Ended, CliError> {
+async fn run_there(args: &RunOptions, global: &Global, mut found: Vec<Found>) -> Result<Ended, CliError> {
     let mut config = args.cluster_run.config(&args.cluster.namespace, args.timeout)?;
     check_modules(&found, &config)?;
     let given = args.manifest.as_deref().map(read_manifest).transpose()?;
@@ -154,7 +154,7 @@ async fn run_there(args: &RunArgs, global: &Global, mut found: Vec<Found>) -> Re
 
 /// What speaks against a run; the cluster's version.
 async fn look_first(
-    args: &RunArgs,
+    args: &RunOptions,
     cluster: &Cluster,
     config: &Config,
     namespace: &str,
@@ -204,7 +204,7 @@ fn namespace_of(objects: &[Value]) -> Option<String> {
     objects.iter().find_map(|object| object.pointer("/metadata/namespace")?.as_str().map(str::to_owned))
 }
 
-async fn bring_home(args: &RunArgs, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, CliError> {
+async fn bring_home(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Result<Vec<PathBuf>, CliError> {
     let dir = args.output.clone().unwrap_or_else(|| ".".into());
     let mut options = RetrieveOptions::new(namespace, dir);
     names::AGGREGATOR_DIR.clone_into(&mut options.remote_dir);

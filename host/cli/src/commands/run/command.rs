@@ -10,7 +10,7 @@ use plumbline_core::{PluginName, closest};
 use serde_json::{Map, Value, json};
 
 use super::tools::{self, Directories};
-use crate::args::RunArgs;
+use crate::args::LocalRunArgs;
 use crate::error::CliError;
 use crate::sources::{Found, Where};
 
@@ -18,7 +18,7 @@ use crate::sources::{Found, Where};
 pub(crate) const STDOUT_FILE: &str = "stdout.txt";
 
 /// The command as a plugin of the run whose local work is below `work`. It is checked that the program is there.
-pub(super) fn plugin(args: &RunArgs, work: &Path) -> Result<Found, CliError> {
+pub(super) fn plugin(args: &LocalRunArgs, work: &Path) -> Result<Found, CliError> {
     let command = &args.command;
     find(command)?;
     let name = args.name.clone().unwrap_or_else(|| tools::plugin_name(command));

@@ -14,7 +14,7 @@ use plumbline_stock::Place;
 use tokio_util::sync::CancellationToken;
 
 use super::command;
-use crate::args::{ExitCodes, Global, RunArgs, RunFormat};
+use crate::args::{ExitCodes, Global, LocalRunArgs, RunArgs, RunFormat, RunOptions};
 use crate::error::{CliError, verdict_code};
 use crate::limits::Limits;
 use crate::output::outcome::print_outcome;
@@ -27,14 +27,15 @@ use super::resume;
 
 /// Runs plugins on this machine to their verdict.
 pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
+    let RunArgs { local, options } = &args;
     let find = |reference: &String| sources::find(reference, Place::Local);
-    let output_format = args.output_format()?;
-    let root = new_root(&args)?;
-    let mut found = args.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-    if !args.command.is_empty() {
-        found.push(command::plugin(&args, &local_dir(&root))?);
+    let output_format = local.output_format()?;
+    let root = new_root(options.output.as_deref())?;
+    let mut found = options.plugins.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    if !local.command.is_empty() {
+        found.push(command::plugin(local, &local_dir(&root))?);
     }
-    if found.is_empty() && args.resume.is_none() {
+    if found.is_empty() && local.resume.is_none() {
         let stock = sources::stock_names(Place::Local);
         return Err(CliError::usage("no plugin is named")
             .hint(format!("name one with `--plugin`: a built-in plugin ({stock}), a definition or a directory; or give a command: `-- pytest -q`")));
@@ -44,12 +45,12 @@ pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
             say(&format!("warning: `{}`: {warning}", plugin.origin));
         }
     }
-    signed::judge(&found, &args)?;
-    judging::apply(&args.judge, &mut found, &Limits::load(&args.limits)?)?;
+    signed::judge(&found, options)?;
+    judging::apply(&options.judge, &mut found, &Limits::load(&options.limits)?)?;
     let provenance: BTreeMap<_, _> = signed::provenance(&found).collect();
     let definitions: Vec<_> = found.iter().map(|plugin| plugin.source.definition.as_ref().clone()).collect();
     check_set(&definitions).map_err(|error| CliError::usage("these plugins cannot run together").because(&error))?;
-    let work = work_dir(&args, root)?;
+    let work = work_dir(local.resume.as_deref(), root)?;
     let start = start_directories(&work, &found)?;
     let sources: Vec<Source> = found.into_iter().map(|plugin| plugin.source).collect();
 
@@ -67,36 +68,37 @@ async fn run_local(
     work: WorkDir,
     start: StartDirectories,
 ) -> Result<ExitCode, CliError> {
-    let limits = Limits::load(&args.limits)?;
+    let RunArgs { local, options } = &args;
+    let limits = Limits::load(&options.limits)?;
     let root = work.root().to_owned();
     logging::init_run(global, &work.tree().join("meta/run.log"))?;
     let dispatcher = dispatcher(&work, start)?;
     let settings = Settings {
-        timeout: args.timeout.unwrap_or_default().limit(),
+        timeout: options.timeout.unwrap_or_default().limit(),
         limits: limits.modules.clone(),
         receive: limits.uploads.clone(),
         provenance,
-        output: output(&args, &root),
+        output: output(local, options, &root),
         ..Settings::default()
     };
     let modules = stock::modules(&limits)?;
     let begun = Run::begin(work, sources, settings, &modules, Arc::clone(&dispatcher) as _).await;
     let (run, begun) = begun.map_err(|error| {
         // Nothing has happened yet in a new run: what is in its directory is of no use to anybody.
-        let new = args.resume.is_none() && !root.join("run.json").exists();
+        let new = local.resume.is_none() && !root.join("run.json").exists();
         if new && let Err(error) = std::fs::remove_dir_all(&root) {
             tracing::warn!("failed to remove `{}`: {error}", root.display());
         }
         run_error(&error, &root)
     })?;
-    if args.dry_run {
+    if options.dry_run {
         return dry_run(&run, &root);
     }
     let mut entry =
         registry::Entry { run: *run.id(), started: run.started(), work: root.clone(), archive: None, status: None };
     remember(&entry);
 
-    let watch = Watch::start(&run, args.wait_output, begun == Begun::Continued, &root);
+    let watch = Watch::start(&run, options.wait_output, begun == Begun::Continued, &root);
     let cancel = CancellationToken::new();
     let signals = tokio::spawn(cancel_on_signal(cancel.clone(), Arc::clone(&dispatcher)));
     let state = run.state();
@@ -130,8 +132,8 @@ fn exit_code(finished: &Finished, global: &Global) -> ExitCode {
 }
 
 /// The path of a new working directory, below the output directory so that the archive need not cross file systems.
-fn new_root(args: &RunArgs) -> Result<PathBuf, CliError> {
-    let output = absolute(args.output.as_deref().unwrap_or(Path::new(".")))?;
+fn new_root(output: Option<&Path>) -> Result<PathBuf, CliError> {
+    let output = absolute(output.unwrap_or(Path::new(".")))?;
     Ok(output.join(format!(".plumbline-run-{}", RunId::random().short())))
 }
 
@@ -141,8 +143,8 @@ fn local_dir(root: &Path) -> PathBuf {
 }
 
 /// The new working directory `root`, or that of the run to continue.
-fn work_dir(args: &RunArgs, root: PathBuf) -> Result<WorkDir, CliError> {
-    if let Some(wanted) = &args.resume {
+fn work_dir(resume: Option<&str>, root: PathBuf) -> Result<WorkDir, CliError> {
+    if let Some(wanted) = resume {
         return resume::open(wanted);
     }
     let output = root.parent().unwrap_or(&root);
@@ -154,9 +156,9 @@ fn work_dir(args: &RunArgs, root: PathBuf) -> Result<WorkDir, CliError> {
 }
 
 /// Where the archive goes. Without `--output`, a continued run leaves it beside its working directory `root`.
-fn output(args: &RunArgs, root: &Path) -> PathBuf {
-    let continued = args.resume.as_ref().and_then(|_| root.parent());
-    args.output.clone().or(continued.map(Path::to_owned)).unwrap_or_else(|| PathBuf::from("."))
+fn output(local: &LocalRunArgs, options: &RunOptions, root: &Path) -> PathBuf {
+    let continued = local.resume.as_ref().and_then(|_| root.parent());
+    options.output.clone().or(continued.map(Path::to_owned)).unwrap_or_else(|| PathBuf::from("."))
 }
 
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, CliError> {

@@ -10,7 +10,7 @@ mod tools;
 
 use std::process::ExitCode;
 
-use crate::args::{Global, RunArgs};
+use crate::args::{Global, RunArgs, RunOptions};
 use crate::commands::suite::not_here;
 use crate::error::CliError;
 use crate::judging::not_with;
@@ -20,28 +20,29 @@ pub(crate) use command::STDOUT_FILE;
 
 /// Runs plugins in a cluster, or on this machine.
 pub(crate) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
-    crate::sources::remote::use_registries(&args.registry);
-    if let (Some(program), false) = (args.command.first(), args.local) {
+    let RunArgs { local, options } = &args;
+    crate::sources::remote::use_registries(&options.registry);
+    if let (Some(program), false) = (local.command.first(), local.local) {
         return Err(CliError::usage(format!("`{program}` is a command, and commands run on this machine only"))
-            .hint(format!("add `--local`: `plumbline run --local -- {}`", args.command.join(" "))));
+            .hint(format!("add `--local`: `plumbline run --local -- {}`", local.command.join(" "))));
     }
-    if args.local || args.resume.is_some() {
-        not_here(&args.suite)?;
-        if args.resume.is_some() {
+    if local.local || local.resume.is_some() {
+        not_here(&options.suite)?;
+        if local.resume.is_some() {
             not_with(
-                &args.judge,
-                "a run that is gone on with has its plugins already",
+                &options.judge,
+                "a continued run has its plugins already",
                 "judge its archive with `plumbline results` when it is there",
             )?;
         }
         local::run(args, global)
     } else {
-        in_cluster(&args, global).map(|ended| ended.code)
+        in_cluster(options, global).map(|ended| ended.code)
     }
 }
 
 /// Runs plugins in a cluster, for who wants to do more with what comes of it.
-pub(crate) fn in_cluster(args: &RunArgs, global: &Global) -> Result<Ended, CliError> {
+pub(crate) fn in_cluster(args: &RunOptions, global: &Global) -> Result<Ended, CliError> {
     crate::sources::remote::use_registries(&args.registry);
     if args.manifest.is_some() {
         let has =

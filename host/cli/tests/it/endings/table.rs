@@ -1,273 +1,124 @@
 //! The ways a plugin can end, and the verdict of each. One row is one test, and one line of the table in docs/exit-codes.md.
 
-use super::{Ending, Extra, Process::*};
+use super::Extra::{self, *};
+use super::{Ending, Process::*};
 
 const PASSED: &str = "junit passed";
 const FAILED: &str = "junit failed";
 
-/// Every ending that matters. `$R` in a script is the results directory. `passed`, `failed`, `skipped`, `mixed`, `none`, `rubbish` and
-/// `empty` are functions that write such a report.
-pub(super) const ENDINGS: &[Ending] = &[
+/// A row: what the process does, what the done file names, which files there are, the format, what the items say, the script, and
+/// the exit code of the run; then what else the definition or the run has.
+macro_rules! endings {
+    ($($name:literal: $process:expr, $done:expr, $files:expr, $format:expr, $items:expr, $script:expr => $code:expr $(, $extra:expr)?;)*) => {
+        /// Every ending that matters. `$R` in a script is the results directory. `passed`, `failed`, `skipped`, `mixed`, `none`,
+        /// `rubbish` and `empty` are functions that write such a report.
+        pub(super) const ENDINGS: &[Ending] = &[$(Ending {
+            name: $name,
+            process: $process,
+            done: $done,
+            files: $files,
+            format: $format,
+            items: $items,
+            script: $script,
+            code: $code,
+            extra: [$($extra,)? Extra::Nothing][0],
+        }),*];
+    };
+}
+
+endings! {
     // What the items say.
-    Ending::new("passed", Exits(0), "file", "one", PASSED, "passed", "passed $R/r.xml; finish r.xml", 0),
-    Ending::new("failed", Exits(0), "file", "one", FAILED, "failed", "failed $R/r.xml; finish r.xml", 1),
-    Ending::new("skipped_only", Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml", 5),
-    Ending::new(
-        "skipped_beside_passed",
-        Exits(0),
-        "file",
-        "one",
-        "junit",
-        "passed, skipped",
-        "mixed $R/r.xml; finish r.xml",
-        0,
-    ),
-    Ending::new("no_test", Exits(0), "file", "one", "junit", "none", "none $R/r.xml; finish r.xml", 5),
-    Ending::new("not_junit", Exits(0), "file", "one", "junit", "unknown", "rubbish $R/r.xml; finish r.xml", 5),
-    Ending::new(
-        "unknown_beside_passed",
-        Exits(0),
-        "directory",
-        "several",
-        "junit",
-        "passed, unknown",
-        "passed $R/d/a.xml; rubbish $R/d/b.xml; finish d",
-        5,
-    ),
-    Ending::new(
-        "unknown_beside_failed",
-        Exits(0),
-        "directory",
-        "several",
-        "junit",
-        "failed, unknown",
-        "failed $R/d/a.xml; rubbish $R/d/b.xml; finish d",
-        1,
-    ),
-    Ending::new(
-        "own_status",
-        Exits(0),
-        "file",
-        "one",
-        "manual",
-        "a status of its own",
-        "echo 'items: [{name: a, status: warning}]' > $R/r.yaml; finish r.yaml",
-        0,
-    ),
+    "passed": Exits(0), "file", "one", PASSED, "passed", "passed $R/r.xml; finish r.xml" => 0;
+    "failed": Exits(0), "file", "one", FAILED, "failed", "failed $R/r.xml; finish r.xml" => 1;
+    "skipped_only": Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml" => 5;
+    "skipped_beside_passed":
+        Exits(0), "file", "one", "junit", "passed, skipped", "mixed $R/r.xml; finish r.xml" => 0;
+    "no_test": Exits(0), "file", "one", "junit", "none", "none $R/r.xml; finish r.xml" => 5;
+    "not_junit": Exits(0), "file", "one", "junit", "unknown", "rubbish $R/r.xml; finish r.xml" => 5;
+    "unknown_beside_passed":
+        Exits(0), "directory", "several", "junit", "passed, unknown", "passed $R/d/a.xml; rubbish $R/d/b.xml; finish d" => 3;
+    "unknown_beside_failed":
+        Exits(0), "directory", "several", "junit", "failed, unknown", "failed $R/d/a.xml; rubbish $R/d/b.xml; finish d" => 1;
+    "own_status":
+        Exits(0), "file", "one", "manual", "a status of its own", "echo 'items: [{name: a, status: warning}]' > $R/r.yaml; finish r.yaml" => 0;
     // What the files are.
-    Ending::new("empty_report", Exits(0), "file", "empty", "junit", "unknown", "empty $R/r.xml; finish r.xml", 5),
-    Ending::new(
-        "empty_report_beside_passed",
-        Exits(0),
-        "directory",
-        "one empty",
-        "junit",
-        "passed, unknown",
-        "passed $R/d/a.xml; empty $R/d/b.xml; finish d",
-        5,
-    ),
-    Ending::new(
-        "no_matching_file",
-        Exits(0),
-        "directory",
-        "of another format",
-        "junit",
-        "none",
-        "echo 1 > $R/a.txt; finish .",
-        5,
-    ),
-    Ending::new("empty_directory", Exits(0), "directory", "none", "junit", "none", "mkdir $R/d; finish d", 5),
+    "empty_report": Exits(0), "file", "empty", "junit", "unknown", "empty $R/r.xml; finish r.xml" => 5;
+    "empty_report_beside_passed":
+        Exits(0), "directory", "one empty", "junit", "passed, unknown", "passed $R/d/a.xml; empty $R/d/b.xml; finish d" => 3;
+    "no_matching_file":
+        Exits(0), "directory", "of another format", "junit", "none", "echo 1 > $R/a.txt; finish ." => 5;
+    "empty_directory": Exits(0), "directory", "none", "junit", "none", "mkdir $R/d; finish d" => 5;
+    "link_to_nothing": Exits(0), "file", "unreadable", "junit", "unknown", "ln -s nowhere $R/r.xml; finish r.xml" => 3;
     // What the done file says.
-    Ending::new(
-        "whole_directory",
-        Exits(0),
-        "its own directory",
-        "one",
-        PASSED,
-        "passed",
-        "passed $R/r.xml; finish .",
-        0,
-    ),
-    Ending::new("done_is_no_result", Exits(0), "its own directory", "none", "raw", "none", "finish .", 5),
-    Ending::new("done_names_itself", Exits(0), "itself", "one", PASSED, "none", "passed $R/r.xml; finish done", 3),
-    Ending::new("done_names_nothing", Exits(0), "nothing", "none", "junit", "none", "finish r.xml", 3),
-    Ending::new("no_done_file", Exits(0), "absent", "one", PASSED, "passed", "passed $R/r.xml", 0),
-    Ending::new("no_done_file_failed", Exits(0), "absent", "one", FAILED, "failed", "failed $R/r.xml", 1),
-    Ending::new("no_done_file_no_files", Exits(0), "absent", "none", "junit", "none", "true", 3),
+    "whole_directory":
+        Exits(0), "its own directory", "one", PASSED, "passed", "passed $R/r.xml; finish ." => 0;
+    "done_is_no_result": Exits(0), "its own directory", "none", "raw", "none", "finish ." => 5;
+    "done_names_itself": Exits(0), "itself", "one", PASSED, "none", "passed $R/r.xml; finish done" => 3;
+    "done_names_nothing": Exits(0), "nothing", "none", "junit", "none", "finish r.xml" => 3;
+    "no_done_file": Exits(0), "absent", "one", PASSED, "passed", "passed $R/r.xml" => 0;
+    "no_done_file_failed": Exits(0), "absent", "one", FAILED, "failed", "failed $R/r.xml" => 1;
+    "no_done_file_no_files": Exits(0), "absent", "none", "junit", "none", "true" => 3;
     // How the process ends.
-    Ending::new(
-        "exit_code_beside_passed",
-        Exits(3),
-        "file",
-        "one",
-        PASSED,
-        "passed",
-        "passed $R/r.xml; finish r.xml; exit 3",
-        1,
-    ),
-    Ending::new(
-        "exit_code_beside_failed",
-        Exits(3),
-        "file",
-        "one",
-        FAILED,
-        "failed",
-        "failed $R/r.xml; finish r.xml; exit 3",
-        1,
-    ),
-    Ending::new(
-        "exit_code_beside_skipped",
-        Exits(3),
-        "file",
-        "one",
-        "junit",
-        "skipped only",
-        "skipped $R/r.xml; finish r.xml; exit 3",
-        1,
-    ),
-    Ending::new("exit_code_no_done_file", Exits(3), "absent", "one", PASSED, "passed", "passed $R/r.xml; exit 3", 1),
-    Ending::new(
-        "exit_code_no_done_file_failed",
-        Exits(3),
-        "absent",
-        "one",
-        FAILED,
-        "failed",
-        "failed $R/r.xml; exit 3",
-        1,
-    ),
-    Ending::new("exit_code_no_files", Exits(3), "absent", "none", "junit", "none", "exit 3", 3),
-    Ending::new(
-        "signal_beside_passed",
-        Signal,
-        "file",
-        "one",
-        PASSED,
-        "passed",
-        "passed $R/r.xml; finish r.xml; kill -9 $$",
-        1,
-    ),
-    Ending::new("signal_no_done_file", Signal, "absent", "one", PASSED, "passed", "passed $R/r.xml; kill -9 $$", 1),
-    Ending::new("signal_no_files", Signal, "absent", "none", "junit", "none", "kill -9 $$", 3),
-    Ending::new("timeout_no_files", Timeout, "absent", "none", "junit", "none", "sleep 600", 3).with(Extra::Timeout),
-    Ending::new("timeout_with_files", Timeout, "absent", "one", PASSED, "passed", "passed $R/r.xml; sleep 600", 3)
-        .with(Extra::Timeout),
-    Ending::new(
-        "runs_on_after_done",
-        RunsOn,
-        "file",
-        "one",
-        PASSED,
-        "passed",
-        "passed $R/r.xml; finish r.xml; sleep 600",
-        0,
-    ),
-    Ending::new("never_started", NotStarted, "absent", "none", "junit", "none", "", 3).with(Extra::NoSuchProgram),
+    "exit_code_beside_passed":
+        Exits(3), "file", "one", PASSED, "passed", "passed $R/r.xml; finish r.xml; exit 3" => 1;
+    "exit_code_beside_failed":
+        Exits(3), "file", "one", FAILED, "failed", "failed $R/r.xml; finish r.xml; exit 3" => 1;
+    "exit_code_beside_skipped":
+        Exits(3), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml; exit 3" => 1;
+    "exit_code_no_done_file": Exits(3), "absent", "one", PASSED, "passed", "passed $R/r.xml; exit 3" => 1;
+    "exit_code_no_done_file_failed":
+        Exits(3), "absent", "one", FAILED, "failed", "failed $R/r.xml; exit 3" => 1;
+    "exit_code_no_files": Exits(3), "absent", "none", "junit", "none", "exit 3" => 3;
+    "signal_beside_passed":
+        Signal, "file", "one", PASSED, "passed", "passed $R/r.xml; finish r.xml; kill -9 $$" => 1;
+    "signal_no_done_file": Signal, "absent", "one", PASSED, "passed", "passed $R/r.xml; kill -9 $$" => 1;
+    "signal_no_files": Signal, "absent", "none", "junit", "none", "kill -9 $$" => 3;
+    "timeout_no_files": Timeout, "absent", "none", "junit", "none", "sleep 600" => 3, ShortTimeout;
+    "timeout_with_files":
+        Timeout, "absent", "one", PASSED, "passed", "passed $R/r.xml; sleep 600" => 3, ShortTimeout;
+    "runs_on_after_done":
+        RunsOn, "file", "one", PASSED, "passed", "passed $R/r.xml; finish r.xml; sleep 600" => 0;
+    "never_started": NotStarted, "absent", "none", "junit", "none", "" => 3, NoSuchProgram;
     // What reads the files.
-    Ending::new("raw", Exits(0), "file", "one", "raw", "not-read", "echo 1 > $R/a.txt; finish a.txt", 0),
-    Ending::new(
-        "raw_exit_code",
-        Exits(3),
-        "file",
-        "one",
-        "raw",
-        "not-read",
-        "echo 1 > $R/a.txt; finish a.txt; exit 3",
-        1,
-    ),
-    Ending::new(
-        "raw_runs_on",
-        RunsOn,
-        "file",
-        "one",
-        "raw",
-        "not-read",
-        "echo 1 > $R/a.txt; finish a.txt; sleep 600",
-        5,
-    ),
-    Ending::new("raw_empty_file", Exits(0), "file", "empty", "raw", "unknown", ": > $R/a.txt; finish a.txt", 5),
-    Ending::new("raw_failed_report", Exits(0), "file", "one", "raw", "not-read", "failed $R/r.xml; finish r.xml", 0),
-    Ending::new("no_format", Exits(0), "file", "one", "none", "not-read", "echo 1 > $R/a.txt; finish a.txt", 0),
-    Ending::new("unknown_format", NotStarted, "", "", "junt", "", "passed $R/r.xml; finish r.xml", 2),
-    Ending::new("unknown_summarizer", NotStarted, "", "", PASSED, "", "passed $R/r.xml; finish r.xml", 2)
-        .with(Extra::Plumbline("summarizer: nobody")),
-    Ending::new("module_over_limit", Exits(0), "file", "one", "junit", "unknown", "passed $R/r.xml; finish r.xml", 5)
-        .with(Extra::Plumbline("limits: {input-bytes: 10}")),
-    Ending::new(
-        "module_over_limit_halfway",
-        Exits(0),
-        "file",
-        "one",
-        "junit",
-        "unknown",
-        "mixed $R/r.xml; finish r.xml",
-        5,
-    )
-    .with(Extra::Plumbline("limits: {items: 3}")),
+    "raw": Exits(0), "file", "one", "raw", "not-read", "echo 1 > $R/a.txt; finish a.txt" => 0;
+    "raw_exit_code":
+        Exits(3), "file", "one", "raw", "not-read", "echo 1 > $R/a.txt; finish a.txt; exit 3" => 1;
+    "raw_runs_on":
+        RunsOn, "file", "one", "raw", "not-read", "echo 1 > $R/a.txt; finish a.txt; sleep 600" => 5;
+    "raw_empty_file": Exits(0), "file", "empty", "raw", "unknown", ": > $R/a.txt; finish a.txt" => 5;
+    "raw_failed_report": Exits(0), "file", "one", "raw", "not-read", "failed $R/r.xml; finish r.xml" => 0;
+    "no_format": Exits(0), "file", "one", "none", "not-read", "echo 1 > $R/a.txt; finish a.txt" => 0;
+    "unknown_format": NotStarted, "", "", "junt", "", "passed $R/r.xml; finish r.xml" => 2;
+    "unknown_summarizer":
+        NotStarted, "", "", PASSED, "", "passed $R/r.xml; finish r.xml" => 2, Plumbline("summarizer: nobody");
+    "module_over_limit":
+        Exits(0), "file", "one", "junit", "unknown", "passed $R/r.xml; finish r.xml" => 5, Plumbline("limits: {input-bytes: 10}");
+    "module_over_limit_halfway":
+        Exits(0), "file", "one", "junit", "unknown", "mixed $R/r.xml; finish r.xml" => 5, Plumbline("limits: {items: 3}");
+    "module_endless":
+        Exits(0), "file", "one", "misbehave", "unknown", "passed $R/r.xml; finish r.xml" => 5, Module("endless-loop");
+    "module_traps":
+        Exits(0), "file", "one", "misbehave", "its own, unknown", "passed $R/r.xml; finish r.xml" => 3, Module("panic-halfway");
+    "module_fails":
+        Exits(0), "file", "one", "misbehave", "its own, unknown", "passed $R/r.xml; finish r.xml" => 3, Module("refuse-halfway");
     // What the definition allows.
-    Ending::new(
-        "allowed_skipped_only",
-        Exits(0),
-        "file",
-        "one",
-        "junit",
-        "skipped only",
-        "skipped $R/r.xml; finish r.xml",
-        0,
-    )
-    .with(Extra::AllowEmpty),
-    Ending::new("allowed_nothing", Exits(0), "directory", "none", "junit", "none", "mkdir $R/d; finish d", 0)
-        .with(Extra::AllowEmpty),
-    Ending::new(
-        "allowed_raw_runs_on",
-        RunsOn,
-        "file",
-        "one",
-        "raw",
-        "not-read",
-        "echo 1 > $R/a.txt; finish a.txt; sleep 600",
-        0,
-    )
-    .with(Extra::AllowEmpty),
-    Ending::new("allowed_failed", Exits(0), "file", "one", FAILED, "failed", "failed $R/r.xml; finish r.xml", 1)
-        .with(Extra::AllowEmpty),
-    Ending::new("allowed_unknown", Exits(0), "file", "one", "junit", "unknown", "rubbish $R/r.xml; finish r.xml", 5)
-        .with(Extra::AllowEmpty),
-    Ending::new("allowed_no_result", Exits(0), "absent", "none", "junit", "none", "true", 3).with(Extra::AllowEmpty),
+    "allowed_skipped_only":
+        Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml" => 0, AllowEmpty;
+    "allowed_nothing":
+        Exits(0), "directory", "none", "junit", "none", "mkdir $R/d; finish d" => 0, AllowEmpty;
+    "allowed_raw_runs_on":
+        RunsOn, "file", "one", "raw", "not-read", "echo 1 > $R/a.txt; finish a.txt; sleep 600" => 0, AllowEmpty;
+    "allowed_failed":
+        Exits(0), "file", "one", FAILED, "failed", "failed $R/r.xml; finish r.xml" => 1, AllowEmpty;
+    "allowed_unknown":
+        Exits(0), "file", "one", "junit", "unknown", "rubbish $R/r.xml; finish r.xml" => 5, AllowEmpty;
+    "allowed_no_result": Exits(0), "absent", "none", "junit", "none", "true" => 3, AllowEmpty;
     // What other plugins of the run say.
-    Ending::new(
-        "skipped_only_beside_a_plugin",
-        Exits(0),
-        "file",
-        "one",
-        "junit",
-        "skipped only",
-        "skipped $R/r.xml; finish r.xml",
-        3,
-    )
-    .with(Extra::BesidePassed),
-    Ending::new(
-        "unknown_beside_a_plugin",
-        Exits(0),
-        "file",
-        "one",
-        "junit",
-        "unknown",
-        "rubbish $R/r.xml; finish r.xml",
-        3,
-    )
-    .with(Extra::BesidePassed),
-    Ending::new(
-        "raw_beside_a_plugin",
-        RunsOn,
-        "file",
-        "one",
-        "raw",
-        "not-read",
-        "echo 1 > $R/a.txt; finish a.txt; sleep 600",
-        0,
-    )
-    .with(Extra::BesidePassed),
-    Ending::new("no_result_beside_a_plugin", Exits(0), "absent", "none", "junit", "none", "true", 3)
-        .with(Extra::BesidePassed),
-];
+    "skipped_only_beside_a_plugin":
+        Exits(0), "file", "one", "junit", "skipped only", "skipped $R/r.xml; finish r.xml" => 3, BesidePassed;
+    "unknown_beside_a_plugin":
+        Exits(0), "file", "one", "junit", "unknown", "rubbish $R/r.xml; finish r.xml" => 3, BesidePassed;
+    "raw_beside_a_plugin":
+        RunsOn, "file", "one", "raw", "not-read", "echo 1 > $R/a.txt; finish a.txt; sleep 600" => 0, BesidePassed;
+    "no_result_beside_a_plugin": Exits(0), "absent", "none", "junit", "none", "true" => 3, BesidePassed;
+}

@@ -77,7 +77,7 @@ pub(in crate::definition) const CONFIG: &[Field] = &[
         "result-format",
         "Format of the results",
         Shape::Form { pattern: MODULE_NAME, longest: 63, not: &[] },
-        "The module that reads the results: one of the bundle, else of the stock (junit, gojson, raw, manual, host-facts, systemd-logs). A name that nobody knows is read as raw, with a warning in the results.",
+        "The module that reads the results: one of the bundle, else a built-in one (junit, gojson, tap, sarif, ctrf, raw, manual, host-facts, systemd-logs). `auto` detects the format of each file. An unknown name is an error before the run starts.",
     )
     .default("raw")
     .examples(&["junit", "gojson", "manual"]),
