@@ -64,6 +64,9 @@ pub const DEFINITION_FILE: &str = "definition.json";
 /// In the directory of an error: the error.
 pub const ERROR_FILE: &str = "error.json";
 
+/// The file in a result that says in one line what a worker could not pack, such as pipes and links that lead out of the result.
+pub const LEFT_OUT_FILE: &str = "plumbline-left-out.txt";
+
 /// The tool's part of an archive's name.
 const TOOL: &str = "plumbline";
 

@@ -1,13 +1,18 @@
 //! Which files belong to which result set, and which of them a module gets to see.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use globset::{GlobSet, GlobSetBuilder};
+use plumbline_archive::layout::LEFT_OUT_FILE;
 use plumbline_core::limits::{ARCHIVE_DEPTH, ARCHIVE_ENTRIES};
+use plumbline_core::text::one_line;
 
 use super::fault::is_of_data;
+
+/// Bytes of a worker's list of what it could not pack: ten names and reasons.
+const MAX_LIST: u64 = 4 << 10;
 
 /// A file of a result set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +75,26 @@ impl ResultSet {
         let mut set = Self { node, files: Vec::new(), fault: None };
         let depth = relative.split('/').count();
         set.walk(dir, relative, depth)?;
+        set.take_list_of_lost()?;
         Ok(set)
+    }
+
+    /// Reports what a worker could not pack. Its list is no result.
+    fn take_list_of_lost(&mut self) -> io::Result<()> {
+        let is_list = |file: &SetFile| {
+            let names: Vec<&str> = file.path.split('/').collect();
+            matches!(names.as_slice(), [_, _, LEFT_OUT_FILE])
+        };
+        let Some(at) = self.files.iter().position(is_list) else { return Ok(()) };
+        let file = self.files.remove(at);
+        let mut list = String::new();
+        let from = File::open(&file.absolute)?.take(MAX_LIST);
+        match BufReader::new(from).read_line(&mut list) {
+            Err(error) if !is_of_data(&error) => return Err(error),
+            _ => {}
+        }
+        self.fail(|| one_line(list.trim()));
+        Ok(())
     }
 
     /// `depth`: components of `relative`. In the archive there are two more, `plugins/NAME`.

@@ -17,6 +17,9 @@ use crate::gzip::{Digest, ParallelGzip, Sha256Writer};
 use crate::member::{MemberName, NameFault, shown};
 use crate::walk::{LeftOut, Met, WalkLimits, walk};
 
+/// Lost entries that the list names.
+const MAX_LOST_LISTED: usize = 10;
+
 /// What a directory was packed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Packing {
@@ -76,6 +79,9 @@ pub(super) fn pack_into<W: Write>(
         entries: 0,
         skipped: Vec::new(),
         skipped_total: 0,
+        root: dir.canonicalize().ok(),
+        lost: Vec::new(),
+        lost_total: 0,
     };
     walk(&root, &limits, &mut |met| packer.take(met))?;
     packer.finish()
@@ -102,6 +108,11 @@ struct Packer<'a, W: Write> {
     entries: u64,
     skipped: Vec<Skipped>,
     skipped_total: u64,
+    /// The directory, to see where links lead.
+    root: Option<PathBuf>,
+    /// The first entries whose content is nowhere in the archive.
+    lost: Vec<String>,
+    lost_total: u64,
 }
 
 impl<W: Write> Packer<'_, W> {
@@ -117,6 +128,12 @@ impl<W: Write> Packer<'_, W> {
             } if self.options.refuse_names => Err(PackError::Name { member: shown, fault }),
             Met::LeftOut { shown, why } => {
                 self.skipped_total = self.skipped_total.saturating_add(1);
+                if self.loses(&shown, why) {
+                    self.lost_total = self.lost_total.saturating_add(1);
+                    if self.lost.len() < MAX_LOST_LISTED {
+                        self.lost.push(format!("`{shown}` ({why})"));
+                    }
+                }
                 if self.skipped.len() < MAX_SKIPPED_LISTED {
                     self.skipped.push(Skipped { member: shown, why });
                 }
@@ -127,12 +144,40 @@ impl<W: Write> Packer<'_, W> {
                 self.append(&mut header, name, io::empty(), 0)
             }
             Met::File { name, .. } if self.leaves_out(Path::new(name.as_str())) => Ok(()),
+            // What a plugin wrote under this name lists nothing.
+            Met::File { name, .. } if self.options.list_lost == Some(name.as_str()) => Ok(()),
             Met::File { name, file, metadata } => {
                 let size = metadata.len();
                 let mut header = header(EntryType::Regular, size, mode(&metadata), self.mtime(&metadata));
                 self.append(&mut header, name, file, size)
             }
         }
+    }
+
+    /// Whether the content of an entry that is left out is nowhere in the archive.
+    fn loses(&self, shown: &str, why: LeftOut) -> bool {
+        let is_packed = |root: &PathBuf| {
+            let target = root.join(shown).canonicalize();
+            target.is_ok_and(|target| target.starts_with(root) && (target.is_file() || target.is_dir()))
+        };
+        match why {
+            LeftOut::Vanished => false,
+            LeftOut::Symlink => !self.root.as_ref().is_some_and(is_packed),
+            _ => true,
+        }
+    }
+
+    /// Appends the member that lists what is lost.
+    fn list_lost(&mut self) -> Result<(), PackError> {
+        let Some(name) = self.options.list_lost.filter(|_| self.lost_total > 0) else { return Ok(()) };
+        let more = self.lost_total.saturating_sub(self.lost.len() as u64);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        let text = format!("not in the results: {}{more}\n", self.lost.join(", "));
+        let size = text.len() as u64;
+        let name = MemberName::parse(name.as_bytes(), &self.options.names)
+            .map_err(|fault| PackError::Name { member: name.to_owned(), fault })?;
+        let mut header = header(EntryType::Regular, size, 0o644, self.options.mtime.unwrap_or_default());
+        self.append(&mut header, &name, text.as_bytes(), size)
     }
 
     fn leaves_out(&self, name: &Path) -> bool {
@@ -171,7 +216,8 @@ impl<W: Write> Packer<'_, W> {
         write_error(self.what, self.options, error)
     }
 
-    fn finish(self) -> Result<(W, Packing), PackError> {
+    fn finish(mut self) -> Result<(W, Packing), PackError> {
+        self.list_lost()?;
         let Self { tar, what, options, entries, skipped, skipped_total, .. } = self;
         let gzip = tar.into_inner().map_err(|error| write_error(what, options, error))?;
         let hash = gzip.finish().map_err(|error| write_error(what, options, error))?;

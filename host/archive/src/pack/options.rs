@@ -9,6 +9,7 @@ use plumbline_core::limits::ARCHIVE_ENTRIES;
 
 use crate::disk::Disk;
 use crate::gzip::{DEFAULT_LEVEL, default_threads};
+use crate::layout::LEFT_OUT_FILE;
 use crate::member::NameLimits;
 use crate::walk::LeftOut;
 
@@ -32,6 +33,9 @@ pub struct PackOptions {
     pub names: NameLimits,
     /// Whether a name that is too long or too deep is an error. `false`, the default: the file is left out.
     pub refuse_names: bool,
+    /// The name of a member that says in one line what is lost, written only where something is: entries that were left out, except
+    /// links to what is packed itself, and files that were removed meanwhile. Default: none.
+    pub list_lost: Option<&'static str>,
     /// Bytes of the packed stream, at most. Default: as many as there are.
     pub max_bytes: Option<u64>,
     /// Files that are not packed wherever they are below the directory: by their whole path, not by their name. The output itself,
@@ -50,6 +54,7 @@ impl Default for PackOptions {
             entries: ARCHIVE_ENTRIES,
             names: NameLimits::default(),
             refuse_names: false,
+            list_lost: None,
             max_bytes: None,
             exclude: Vec::new(),
             disk: Disk::default(),
@@ -64,10 +69,17 @@ impl PackOptions {
         Self { threads: NonZeroUsize::MIN, ..Self::default() }
     }
 
-    /// For a directory that is going to be a result: under the limits of an upload, where nothing is left out because of its name.
+    /// For a directory that is going to be a result: under the limits of an upload, where nothing is left out because of its name,
+    /// and [`LEFT_OUT_FILE`] lists what is lost.
     #[must_use]
     pub fn for_upload(limits: &ReceiveLimits) -> Self {
-        Self { entries: limits.entries, names: NameLimits::RESULT, refuse_names: true, ..Self::default() }
+        Self {
+            entries: limits.entries,
+            names: NameLimits::RESULT,
+            refuse_names: true,
+            list_lost: Some(LEFT_OUT_FILE),
+            ..Self::default()
+        }
     }
 }
 

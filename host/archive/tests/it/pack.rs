@@ -158,6 +158,25 @@ fn what_cannot_be_packed_is_named() {
 }
 
 #[test]
+fn a_list_in_the_archive_says_what_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::write(at("file"), "x").unwrap();
+    symlink("file", at("link")).unwrap();
+    symlink(at("file"), at("absolute")).unwrap();
+    let options = PackOptions { list_lost: Some("lost"), ..PackOptions::default() };
+    let names = || {
+        let (packed, _) = pack_directory(dir.path(), Vec::new(), &options, &mut go_on).unwrap();
+        members(&packed).into_iter().map(|member| member.0).collect::<Vec<_>>()
+    };
+    // The directory has what these links lead to; a file of the list's name lists nothing.
+    fs::write(at("lost"), "nothing").unwrap();
+    assert_eq!(names(), ["file"]);
+    symlink("/etc/passwd", at("out")).unwrap();
+    assert_eq!(names(), ["file", "lost"]);
+}
+
+#[test]
 fn directories_deeper_than_can_be_unpacked_are_named() {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("d/".repeat(70))).unwrap();

@@ -49,6 +49,12 @@ endings! {
         Exits(0), "directory", "of another format", "junit", "none", "echo 1 > $R/a.txt; finish ." => 5;
     "empty_directory": Exits(0), "directory", "none", "junit", "none", "mkdir $R/d; finish d" => 5;
     "link_to_nothing": Exits(0), "file", "unreadable", "junit", "unknown", "ln -s nowhere $R/r.xml; finish r.xml" => 3;
+    "link_next_to_passed":
+        Exits(0), "directory", "one unreadable", "junit", "passed, unknown", "passed $R/d/a.xml; ln -s nowhere $R/d/b.xml; finish d" => 3;
+    "pipe_next_to_passed":
+        Exits(0), "absent", "one unreadable", "junit", "passed, unknown", "passed $R/d/a.xml; mkfifo $R/d/b.xml" => 3;
+    "link_to_a_result":
+        Exits(0), "directory", "one and a link to it", "junit", "passed", "passed $R/d/a.xml; ln -s a.xml $R/d/b.xml; ln -s $R/d/a.xml $R/d/c.xml; finish d" => 0;
     // What the done file says.
     "whole_directory":
         Exits(0), "its own directory", "one", PASSED, "passed", "passed $R/r.xml; finish ." => 0;
