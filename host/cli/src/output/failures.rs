@@ -98,8 +98,8 @@ fn label(name: &str, place: String, classname: &str) -> String {
     if parts.is_empty() { name.to_owned() } else { format!("{name} ({})", parts.join(" › ")) }
 }
 
-/// ` on worker-1`, or `: failed on 12 of 50 nodes: worker-1, worker-2, … 10 more`.
-fn nodes(names: &[String], failed: u64, all: u64) -> String {
+/// ` on worker-1`, or `: failed on 12 of 50 nodes: worker-1, worker-2, … 10 more`. `all`: how many there are; 0 if that is not known.
+pub(super) fn nodes(names: &[String], failed: u64, all: u64) -> String {
     let shown = match (names, failed) {
         (_, 0) => return String::new(),
         ([only], 1) => return format!(" on {only}"),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use plumbline_core::ResultKey;
+use serde::Deserialize;
 
 use super::text::shortened;
 
@@ -23,7 +24,7 @@ pub(super) fn list_last_output(
     out: &mut impl Write,
 ) -> io::Result<()> {
     for (key, text) in output.iter().filter(|(key, _)| key.plugin.as_str() == plugin) {
-        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let lines: Vec<String> = text.lines().filter_map(for_people).filter(|line| !line.trim().is_empty()).collect();
         if lines.is_empty() {
             continue;
         }
@@ -36,9 +37,45 @@ pub(super) fn list_last_output(
     Ok(())
 }
 
+/// An event of `go test -json`.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct GoEvent {
+    #[serde(rename = "Action")]
+    _action: String,
+    output: Option<String>,
+}
+
+/// The line as the tool would print it for people: of an event of `go test -json`, the output in it. `None`: the event has none.
+fn for_people(line: &str) -> Option<String> {
+    if !line.starts_with('{') {
+        return Some(line.to_owned());
+    }
+    match serde_json::from_str::<GoEvent>(line) {
+        Ok(event) => event.output,
+        Err(_) => Some(line.to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn events_of_go_are_shown_as_the_output_in_them() {
+        let text = concat!(
+            r#"{"Action":"run","Package":"p","Test":"TestBad"}"#,
+            "\n",
+            r#"{"Action":"output","Package":"p","Test":"TestBad","Output":"    m_test.go:6: want 1\n"}"#,
+            "\n{\"level\":\"info\"}\n",
+        );
+        let output: LastOutput = [("go-test/global".parse().unwrap(), text.to_owned())].into();
+        let mut out = Vec::new();
+        list_last_output(&output, "go-test", 0, &mut out).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = shown.lines().skip(1).map(str::trim).collect();
+        assert_eq!(lines, ["m_test.go:6: want 1", r#"{"level":"info"}"#]);
+    }
 
     #[test]
     fn a_log_is_bounded_and_does_not_control_the_terminal() {

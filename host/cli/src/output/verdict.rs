@@ -7,9 +7,10 @@ use plumbline_core::judgement::{CheckOutcome, PluginVerdict, RuledItem, Ruling};
 use plumbline_core::{GLOBAL, Item, Status};
 use serde::Serialize;
 
+use super::failures::nodes;
 use super::text::{name, one_line};
 
-/// Items that count and are listed; of more it is said how many there are.
+/// Tests that count and are listed. Failures of further ones are only counted.
 const MAX_LISTED: usize = 100;
 
 /// A tree as data, with its verdict if it has one.
@@ -39,11 +40,15 @@ pub(crate) fn verdict_report(verdict: &PluginVerdict, out: &mut impl Write) -> i
     let counting = || verdict.items.iter().filter(|item| item.ruling.counts);
     if verdict.counting > 0 {
         writeln!(out, "\nFailures that count:")?;
-        for item in counting().take(MAX_LISTED) {
-            let node = if on_node(item) { format!(" on {}", name(&item.set)) } else { String::new() };
-            writeln!(out, "{}{node} ({})", name(item.name()), because(&item.ruling))?;
+        let groups = by_test(counting());
+        let mut listed = 0_u64;
+        for (item, on) in groups.iter().take(MAX_LISTED) {
+            listed = listed.saturating_add(on.len() as u64);
+            let on: Vec<String> = on.iter().filter(|item| on_node(item)).map(|item| item.set.clone()).collect();
+            let on = name(&nodes(&on, on.len() as u64, 0));
+            writeln!(out, "{}{on} ({})", name(item.name()), because(&item.ruling))?;
         }
-        let hidden = verdict.counting.saturating_sub(counting().take(MAX_LISTED).count() as u64);
+        let hidden = verdict.counting.saturating_sub(listed);
         if hidden > 0 {
             writeln!(out, "and {hidden} more")?;
         }
@@ -64,6 +69,20 @@ pub(crate) fn verdict_report(verdict: &PluginVerdict, out: &mut impl Write) -> i
         }
     }
     Ok(())
+}
+
+/// Items with the same path and ruling, in the order of the first of each: one test that failed on several nodes.
+fn by_test<'a>(items: impl Iterator<Item = &'a RuledItem>) -> Vec<(&'a RuledItem, Vec<&'a RuledItem>)> {
+    let mut groups: Vec<(&RuledItem, Vec<&RuledItem>)> = Vec::new();
+    let mut known: HashMap<(&[String], String), usize> = HashMap::new();
+    for item in items {
+        let at = *known.entry((&item.path, because(&item.ruling))).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((item, vec![item])),
+        }
+    }
+    groups
 }
 
 fn on_node(item: &RuledItem) -> bool {
@@ -201,6 +220,21 @@ mod tests {
         let mut out = Vec::new();
         verdict_report(&verdict(), &mut out).unwrap();
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn a_failure_on_many_nodes_is_one_line() {
+        let on = |node: String| json!({"set": node, "path": ["check 33"], "status": "failed", "class": "failure", "counts": true});
+        let items: Vec<_> = (0..12).map(|n| on(format!("n{n}"))).collect();
+        let verdict = json!({
+            "version": 1, "plugin": "p", "status": "failed", "failures": 12, "excused": 0, "counting": 12,
+            "chain": [], "classes": {}, "items": items, "checks": [],
+        });
+        let mut out = Vec::new();
+        verdict_report(&serde_json::from_value(verdict).unwrap(), &mut out).unwrap();
+        let shown = String::from_utf8(out).unwrap();
+        let (_, failures) = shown.split_once("Failures that count:\n").unwrap();
+        assert_eq!(failures, "check 33: failed on 12 nodes: n0, n1, … 10 more (failure)\n");
     }
 
     #[test]
