@@ -10,6 +10,7 @@ mod hints;
 mod judging;
 mod limits;
 mod logging;
+mod memory_limit;
 mod output;
 mod registry;
 mod signed;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         },
         Command::Splat(args) => Ok(commands::splat::splat(&args)),
         Command::ArchivePiece(args) => commands::piece::piece(&args),
+        Command::CompileModule(args) => commands::compile_module::compile_module(&args),
         Command::Gen(args) => commands::generate::generate(&args, &cli.global),
         Command::Logs(args) => commands::logs::logs(&args, &cli.global),
         Command::Query(args) => commands::query::query(&args, &cli.global),

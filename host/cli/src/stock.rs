@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use plumbline_aggregator::{LazyModule, Modules};
-use plumbline_sandbox::{Sandbox, SandboxConfig};
+use plumbline_core::limits::{COMPILE_CPU_SECONDS, COMPILE_MEMORY, module_memory};
+use plumbline_sandbox::{CompilerProcess, Sandbox, SandboxConfig};
 
 use crate::error::CliError;
 use crate::limits::Limits;
+use crate::memory_limit::memory_limit;
 
 /// The stock modules in a sandbox; compiled code of other modules is cached below the user's cache directory.
 pub(crate) fn modules(limits: &Limits) -> Result<Modules, CliError> {
@@ -23,6 +25,13 @@ pub(crate) fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), Cli
         max_memory: cap.memory,
         max_table_elements: u32::try_from(cap.table_elements).unwrap_or(u32::MAX),
         stack: usize::try_from(limits.modules.default.stack).unwrap_or(usize::MAX),
+        memory_budget: memory_limit().map(module_memory),
+        compiler: Some(CompilerProcess {
+            program: own_program(),
+            args: vec!["compile-module".into()],
+            memory: COMPILE_MEMORY,
+            cpu_seconds: COMPILE_CPU_SECONDS,
+        }),
         ..default
     };
     let sandbox = Sandbox::new(config)
@@ -31,6 +40,12 @@ pub(crate) fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), Cli
         CliError::system("the stock modules cannot be loaded").because(&error).hint("install this program anew")
     })?;
     Ok((sandbox, stock.into_iter().map(LazyModule::from).collect()))
+}
+
+/// This very program, also where its file was replaced meanwhile.
+fn own_program() -> PathBuf {
+    let own = PathBuf::from("/proc/self/exe");
+    if own.exists() { own } else { std::env::current_exe().unwrap_or(own) }
 }
 
 /// `$XDG_CACHE_HOME/plumbline/modules`, or `~/.cache/plumbline/modules`; without a home nothing is cached.

@@ -75,6 +75,20 @@ impl ModuleLimits {
 /// in proportion to the size, so this is checked before it begins.
 pub const MAX_COMPONENT_BYTES: u64 = 64 << 20;
 
+/// Memory that compiling one component may take, 1 GiB, or what there is in a pod ([`module_memory`]).
+pub const COMPILE_MEMORY: u64 = 1 << 30;
+
+/// Processor time that compiling one component may take, 300 s. CPython takes some seconds.
+pub const COMPILE_CPU_SECONDS: u64 = 300;
+
+/// Memory for modules and their compilation in an aggregator whose own limit on memory is `limit`, in bytes. The rest, a quarter and at
+/// least 128 MiB, is for everything else.
+#[must_use]
+pub fn module_memory(limit: u64) -> u64 {
+    let rest = (limit / 4).max(128 << 20);
+    limit.saturating_sub(rest).max(limit / 2)
+}
+
 /// Different statuses of its own that one call of a module may emit: 1,000. Real formats use a handful, and every item above has a list
 /// of them.
 pub const CALL_STATUSES: u64 = 1_000;

@@ -22,7 +22,8 @@ impl Trusted<'_> {
     #[expect(unsafe_code, reason = "loads machine code; the proof stands inside")]
     fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
         // SAFETY: the bytes must be the unchanged output of `Engine::precompile_component`. A `Trusted` is made in this file only:
-        // * of what `precompile_component` returned a moment ago, in memory that nobody else has seen;
+        // * of what `precompile_component` returned a moment ago, in memory that nobody else has seen: in this process, or in one
+        //   that this process started from its own program, over a pipe that only these two hold (`CompilerProcess`);
         // * of a cache entry that `Cache::get` verified: written by this user into a directory and file that nobody else may write
         //   to, carrying the digest that it was written with, of the very engine and component. Who can forge that can
         //   change this program as well;
@@ -32,23 +33,38 @@ impl Trusted<'_> {
     }
 }
 
-/// Compiles, or takes what is in the cache.
-pub(crate) fn get(
+/// Why there is no component.
+pub(crate) enum CodeError<E> {
+    /// It could not be compiled.
+    Compile(E),
+    /// Its code could not be loaded.
+    Load(wasmtime::Error),
+}
+
+/// Takes what is in the cache, or else compiles. `compile` must return what `precompile_component` did.
+pub(crate) fn get<E>(
     engine: &Engine,
     cache: Option<&Cache>,
     key: &Key,
-    wasm: &[u8],
-) -> wasmtime::Result<(Component, Origin)> {
-    let Some(cache) = cache else {
-        return Ok((Component::from_binary(engine, wasm)?, Origin::Compiled));
-    };
-    let cached = cache.get(key, |entry| Trusted(entry.code).load(engine).map_err(|error| format!("{error:#}")));
-    if let Some(component) = cached {
+    compile: impl FnOnce() -> Result<Vec<u8>, E>,
+) -> Result<(Component, Origin), CodeError<E>> {
+    let load = |entry: Entry<'_>| Trusted(entry.code).load(engine).map_err(|error| format!("{error:#}"));
+    if let Some(component) = cache.and_then(|cache| cache.get(key, load)) {
         return Ok((component, Origin::Cached));
     }
-    let code = engine.precompile_component(wasm)?;
-    cache.put(key, &code);
-    Ok((Trusted(&code).load(engine)?, Origin::Compiled))
+    let code = compile().map_err(CodeError::Compile)?;
+    if let Some(cache) = cache {
+        cache.put(key, &code);
+    }
+    Ok((Trusted(&code).load(engine).map_err(CodeError::Load)?, Origin::Compiled))
+}
+
+impl From<CodeError<Self>> for wasmtime::Error {
+    fn from(error: CodeError<Self>) -> Self {
+        match error {
+            CodeError::Compile(error) | CodeError::Load(error) => error,
+        }
+    }
 }
 
 /// Takes what the program brought along, if it is the code of `key`. The digest of the code is not computed: the bytes are as

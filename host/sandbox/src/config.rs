@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
 
+use crate::compiler::CompilerProcess;
 use crate::error::SandboxError;
 
 const KIB: usize = 1 << 10;
@@ -28,6 +29,12 @@ pub struct SandboxConfig {
     /// Bytes of all entries of the cache together; the ones not used for longest go first. Default 1 GiB: a component of CPython
     /// compiles to about 60 MiB.
     pub max_cache_bytes: u64,
+    /// Compiles components in a process of its own, with limits on memory and time. `None`, the default: they are compiled in this
+    /// process, without limits.
+    pub compiler: Option<CompilerProcess>,
+    /// Memory for calls and compilations that run at once, in bytes: each reserves as much as its limit allows, and waits until that
+    /// is free. `None`, the default: only their number is bounded.
+    pub memory_budget: Option<u64>,
     /// The largest component that is looked at, in bytes. Default
     /// [`MAX_COMPONENT_BYTES`](plumbline_core::limits::MAX_COMPONENT_BYTES), 64 MiB.
     pub max_component_bytes: u64,
@@ -43,6 +50,8 @@ pub struct SandboxConfig {
     pub max_table_elements: u32,
     /// Core instances that one component may consist of. Default 256: components of Python are linked from some dozens.
     pub max_core_instances: u32,
+    /// Component instances that one component may consist of. Default 1,000: tools that compose components stay below fifty.
+    pub max_component_instances: u32,
     /// Linear memories of one component. Default 4: one is the rule, composed components have one each.
     pub max_memories: u32,
     /// Tables of one component. Default 16: one or two per part.
@@ -54,12 +63,15 @@ impl Default for SandboxConfig {
         Self {
             cache_dir: None,
             max_cache_bytes: 1 << 30,
+            compiler: None,
+            memory_budget: None,
             max_component_bytes: MAX_COMPONENT_BYTES,
             max_instances: 32,
             stack: 1 << 20,
             max_memory: 1 << 30,
             max_table_elements: 250_000,
             max_core_instances: 256,
+            max_component_instances: 1_000,
             max_memories: 4,
             max_tables: 16,
         }
@@ -76,6 +88,14 @@ impl SandboxConfig {
         within("max_core_instances", u64::from(self.max_core_instances), 1, 10_000)?;
         within("max_memories", u64::from(self.max_memories), 1, 100)?;
         within("max_tables", u64::from(self.max_tables), 1, 1_000)?;
+        // A call cannot have more than there is for all of them together.
+        if let Some(budget) = self.memory_budget {
+            within("memory_budget", budget, WASM_PAGE, u64::MAX)?;
+            self.max_memory = self.max_memory.min(budget - budget % WASM_PAGE);
+            if let Some(compiler) = &mut self.compiler {
+                compiler.memory = compiler.memory.min(budget);
+            }
+        }
         self.max_memory = self.max_memory.next_multiple_of(WASM_PAGE);
         Ok(self)
     }

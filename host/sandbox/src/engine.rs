@@ -40,6 +40,11 @@ pub(crate) fn native(config: &SandboxConfig) -> wasmtime::Result<Engine> {
     Engine::new(&settings)
 }
 
+/// The engine that compiles for this very machine and runs nothing: it reserves no memory.
+pub(crate) fn compiling() -> wasmtime::Result<Engine> {
+    Engine::new(&settings(SandboxConfig::default().stack))
+}
+
 /// The engine that compiles for any machine of this architecture and operating system: naming the target turns off the detection
 /// of what this processor can do beyond the architecture's baseline, and everything else is as in [`native`]. It runs nothing.
 pub(crate) fn portable() -> wasmtime::Result<Engine> {
@@ -134,6 +139,7 @@ mod tests {
         let small = SandboxConfig { max_instances: 1, ..SandboxConfig::default() };
         let (a, b) = (native(&small).unwrap(), native(&small).unwrap());
         assert_eq!(fingerprint(&a), fingerprint(&b));
+        assert_eq!(fingerprint(&a), fingerprint(&compiling().unwrap()), "code of the compiler process is used here");
         assert_eq!(fingerprint(&portable().unwrap()), fingerprint(&portable().unwrap()));
         assert_ne!(fingerprint(&a), fingerprint(&Engine::default()));
     }

@@ -198,6 +198,14 @@ pub enum LoadError {
         /// The cause, as the compiler words it.
         reason: String,
     },
+    /// Compiling the component took more than it may.
+    #[error("compiling module `{module}` took more than {limit}")]
+    CompileLimit {
+        /// The module's name.
+        module: String,
+        /// What there was, such as `1024 MiB of memory`.
+        limit: String,
+    },
     /// The component's idea of an interface is not the host's.
     #[error("module `{module}` does not fit this host: {reason}")]
     Link {
@@ -228,6 +236,9 @@ impl LoadError {
             Self::Link { .. } => Some(
                 "build the module again with the SDK of this release; a module made for a later 0.1.x may need a newer plumbline",
             ),
+            Self::CompileLimit { .. } => {
+                Some("make the module smaller; in a pod, a higher memory limit leaves more for compiling")
+            }
             Self::TooMany { .. } | Self::Compile { .. } => None,
         }
     }

@@ -29,6 +29,7 @@ mod accepted;
 mod cache;
 mod call;
 mod code;
+mod compiler;
 mod config;
 mod engine;
 mod error;
@@ -48,6 +49,7 @@ pub use call::io::{
     CallStats, Entry, Expect, InputFile, ItemSink, Judge, LogLevel, LogSink, NoLog, OpenFile, PluginInfo, PostProcess,
     ResultSource, RulingSink, Summarize, TreeItem, TreeSource,
 };
+pub use compiler::{CompilerProcess, compile_stdin};
 pub use config::SandboxConfig;
 pub use error::{InspectError, LoadError, SandboxError};
 pub use failure::{ModuleFailure, Unit};

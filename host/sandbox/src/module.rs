@@ -135,7 +135,7 @@ impl Module {
     ) -> Result<(T, CallStats), ModuleFailure> {
         let Inner { name, bound, host, .. } = &*self.inner;
         let limits = host.effective(limits);
-        let _slot = host.slots.take();
+        let _slot = host.slots.take(limits.memory);
         let _running = host.ticker.running();
         let stack = host.config.stack.saturating_add(HOST_STACK);
         let run = |outbox: Outbox, given_up: Arc<AtomicBool>| {

@@ -12,7 +12,8 @@ use wasmtime::component::{Component, InstancePre, Linker};
 
 use crate::cache::{Cache, Entry, Key};
 use crate::call::state::CallState;
-use crate::code::{self, Origin};
+use crate::code::{self, CodeError, Origin};
+use crate::compiler::CompilerError;
 use crate::config::SandboxConfig;
 use crate::engine;
 use crate::error::{LoadError, SandboxError};
@@ -105,7 +106,7 @@ impl Sandbox {
         });
         Ok(Self {
             host: Arc::new(Host {
-                slots: Slots::new(config.max_instances),
+                slots: Slots::new(config.max_instances, config.memory_budget),
                 ticker: Ticker::start(&engine).map_err(SandboxError::Ticker)?,
                 fingerprint: engine::fingerprint(&engine),
                 portable: OnceLock::new(),
@@ -235,6 +236,7 @@ impl Sandbox {
         let config = &self.host.config;
         let parts = [
             ("core instances", shape.core_instances, u64::from(config.max_core_instances)),
+            ("component instances", shape.component_instances, u64::from(config.max_component_instances)),
             ("memories", shape.memories, u64::from(config.max_memories)),
             ("bytes of memory", shape.memory_bytes, config.max_memory),
             ("tables", shape.tables, u64::from(config.max_tables)),
@@ -249,15 +251,30 @@ impl Sandbox {
     pub(crate) fn compile(&self, name: &str, wasm: &[u8], component: &[u8; 32]) -> Result<Component, LoadError> {
         let host = &self.host;
         let key = Key { engine: host.fingerprint, component: *component };
-        // The compiler reads bytes of strangers. Where it gives up by a panic, it is this module that cannot be had, and nothing else.
-        let get = || code::get(&host.engine, host.cache.as_ref(), &key, wasm);
-        let compiled = catch_unwind(AssertUnwindSafe(get)).unwrap_or_else(|panic| Err(broken_off(&*panic)));
+        if let Some(compiler) = &host.config.compiler {
+            let compiled = code::get(&host.engine, host.cache.as_ref(), &key, || {
+                let _memory = host.slots.reserve(compiler.memory);
+                compiler.compile(&key, wasm)
+            });
+            let (component, origin) = compiled.map_err(compiler_error(name))?;
+            self.count(origin);
+            return Ok(component);
+        }
+        // A panic of the compiler costs this module, and nothing else.
+        let get = || code::get(&host.engine, host.cache.as_ref(), &key, || host.engine.precompile_component(wasm));
+        let compiled = catch_unwind(AssertUnwindSafe(get));
+        let compiled = compiled.map_or_else(|panic| Err(broken_off(&*panic)), |done| done.map_err(wasmtime::Error::from));
         let (component, origin) = compiled.map_err(compile_error(name))?;
+        self.count(origin);
+        Ok(component)
+    }
+
+    fn count(&self, origin: Origin) {
+        let host = &self.host;
         match origin {
             Origin::Compiled => host.compiled.fetch_add(1, Ordering::Relaxed),
             Origin::Cached => host.cached.fetch_add(1, Ordering::Relaxed),
         };
-        Ok(component)
     }
 
     pub(crate) fn link(&self, name: &str, inspected: Inspected, component: &Component) -> Result<Module, LoadError> {
@@ -276,6 +293,15 @@ impl Sandbox {
 fn broken_off(panic: &(dyn Any + Send)) -> wasmtime::Error {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     wasmtime::Error::msg(format!("the compiler broke off: {}", said.unwrap_or("it does not say why")))
+}
+
+fn compiler_error(name: &str) -> impl Fn(CodeError<CompilerError>) -> LoadError + '_ {
+    let module = || name.to_owned();
+    move |error| match error {
+        CodeError::Compile(CompilerError::Limit(limit)) => LoadError::CompileLimit { module: module(), limit },
+        CodeError::Compile(error) => LoadError::Compile { module: module(), reason: error.to_string() },
+        CodeError::Load(error) => compile_error(name)(error),
+    }
 }
 
 fn compile_error(name: &str) -> impl Fn(wasmtime::Error) -> LoadError + Copy + '_ {

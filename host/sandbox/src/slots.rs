@@ -1,64 +1,132 @@
-//! Places for calls in flight: the pool of instances is finite, so a call waits until one is free.
+//! Places for calls in flight: the pool of instances and the memory are finite, so a call waits until there is enough of both.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Counts free places.
+/// Counts what is free. Whoever waits gets it in the order of arrival, so that a large call does not wait for ever behind small ones.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    free: Mutex<u32>,
-    freed: Condvar,
+    state: Mutex<State>,
+    changed: Condvar,
+    /// Bytes for everything at once; `None`: not bounded.
+    budget: Option<u64>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Places.
+    free: u32,
+    /// Bytes in use.
+    used: u64,
+    /// The number of the next who comes, and of the next who is served.
+    next: u64,
+    served: u64,
 }
 
 impl Slots {
-    pub(crate) fn new(count: u32) -> Self {
-        Self { free: Mutex::new(count), freed: Condvar::new() }
+    pub(crate) fn new(count: u32, budget: Option<u64>) -> Self {
+        let state = State { free: count, used: 0, next: 0, served: 0 };
+        Self { state: Mutex::new(state), changed: Condvar::new(), budget }
     }
 
-    /// Waits for a place. The wait is bounded because every call is: by its wall clock.
-    pub(crate) fn take(&self) -> Slot<'_> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = self.freed.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
-        Slot { slots: self }
+    /// Waits for a place and `memory` bytes. The wait is bounded because every call and every compilation is.
+    pub(crate) fn take(&self, memory: u64) -> Slot<'_> {
+        self.wait(1, memory)
+    }
+
+    /// Waits for `memory` bytes only.
+    pub(crate) fn reserve(&self, memory: u64) -> Slot<'_> {
+        self.wait(0, memory)
+    }
+
+    fn wait(&self, places: u32, memory: u64) -> Slot<'_> {
+        // More than there is at all means: alone.
+        let memory = self.budget.map_or(0, |budget| memory.min(budget));
+        let budget = self.budget.unwrap_or(u64::MAX);
+        let mut state = self.lock();
+        let number = state.next;
+        state.next += 1;
+        let mut state = self
+            .changed
+            .wait_while(state, |state| {
+                state.served != number || state.free < places || state.used.saturating_add(memory) > budget
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        state.served += 1;
+        state.free -= places;
+        state.used += memory;
+        drop(state);
+        self.changed.notify_all();
+        Slot { slots: self, places, memory }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A place; free again when dropped.
+/// A place and memory; free again when dropped.
 #[derive(Debug)]
 pub(crate) struct Slot<'a> {
     slots: &'a Slots,
+    places: u32,
+    memory: u64,
 }
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
-        *self.slots.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.slots.freed.notify_one();
+        let mut state = self.slots.lock();
+        state.free += self.places;
+        state.used -= self.memory;
+        drop(state);
+        self.slots.changed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
 
-    #[test]
-    fn never_more_than_there_are() {
-        let slots = Slots::new(3);
-        let (inside, most) = (AtomicU32::new(0), AtomicU32::new(0));
+    /// The most that was in use at once, where 16 threads take `of(thread)` bytes each, again and again.
+    fn most(slots: &Slots, of: impl Fn(u64) -> u64 + Sync) -> (u64, u64) {
+        let (places, memory) = ([AtomicU64::new(0), AtomicU64::new(0)], [AtomicU64::new(0), AtomicU64::new(0)]);
+        let enter = |[now, most]: &[AtomicU64; 2], n| {
+            most.fetch_max(now.fetch_add(n, Ordering::SeqCst) + n, Ordering::SeqCst);
+        };
         std::thread::scope(|scope| {
-            for _ in 0..16 {
-                scope.spawn(|| {
+            for thread in 0..16 {
+                let (places, memory, of) = (&places, &memory, &of);
+                scope.spawn(move || {
                     for _ in 0..50 {
-                        let _slot = slots.take();
-                        most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        let _slot = slots.take(of(thread));
+                        enter(places, 1);
+                        enter(memory, of(thread));
                         std::thread::yield_now();
-                        inside.fetch_sub(1, Ordering::SeqCst);
+                        places[0].fetch_sub(1, Ordering::SeqCst);
+                        memory[0].fetch_sub(of(thread), Ordering::SeqCst);
                     }
                 });
             }
         });
-        assert!((1..=3).contains(&most.into_inner()));
-        assert_eq!(*slots.free.lock().unwrap(), 3);
+        let state = slots.lock();
+        assert_eq!((state.used, state.next), (0, state.served));
+        (places[1].load(Ordering::SeqCst), memory[1].load(Ordering::SeqCst))
+    }
+
+    #[test]
+    fn never_more_places_than_there_are() {
+        assert!((1..=3).contains(&most(&Slots::new(3, None), |_| 1 << 40).0));
+    }
+
+    #[test]
+    fn never_more_memory_than_there_is() {
+        let (places, memory) = most(&Slots::new(32, Some(100)), |thread| 10 + thread * 5);
+        assert!(places > 1 && memory <= 100, "{places} places, {memory} bytes");
+    }
+
+    #[test]
+    fn what_wants_more_than_there_is_runs_alone() {
+        assert_eq!(most(&Slots::new(32, Some(100)), |_| 1000).0, 1);
     }
 }

@@ -213,6 +213,18 @@ pub(crate) enum Command {
     /// List the finished archives of a directory, or write a piece of one onto standard output
     #[command(hide = true)]
     ArchivePiece(PieceArgs),
+    /// Compile the module on standard input, within limits
+    #[command(hide = true)]
+    CompileModule(CompileModuleArgs),
+}
+
+/// `plumbline compile-module`
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompileModuleArgs {
+    /// Bytes of memory
+    pub(crate) memory: u64,
+    /// Seconds of processor time
+    pub(crate) cpu_seconds: u64,
 }
 
 /// `plumbline version`

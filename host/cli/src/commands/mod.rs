@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub(crate) mod aggregator;
+pub(crate) mod compile_module;
 pub(crate) mod completion;
 pub(crate) mod conformance;
 pub(crate) mod delete;

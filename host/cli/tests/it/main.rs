@@ -27,6 +27,7 @@ mod generate;
 mod golden_cases;
 mod guide;
 mod hostile_data;
+mod hostile_modules;
 mod html;
 mod image_maker;
 mod images;

@@ -72,8 +72,13 @@ impl<'a> Entry<'a> {
 
     /// The bytes of the entry of `key` with `code`.
     pub(crate) fn write(key: &Key, code: &[u8]) -> Vec<u8> {
+        [&Self::head(key, code), code].concat()
+    }
+
+    /// What is in front of `code` in the entry of `key`.
+    pub(crate) fn head(key: &Key, code: &[u8]) -> Vec<u8> {
         let digest: [u8; DIGEST] = Sha256::digest(code).into();
-        [&MAGIC[..], &key.engine, &key.component, &digest, code].concat()
+        [&MAGIC[..], &key.engine, &key.component, &digest].concat()
     }
 }
 

@@ -6,6 +6,8 @@
 pub(crate) struct Shape {
     /// Core instances, itself included.
     pub(crate) core_instances: u64,
+    /// Component instances, itself not included.
+    pub(crate) component_instances: u64,
     /// Linear memories.
     pub(crate) memories: u64,
     /// Bytes of linear memory that it starts with.
@@ -19,8 +21,9 @@ pub(crate) struct Shape {
 impl Shape {
     /// Adds another part. Saturates: a bomb is larger than any limit all the same.
     pub(super) fn add(&mut self, part: Shape) {
-        let Self { core_instances, memories, memory_bytes, tables, table_elements } = self;
+        let Self { core_instances, component_instances, memories, memory_bytes, tables, table_elements } = self;
         *core_instances = core_instances.saturating_add(part.core_instances);
+        *component_instances = component_instances.saturating_add(part.component_instances);
         *memories = memories.saturating_add(part.memories);
         *memory_bytes = memory_bytes.saturating_add(part.memory_bytes);
         *tables = tables.saturating_add(part.tables);

@@ -203,6 +203,7 @@ fn component_section(frames: &mut [Frame], payload: &Payload<'_>) -> Result<(), 
                 if let ComponentInstance::Instantiate { component_index, .. } = instance.map_err(broken)? {
                     let what = "component";
                     space.total.add(get(&space.components, component_index).ok_or(InspectError::Foreign { what })?);
+                    space.total.add(Shape { component_instances: 1, ..Shape::default() });
                 }
             }
         }

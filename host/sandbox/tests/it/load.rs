@@ -165,6 +165,22 @@ fn components_that_unfold_are_counted_before_they_are_compiled() {
     assert!(matches!(error, LoadError::TooMany { what: "core instances", count: 1024, limit: 256, .. }), "{error}");
 }
 
+/// No core module at all, and no component inside another: 1.7 KB that took 9.4 GiB to compile.
+#[test]
+fn component_instances_are_counted_before_they_are_compiled() {
+    let mut levels = "(component $c0)".to_owned();
+    for n in 1..=26 {
+        let inner = n - 1;
+        levels += &format!("(component $c{n} (instance (instantiate $c{inner})) (instance (instantiate $c{inner})))");
+    }
+    let error = refused(&wat(&format!("{levels} (instance (instantiate $c26)) {ROLE}")));
+    let count = (1 << 27) - 1;
+    assert!(
+        matches!(error, LoadError::TooMany { what: "component instances", count: n, limit: 1000, .. } if n == count),
+        "{error}"
+    );
+}
+
 #[test]
 fn memory_and_tables_that_no_slot_holds_are_refused() {
     let large = |part: &str| refused(&wat(&format!("(core module $m {part}) (core instance (instantiate $m)) {ROLE}")));

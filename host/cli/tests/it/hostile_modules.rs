@@ -1,0 +1,224 @@
+//! Hostile modules in the real binary under the memory limit of the aggregator's pod: each costs its own plugin, and no other.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::bed::{Bed, Done};
+
+/// The limit of the pod (`kubernetes::manifest`).
+const POD_MEMORY: u64 = 512 << 20;
+const ROLE: &str = r#"(instance $role) (export "plumbline:plugin/post-processor@0.1.0" (instance $role))"#;
+const PASSES: &str = "echo '<testsuite><testcase name=\"t\"/></testsuite>' > $SONOBUOY_RESULTS_DIR/r.xml";
+
+/// A control group with a limit on memory; removed at the end.
+struct Group {
+    dir: PathBuf,
+    peak: &'static str,
+    events: &'static str,
+}
+
+impl Group {
+    /// `None`: this machine does not let the test create one.
+    fn create(limit: u64) -> Option<Self> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("plumbline-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let root = Path::new("/sys/fs/cgroup");
+        let unified = root.join("cgroup.controllers").exists();
+        let group = if unified {
+            // Not an error where it is on already, or where another group has to do it.
+            let _ = fs::write(root.join("cgroup.subtree_control"), "+memory");
+            Self { dir: root.join(name), peak: "memory.peak", events: "memory.events" }
+        } else {
+            let (peak, events) = ("memory.max_usage_in_bytes", "memory.oom_control");
+            Self { dir: root.join("memory").join(name), peak, events }
+        };
+        fs::create_dir(&group.dir).ok()?;
+        let file = if unified { "memory.max" } else { "memory.limit_in_bytes" };
+        fs::write(group.dir.join(file), limit.to_string()).ok()?;
+        group.dir.join(group.peak).exists().then_some(group)
+    }
+
+    /// The same command, started inside.
+    fn inside(&self, command: &Command) -> Command {
+        let mut shell = Command::new("sh");
+        let procs = self.dir.join("cgroup.procs");
+        shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(procs).arg(command.get_program());
+        shell.args(command.get_args()).stdin(Stdio::null());
+        for (name, value) in command.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        shell.current_dir(command.get_current_dir().unwrap());
+        shell
+    }
+
+    /// The most bytes that were in use at once, with the files that were cached.
+    fn peak(&self) -> u64 {
+        fs::read_to_string(self.dir.join(self.peak)).unwrap().trim().parse().unwrap()
+    }
+
+    /// How many processes were killed for lack of memory.
+    fn killed(&self) -> u64 {
+        let events = fs::read_to_string(self.dir.join(self.events)).unwrap();
+        events.lines().find_map(|line| line.strip_prefix("oom_kill ")).unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.dir);
+    }
+}
+
+/// Creates a group, or says that the test is skipped.
+fn group() -> Option<Group> {
+    let group = Group::create(POD_MEMORY);
+    if group.is_none() {
+        eprintln!("skipped: no control group with a limit on memory can be created here");
+    }
+    group
+}
+
+/// The bundle `name` with the module `module`, in the directory of that name.
+fn bundle(bed: &Bed, name: &str, module: &str, wasm: &[u8], limits: &str, script: &str) -> String {
+    fs::create_dir(bed.path(name)).unwrap();
+    fs::write(bed.path(name).join(format!("{module}.wasm")), wasm).unwrap();
+    let yaml = format!(
+        "sonobuoy-config:\n  plugin-name: {name}\n  driver: Process\n  result-format: {module}\n  result-files: [a.txt]\nplumbline:\n  options: {{behaviour: {name}}}\n  limits: {{{limits}}}\nspec:\n  name: plugin\n  command: [sh, -euc]\n  args: ['{script}']\n"
+    );
+    bed.write(&format!("{name}/plugin.yaml"), &yaml);
+    format!("./{name}")
+}
+
+fn run_inside(bed: &Bed, group: &Group, plugins: &[&str]) -> Done {
+    let mut args = vec!["run", "--local", "--output", "out"];
+    plugins.iter().for_each(|plugin| args.extend(["-p", *plugin]));
+    Done::of(group.inside(&bed.command(&args)))
+}
+
+fn misbehave() -> Vec<u8> {
+    let modules = std::env::var_os("PLUMBLINE_MODULES")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), PathBuf::from);
+    let guest = modules.join("guests/misbehave.wasm");
+    fs::read(&guest).unwrap_or_else(|error| panic!("guest {}: {error}; run `cargo xtask setup` first", guest.display()))
+}
+
+/// A small component that takes more memory to compile than a pod has.
+fn many_functions() -> Vec<u8> {
+    let functions = "(func)".repeat(100_000);
+    wat::parse_str(format!("(component (core module {functions}) {ROLE})")).unwrap()
+}
+
+/// Limit, behaviour, limits of the definition, size of the input, and what the item says. The guest is its own summarizer, which
+/// only the wall clock ends.
+const CASES: &[(&str, &str, &str, u64, &str)] = &[
+    ("wall-seconds", "endless-loop", "wall: 2s", 1, "limit `wall-seconds`: 2 seconds"),
+    ("memory", "memory-growth", "wall: 60s", 1, "limit `memory`: 256 MiB"),
+    ("stack", "recursion", "wall: 60s", 1, "limit `stack`: 1 MiB"),
+    ("input-bytes", "read-flood", "input-bytes: 10MiB, wall: 5s", 20 << 20, "limit `input-bytes`: 10 MiB"),
+    ("items", "item-flood", "items: 100000, wall: 60s", 1, "limit `items`: 100000 items"),
+    ("output-bytes", "byte-flood", "output-bytes: 10MiB, wall: 60s", 1, "limit `output-bytes`: 10 MiB"),
+    ("item-bytes", "meta-flood", "wall: 60s", 1, "limit `item-bytes`: 16 MiB"),
+    ("depth", "deep-tree", "depth: 20, wall: 60s", 1, "limit `depth`: 20 levels"),
+    ("hostcall-bytes", "huge-string", "wall: 60s", 1, "limit `hostcall-bytes`: 32 MiB"),
+];
+
+/// Fails unless an item of status `unknown` says `want`.
+fn assert_unknown(bed: &Bed, plugin: &str, want: &str, shown: &str) {
+    fn says(item: &Value, want: &str) -> bool {
+        let own = item["status"] == "unknown" && item["name"].as_str().is_some_and(|name| name.contains(want));
+        own || item["items"].as_array().is_some_and(|items| items.iter().any(|item| says(item, want)))
+    }
+    assert!(says(&bed.tree(plugin), want), "no item of `{plugin}` says {want}: {shown}");
+}
+
+/// One run for each limit. `--nocapture` shows the rows of the table in docs/limits.md.
+#[test]
+fn every_limit_holds_in_the_memory_of_a_pod() {
+    let guest = misbehave();
+    for (limit, behaviour, limits, input, want) in CASES {
+        let Some(group) = group() else { return };
+        let bed = Bed::new();
+        let script = format!("head -c {input} /dev/zero > $SONOBUOY_RESULTS_DIR/a.txt");
+        let hostile = bundle(&bed, behaviour, "misbehave", &guest, limits, &script);
+        bed.plugin("good", "result-format: junit", PASSES);
+        let start = Instant::now();
+        let done = run_inside(&bed, &group, &[&hostile, "good.yaml"]);
+        let took = start.elapsed();
+        assert_eq!(bed.tree("good")["status"], "passed", "{limit}: {}", done.shown(&bed));
+        assert_unknown(&bed, behaviour, want, &done.shown(&bed));
+        assert_eq!(group.killed(), 0, "{limit}");
+        eprintln!("| `{limit}` | {behaviour} | {} MiB | {:.1} s |", group.peak() >> 20, took.as_secs_f64());
+    }
+}
+
+/// All of them in one run, which has the memory for one call at a time.
+#[test]
+fn hostile_modules_side_by_side_fit_into_a_pod() {
+    let Some(group) = group() else { return };
+    let (guest, bed) = (misbehave(), Bed::new());
+    bed.plugin("good", "result-format: junit", PASSES);
+    let script = |input: &u64| format!("head -c {input} /dev/zero > $SONOBUOY_RESULTS_DIR/a.txt");
+    let bundles: Vec<String> = CASES
+        .iter()
+        .map(|(_, behaviour, limits, input, _)| bundle(&bed, behaviour, "misbehave", &guest, limits, &script(input)))
+        .collect();
+    let plugins: Vec<&str> = bundles.iter().map(String::as_str).chain(["good.yaml"]).collect();
+    let done = run_inside(&bed, &group, &plugins);
+    assert_eq!(bed.tree("good")["status"], "passed", "{}", done.shown(&bed));
+    for (_, behaviour, _, _, want) in CASES {
+        assert_unknown(&bed, behaviour, want, &done.shown(&bed));
+    }
+    assert_eq!(group.killed(), 0);
+}
+
+#[test]
+fn a_module_that_is_too_much_to_compile_is_an_unknown_item() {
+    let Some(group) = group() else { return };
+    let bed = Bed::new();
+    let script = "echo a > $SONOBUOY_RESULTS_DIR/a.txt";
+    let hostile = bundle(&bed, "huge", "big", &many_functions(), "", script);
+    bed.plugin("good", "result-format: junit", PASSES);
+    let start = Instant::now();
+    let done = run_inside(&bed, &group, &[&hostile, "good.yaml"]);
+    let took = start.elapsed();
+    assert_eq!(bed.tree("good")["status"], "passed", "{}", done.shown(&bed));
+    assert_unknown(&bed, "huge", "compiling module `big` took more than 384 MiB of memory", &done.shown(&bed));
+    assert_eq!(group.killed(), 0);
+    eprintln!("| compiling | 100,000 functions | {} MiB | {:.1} s |", group.peak() >> 20, took.as_secs_f64());
+}
+
+/// The process that compiles ends when its processor time is used up.
+#[test]
+fn compiling_ends_with_its_processor_time() {
+    let bed = Bed::new();
+    fs::write(bed.path("big.wasm"), many_functions()).unwrap();
+    let mut command = bed.command(&["compile-module", &(8_u64 << 30).to_string(), "1"]);
+    command.stdin(fs::File::open(bed.path("big.wasm")).unwrap()).stdout(Stdio::null());
+    let status = command.status().unwrap();
+    assert!(!status.success(), "100,000 functions take several seconds");
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(24), "SIGXCPU: {status}");
+}
+
+/// A component whose parts unfold is refused before anything runs.
+#[test]
+fn a_component_that_unfolds_is_refused_at_once() {
+    let mut levels = "(component $c0)".to_owned();
+    for n in 1..=26 {
+        let inner = n - 1;
+        levels += &format!("(component $c{n} (instance (instantiate $c{inner})) (instance (instantiate $c{inner})))");
+    }
+    let wasm = wat::parse_str(format!("(component {levels} (instance (instantiate $c26)) {ROLE})")).unwrap();
+    let bed = Bed::new();
+    let hostile = bundle(&bed, "unfolds", "nested", &wasm, "", "true");
+    let done = bed.plumbline(&["run", "--local", "-p", &hostile]);
+    assert_ne!(done.code, 0);
+    assert!(done.err.contains("too many component instances: 134217727 (limit: 1000)"), "{}", done.shown(&bed));
+}
