@@ -27,7 +27,9 @@ fn limit_below(root: &Path, groups: &str) -> Option<u64> {
         };
         // In a container the path may be that of the host, which is not there; the root is the container's own group then.
         let group = root.join(path.trim_start_matches('/'));
-        limits.extend(group.ancestors().take_while(|group| group.starts_with(&root)).filter_map(|group| read(group.join(file))));
+        limits.extend(
+            group.ancestors().take_while(|group| group.starts_with(&root)).filter_map(|group| read(group.join(file))),
+        );
     }
     limits.into_iter().min()
 }

@@ -263,7 +263,8 @@ impl Sandbox {
         // A panic of the compiler costs this module, and nothing else.
         let get = || code::get(&host.engine, host.cache.as_ref(), &key, || host.engine.precompile_component(wasm));
         let compiled = catch_unwind(AssertUnwindSafe(get));
-        let compiled = compiled.map_or_else(|panic| Err(broken_off(&*panic)), |done| done.map_err(wasmtime::Error::from));
+        let compiled =
+            compiled.map_or_else(|panic| Err(broken_off(&*panic)), |done| done.map_err(wasmtime::Error::from));
         let (component, origin) = compiled.map_err(compile_error(name))?;
         self.count(origin);
         Ok(component)

@@ -121,7 +121,12 @@ fn talk(mut child: Child, wasm: &[u8], time: Duration) -> io::Result<Answer> {
         drop(ended);
         let late = late.join().unwrap_or_default();
         let status = child.wait()?;
-        Ok(Answer { status, code: code?, errors: String::from_utf8_lossy(&errors.unwrap_or_default()).into_owned(), late })
+        Ok(Answer {
+            status,
+            code: code?,
+            errors: String::from_utf8_lossy(&errors.unwrap_or_default()).into_owned(),
+            late,
+        })
     })
 }
 
