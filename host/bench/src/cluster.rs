@@ -20,7 +20,7 @@ pub(crate) fn measure(nodes: usize, keep: Option<&Path>) -> Result<()> {
         return Ok(());
     }
     let dir = tempfile::tempdir()?;
-    let simulation = Simulation { program, nodes, at_once: AT_ONCE, patience: PATIENCE };
+    let simulation = Simulation { program, nodes, at_once: AT_ONCE, patience: PATIENCE, chaos: None };
     let outcome = Runtime::new()?.block_on(simulation.run(keep.unwrap_or(dir.path())))?;
     print(nodes, &outcome);
     if outcome.passed != outcome.expected {

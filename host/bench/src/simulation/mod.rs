@@ -11,6 +11,7 @@
 //! What is real: the program, its requests and watches, the uploads and their TLS. What is played: everything behind the API server. Controller,
 //! kubelets and workers live in the caller's process, so that what the aggregator uses can be told apart.
 
+mod chaos;
 mod controller;
 mod node;
 mod objects;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::process::{PLUGINS, Process};
 use super::traffic::Traffic;
-use super::{controller, objects};
+use super::{chaos, controller, objects};
 use crate::Result;
 use crate::proc::cpu_seconds;
 
@@ -33,6 +33,8 @@ pub struct Simulation {
     pub at_once: usize,
     /// After this time the run has failed.
     pub patience: Duration,
+    /// The seed of the faults that the API server has until the run is complete; `None` for none.
+    pub chaos: Option<u64>,
 }
 
 /// What a run came to.
@@ -85,7 +87,9 @@ impl Simulation {
                 played?;
                 return Err("nobody plays the cluster any more".into());
             }
+            () = unreliable(&double, self.chaos) => return Err("nobody disturbs the cluster any more".into()),
         };
+        double.clear_faults();
         let seconds = start.elapsed().as_secs_f64();
         let entries = entries(&double, dir, last.clone()).await?;
         let good = |entry: &&PluginStatus| {
@@ -109,6 +113,14 @@ impl Simulation {
         let told = status_of(double).map(|status| serde_json::to_string(&status).unwrap_or_default());
         let told: String = told.unwrap_or_default().chars().take(2000).collect();
         format!("the run was not complete after {} s; its status: {told}", self.patience.as_secs())
+    }
+}
+
+/// Disturbs the API server, if that is wanted, until dropped.
+async fn unreliable(double: &ApiDouble, chaos: Option<u64>) {
+    match chaos {
+        Some(seed) => chaos::play(double, seed).await,
+        None => std::future::pending().await,
     }
 }
 

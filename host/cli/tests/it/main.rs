@@ -33,6 +33,7 @@ mod image_maker;
 mod images;
 mod in_cluster;
 mod judging;
+mod kills;
 mod node_logs;
 mod outcome;
 mod plugins;
