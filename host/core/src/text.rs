@@ -28,6 +28,32 @@ pub fn one_line(text: &str) -> String {
         .collect()
 }
 
+/// A line of a log as it may be shown on a terminal: as [`one_line`], but sequences that only set colours stay.
+#[must_use]
+pub fn coloured_line(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line.trim_end_matches(['\n', '\r']);
+    while let Some(start) = rest.find("\u{1b}[") {
+        let (before, sequence) = rest.split_at(start);
+        shown.extend(before.chars().map(printable));
+        let parameters = sequence.get(2..).unwrap_or_default();
+        let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';' && c != ':');
+        match end.filter(|end| parameters.get(*end..).is_some_and(|rest| rest.starts_with('m'))) {
+            Some(end) => {
+                let (colour, after) = sequence.split_at(2 + end + 1);
+                shown.push_str(colour);
+                rest = after;
+            }
+            None => {
+                shown.push(char::REPLACEMENT_CHARACTER);
+                rest = sequence.get(1..).unwrap_or_default();
+            }
+        }
+    }
+    shown.extend(rest.chars().map(printable));
+    shown
+}
+
 /// The first `most` characters of `text` on one line, followed by `…` if there are more.
 #[must_use]
 pub fn excerpt(text: &str, most: usize) -> String {
@@ -70,6 +96,23 @@ mod tests {
         }
         assert_eq!(one_line("a\tb\nc\r\nd\n"), "a b c d");
         assert_eq!(one_line("grüße 漢字 e\u{301}"), "grüße 漢字 e\u{301}");
+    }
+
+    #[test]
+    fn colours_of_a_log_stay_and_everything_else_that_steers_goes() {
+        assert_eq!(coloured_line("\u{1b}[1;31mfailed\u{1b}[0m \u{1b}[mü\r\n"), "\u{1b}[1;31mfailed\u{1b}[0m \u{1b}[mü");
+        assert_eq!(coloured_line("\u{1b}[38:2:1:2:3mx"), "\u{1b}[38:2:1:2:3mx");
+        for (line, shown) in [
+            ("a\u{1b}[2Jb", "a\u{fffd}[2Jb"),
+            ("\u{1b}]0;title\u{7}", "\u{fffd}]0;title\u{fffd}"),
+            ("\u{1b}[", "\u{fffd}["),
+            ("\u{1b}[31", "\u{fffd}[31"),
+            ("\u{1b}[1;\u{1b}[31m", "\u{fffd}[1;\u{1b}[31m"),
+            ("10 %\r20 %", "10 %\u{fffd}20 %"),
+            ("a\u{202e}b\u{9b}31m", "a\u{fffd}b\u{fffd}31m"),
+        ] {
+            assert_eq!(coloured_line(line), shown, "{line:?}");
+        }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! `plumbline logs`
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use plumbline_core::text::coloured_line;
 use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::logs::{LogEvent, LogOptions, LogSource, LogSummary, LogsError, follow, show};
 
@@ -37,7 +38,8 @@ async fn print(args: &LogsArgs) -> Result<Option<LogSummary>, CliError> {
         .await
         .map_err(|error| cluster_error("the cluster cannot be asked", &error))?;
     let options = LogOptions { namespace: args.cluster.namespace.clone(), plugin: args.plugin.clone() };
-    let mut printer = Printer::new(io::stdout(), args.follow);
+    let stdout = io::stdout();
+    let mut printer = Printer { safe: stdout.is_terminal(), ..Printer::new(stdout, args.follow) };
     let mut tell = |event: LogEvent| printer.take(&event);
     let done = if args.follow {
         tokio::select! {
@@ -61,12 +63,14 @@ struct Printer<W> {
     out: W,
     /// A prefix before each line instead of a header before the first.
     prefix: bool,
+    /// Nothing in a line steers the terminal that shows it.
+    safe: bool,
     last: Option<Arc<LogSource>>,
 }
 
 impl<W: Write> Printer<W> {
     fn new(out: W, prefix: bool) -> Self {
-        Self { out, prefix, last: None }
+        Self { out, prefix, safe: false, last: None }
     }
 
     fn take(&mut self, event: &LogEvent) -> io::Result<()> {
@@ -83,7 +87,10 @@ impl<W: Write> Printer<W> {
             self.last = Some(Arc::clone(source));
             writeln!(self.out, "{source}")?;
         }
-        self.out.write_all(line)?;
+        match self.safe {
+            true => self.out.write_all(coloured_line(&String::from_utf8_lossy(line)).as_bytes())?,
+            false => self.out.write_all(line)?,
+        }
         self.out.write_all(b"\n")
     }
 }
@@ -108,6 +115,19 @@ mod tests {
     fn a_header_stands_where_the_source_changes() {
         let header = |container: &str| format!("namespace=\"n\" pod=\"p\" container=\"{container}\"\n");
         assert_eq!(printed(false), format!("{}1\n2\n{}3\n{}\n", header("a"), header("b"), header("a")));
+    }
+
+    #[test]
+    fn a_line_does_not_steer_the_terminal_that_shows_it() {
+        let source = Arc::new(LogSource { namespace: "n".to_owned(), pod: "p".to_owned(), container: "c".to_owned() });
+        let line = LogEvent::Line { source, line: b"\x1b[31mred\x1b[2J\xff".to_vec() };
+        let printed = |safe: bool| {
+            let mut out = Vec::new();
+            Printer { safe, ..Printer::new(&mut out, true) }.take(&line).unwrap();
+            out
+        };
+        assert_eq!(String::from_utf8(printed(true)).unwrap(), "[p/c] \u{1b}[31mred\u{fffd}[2J\u{fffd}\n");
+        assert_eq!(printed(false), b"[p/c] \x1b[31mred\x1b[2J\xff\n");
     }
 
     #[test]

@@ -236,6 +236,8 @@ fn entry_status(entry: &Entry, settled: bool, judged: Option<&Judged>) -> Plugin
         reason: match &entry.outcome {
             Outcome::Failed { error, .. } => Some(excerpt(&error.error, MAX_REASON)),
             Outcome::Received { .. } => None,
+            // Whatever was wrong, the result is on its way.
+            Outcome::Waiting | Outcome::Broken { .. } if entry.upload.is_some() => None,
             Outcome::Waiting | Outcome::Broken { .. } => entry.trouble.clone(),
         },
         folded: None,

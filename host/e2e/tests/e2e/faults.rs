@@ -97,16 +97,50 @@ fn two_runs_side_by_side_and_no_third_beside_the_first() {
     assert!(one.exists() && !two.exists());
 }
 
-/// The process of the aggregator in this namespace, where the processes of nodes are seen from here.
-fn aggregator(bed: &Bed) -> Option<u32> {
-    let wanted = format!("SONOBUOY_NAMESPACE={}", bed.namespace());
+/// The process whose command line contains `word` and that has this variable, where the processes of nodes are seen from here.
+fn process(word: &str, variable: &str) -> Option<u32> {
     fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
         let read =
             |file: &str| String::from_utf8_lossy(&fs::read(entry.path().join(file)).unwrap_or_default()).into_owned();
-        let is_it = read("cmdline").contains("aggregator") && read("environ").split('\0').any(|one| one == wanted);
+        let is_it = read("cmdline").contains(word) && read("environ").split('\0').any(|one| one == variable);
         is_it.then_some(pid)
     })
+}
+
+fn signal(pid: u32, name: &str) {
+    assert!(std::process::Command::new("kill").args([name, &pid.to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn a_worker_that_is_frozen_is_reported_and_then_lost() {
+    let Some(bed) = Bed::new("frozen") else { return };
+    // A heartbeat comes every 36 s at the latest.
+    let graces = json!({"Silent": 45, "SilentLost": 15});
+    fs::write(bed.path("config.json"), json!({"Plumbline": {"Graces": graces}}).to_string()).unwrap();
+    bed.run(&[Plugin::job("hangs").args(&["--outcome=hang"])], &["--config", "config.json"]).expect(0);
+    let told = |pod: &Pod, what: &str| {
+        let status = pod.metadata.annotations.as_ref().and_then(|all| all.get("sonobuoy.hept.io/status"));
+        status.is_some_and(|status| status.contains(what))
+    };
+    bed.wait_for_pod("sonobuoy", |pod| told(pod, "last-heartbeat"));
+    let Some(worker) = process("worker", &format!("SONOBUOY_NS={}", bed.namespace())) else {
+        loudly("SKIPPED frozen: the processes of the cluster's nodes are not seen from here");
+        return;
+    };
+    let frozen = std::time::Instant::now();
+    signal(worker, "-STOP");
+    bed.wait_for_pod("sonobuoy", |pod| told(pod, "has sent no heartbeat for more than 45s"));
+    loudly(&format!("frozen: the worker was reported {} s after it was stopped", frozen.elapsed().as_secs()));
+    let status = bed.command("status", &[]).expect(0).out;
+    assert!(status.contains("hangs: the worker of pod"), "{status}");
+    let done = bed.command("wait", &["--timeout", "5m"]).expect(3);
+    loudly(&format!("frozen: the run ended {} s after the worker was stopped", frozen.elapsed().as_secs()));
+    // So that its pod can end.
+    signal(worker, "-CONT");
+    assert!(done.out.contains("has sent no heartbeat for more than 1m"), "{done:?}");
+    let error = error(&bed, &retrieve(&bed), "hangs");
+    assert_eq!((&error["status"], &error["details"]["reason"]), (&json!("failed"), &json!("Silent")), "{error}");
 }
 
 #[test]
@@ -117,11 +151,11 @@ fn an_aggregator_that_is_killed_goes_on() {
         let status = pod.metadata.annotations.as_ref().and_then(|all| all.get("sonobuoy.hept.io/status"));
         status.is_some_and(|status| status.contains("\"running\",\"result"))
     });
-    let Some(pid) = aggregator(&bed) else {
+    let Some(pid) = process("aggregator", &format!("SONOBUOY_NAMESPACE={}", bed.namespace())) else {
         loudly("SKIPPED killed: the processes of the cluster's nodes are not seen from here");
         return;
     };
-    assert!(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+    signal(pid, "-9");
     bed.command("wait", &["--timeout", "5m"]).expect(0);
     let restarts = |pod: &Pod| {
         let status = pod.status.as_ref().and_then(|status| status.container_statuses.clone()).unwrap_or_default();

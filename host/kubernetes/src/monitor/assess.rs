@@ -197,7 +197,7 @@ fn ended(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble> {
         return Some(Trouble::new(Kind::WorkerEnded, graces, |_| sentence::worker_ended(pod, worker, end)));
     }
     if let Some((of, end)) = plugin_end {
-        return Some(Trouble::new(Kind::Ended, graces, |_| sentence::plugin_ended(pod, of, end)));
+        return Some(Trouble::new(Kind::Ended, graces, |lasted| sentence::plugin_ended(pod, of, end, lasted)));
     }
     // An init container that is not started again: the others never will be.
     let init = pod.containers.iter().filter(|of| of.role == Role::Init && matters(pod, of, container));

@@ -179,8 +179,12 @@ pub(super) fn worker_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended) -> 
     format!("the worker, {}, {} before the result arrived{message}", in_pod(pod, of), how_it_ended(of, end))
 }
 
-pub(super) fn plugin_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended) -> String {
+pub(super) fn plugin_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended, lasted: Option<Duration>) -> String {
     let message = because(end.message.as_deref());
+    if lasted.is_none() {
+        let (of, how, advice) = (in_pod(pod, of), how_it_ended(of, end), advice(of, end));
+        return format!("{of} {how}, and its result has not arrived yet{message}{advice}");
+    }
     if end.code == 0 && !end.was_out_of_memory() {
         return format!(
             "{} finished without results: no result arrived after it ended with exit code 0{message}",
