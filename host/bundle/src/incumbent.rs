@@ -1,9 +1,10 @@
-//! Definitions that the incumbent has installed: YAML files in one directory, which are read and never written.
+//! Definitions that Sonobuoy has installed: YAML files in one directory.
 
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::PathBuf;
 
+use plumbline_archive::atomic::AtomicFile;
 use plumbline_core::definition::MAX_YAML_BYTES;
 
 use crate::dirs;
@@ -18,9 +19,9 @@ pub struct IncumbentCache {
     dir: PathBuf,
 }
 
-/// Why a definition there cannot be read.
+/// Why a definition there cannot be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to read `{}`: {source}", path.display())]
+#[error("failed to access `{}`: {source}", path.display())]
 pub struct IncumbentError {
     /// The file or directory.
     pub path: PathBuf,
@@ -90,6 +91,26 @@ impl IncumbentCache {
             Ok(_) => Ok(Some((path, text))),
             Err(source) => Err(IncumbentError { path, source }),
         }
+    }
+}
+
+impl IncumbentCache {
+    /// Writes the definition `text` as the plugin `name` (with or without `.yaml`), in place of an earlier one. Returns its file.
+    ///
+    /// # Errors
+    /// [`IncumbentError`] when `name` cannot name a file there, or the file cannot be written.
+    pub fn install(&self, name: &str, text: &[u8]) -> Result<PathBuf, IncumbentError> {
+        let name = name.strip_suffix(".yaml").unwrap_or(name);
+        let path = self.dir.join(format!("{name}.yaml"));
+        let failed = |source| IncumbentError { path: path.clone(), source };
+        if !is_plain(name) {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "the name is not that of a file")));
+        }
+        fs::create_dir_all(&self.dir).map_err(failed)?;
+        let mut file = AtomicFile::create(&path).map_err(failed)?;
+        file.write_all(text).map_err(failed)?;
+        file.commit().map_err(failed)?;
+        Ok(path)
     }
 }
 

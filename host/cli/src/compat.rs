@@ -37,11 +37,24 @@ pub(crate) fn arguments(args: impl IntoIterator<Item = OsString>) -> Vec<OsStrin
 pub(crate) enum Name {
     /// Our own, or any other.
     Plumbline,
-    /// The incumbent's: exit codes are those that its callers know.
+    /// Sonobuoy's: exit codes and words are those that its callers know.
     Sonobuoy,
 }
 
 impl Name {
+    /// The name by which this process was called.
+    pub(crate) fn current() -> Self {
+        Self::of(std::env::args_os().next().as_deref())
+    }
+
+    /// The command's name, for commands to copy.
+    pub(crate) fn program(self) -> &'static str {
+        match self {
+            Self::Plumbline => "plumbline",
+            Self::Sonobuoy => SONOBUOY,
+        }
+    }
+
     /// Looks at the file name of the first argument.
     pub(crate) fn of(program: Option<&OsStr>) -> Self {
         match program.and_then(|path| Path::new(path).file_name()) {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use plumbline_aggregator::Source;
 use plumbline_bundle::{Bundle, BundleWarning, Digest};
 use plumbline_core::PluginName;
-use plumbline_core::definition::{Definition, Warning};
+use plumbline_core::definition::{Definition, MAX_YAML_BYTES, Warning};
 use plumbline_registry::Reference;
 use plumbline_stock::Place;
 
@@ -101,6 +101,18 @@ pub(crate) fn find(reference: &str, place: Place) -> Result<Found, CliError> {
         (Some(found), None) => Ok(found),
         (None, _) => Err(unknown::unknown(reference, place)),
     }
+}
+
+/// The text of the definition in a file or behind a URL, once it can be used.
+pub(crate) fn definition_text(reference: &str) -> Result<Vec<u8>, CliError> {
+    let text = if address::is_address(reference) {
+        address::get(reference, MAX_YAML_BYTES)?
+            .map_err(|cause| CliError::usage(format!("failed to download definition `{reference}`: {cause}")))?
+    } else {
+        read_file(Path::new(reference))?
+    };
+    parse(text.clone(), reference, None)?;
+    Ok(text)
 }
 
 /// The definitions of these plugins, for what options make of them.

@@ -233,6 +233,9 @@ pub(crate) struct VersionArgs {
     /// Only the version itself
     #[arg(long)]
     pub(crate) short: bool,
+    /// Also print the version of the API server that this kubeconfig file names
+    #[arg(long, value_name = "FILE", conflicts_with = "short")]
+    pub(crate) kubeconfig: Option<std::path::PathBuf>,
     /// Print the version as data
     #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with = "short")]
     pub(crate) format: Option<RunFormat>,

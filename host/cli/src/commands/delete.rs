@@ -9,6 +9,7 @@ use plumbline_kubernetes::{Cluster, ClusterError};
 
 use super::remote::{connect, explain, fail, fail_cluster, runtime};
 use crate::args::{DeleteArgs, Global, RbacArg, WaitOutput};
+use crate::compat::Name;
 use crate::error::{CliError, SYSTEM};
 use crate::logging;
 use crate::ui::say;
@@ -48,7 +49,9 @@ pub(crate) fn delete(args: &DeleteArgs, global: &Global) -> Result<ExitCode, Cli
     }
     // Nobody reads stderr: what is removed was asked for all the same.
     let _ = show(&plan, &cluster, &mut anstream::stderr().lock());
-    if !plan.is_empty() && !args.yes && io::stdin().is_terminal() && io::stderr().is_terminal() && !agreed() {
+    // `sonobuoy delete` never asks.
+    let asks = !args.yes && Name::current() == Name::Plumbline;
+    if asks && !plan.is_empty() && io::stdin().is_terminal() && io::stderr().is_terminal() && !agreed() {
         say("nothing was removed");
         return Ok(ExitCode::from(DECLINED));
     }

@@ -22,7 +22,7 @@ use crate::ui::{Transfer, say};
 const NOT_READY: u8 = 3;
 /// Exit code for an interrupt: 128 and the number of SIGINT.
 const INTERRUPTED: u8 = 130;
-/// The incumbent's exit codes: nothing was transferred, and the transfer broke down.
+/// Sonobuoy's exit codes: nothing could be transferred, and the transfer failed or there is no archive.
 const COMPAT_SET_UP: u8 = 1;
 const COMPAT_TRANSFER: u8 = 2;
 
@@ -75,7 +75,7 @@ async fn transfer(
 
 fn told(error: &RetrieveError, args: &RetrieveArgs, global: &Global) -> ExitCode {
     let (strict, compat) = match error.stage() {
-        Stage::NotReady => (NOT_READY, COMPAT_SET_UP),
+        Stage::NotReady => (NOT_READY, COMPAT_TRANSFER),
         Stage::SetUp => (SYSTEM, COMPAT_SET_UP),
         Stage::Transfer => (SYSTEM, COMPAT_TRANSFER),
     };

@@ -1,11 +1,11 @@
-//! Called by the incumbent's name.
+//! Called by Sonobuoy's name.
 
 use std::os::unix::fs::symlink;
 use std::process::{Command, Output};
 
 use crate::bed::Bed;
 
-fn sonobuoy(bed: &Bed, args: &[&str]) -> Output {
+pub(crate) fn sonobuoy(bed: &Bed, args: &[&str]) -> Output {
     let link = bed.path("sonobuoy");
     if !link.exists() {
         symlink(env!("CARGO_BIN_EXE_plumbline"), &link).unwrap();
@@ -37,4 +37,21 @@ fn help_shows_the_name_that_was_called() {
     let help = sonobuoy(&bed, &["results", "--help"]);
     let help = String::from_utf8(help.stdout).unwrap();
     assert!(help.contains("sonobuoy results"), "{help}");
+}
+
+#[test]
+fn plugins_are_installed_as_its_scripts_do() {
+    let bed = Bed::new();
+    bed.plugin("smoke", "result-format: junit", "true");
+    let installed = sonobuoy(&bed, &["plugin", "install", "nightly", "smoke.yaml"]);
+    assert_eq!(installed.status.code(), Some(0), "{}", String::from_utf8_lossy(&installed.stderr));
+    let text = std::fs::read_to_string(bed.path(".sonobuoy/nightly.yaml")).unwrap();
+    assert_eq!(text, std::fs::read_to_string(bed.path("smoke.yaml")).unwrap());
+    let list = sonobuoy(&bed, &["plugin", "list"]);
+    assert!(String::from_utf8_lossy(&list.stdout).contains("nightly"), "{list:?}");
+    // Nothing that could not be run, and nothing outside of the directory.
+    bed.write("broken.yaml", "a: [");
+    assert_eq!(sonobuoy(&bed, &["plugin", "install", "broken", "broken.yaml"]).status.code(), Some(1));
+    assert_eq!(sonobuoy(&bed, &["plugin", "install", "../outside", "smoke.yaml"]).status.code(), Some(1));
+    assert!(!bed.path(".sonobuoy/broken.yaml").exists() && !bed.path("outside.yaml").exists());
 }

@@ -99,7 +99,7 @@ async fn exit_codes_tell_how_far_it_came() {
         cluster.plumbline(&["retrieve", "--exit-code=compat"]).expect(compat);
         done.err
     };
-    insta::assert_snapshot!(codes(3, 1), @r"
+    insta::assert_snapshot!(codes(3, 2), @r"
     error: the archive of the run in namespace `sonobuoy` cannot be retrieved
     cause: there is no archive yet: the run goes on, 0 of 1 results are in; missing: `e2e`
     hint:  wait for it with `--wait`, or take what there is with `--partial`

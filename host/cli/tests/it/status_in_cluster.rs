@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
 use crate::bed::{Bed, Done, wait_for};
+use crate::compat::sonobuoy;
 
 const ANNOTATION: &str = "sonobuoy.hept.io/status";
 
@@ -125,6 +126,26 @@ fn the_verdict_is_the_exit_code_unless_scripts_want_the_old_one() {
     let done = cluster.plumbline(&["status"]).expect(4);
     assert!(done.out.contains("has not been heard of for"), "{}", done.out);
     cluster.plumbline(&["status", "--exit-code", "compat"]).expect(0);
+}
+
+#[test]
+fn scripts_find_the_words_of_sonobuoy() {
+    let cluster = InCluster::new();
+    cluster.aggregator("Running", None);
+    for (phase, words) in [
+        ("running", "Sonobuoy is still running"),
+        ("post-processing", "Sonobuoy plugins have completed"),
+        ("complete", "Sonobuoy has completed"),
+        ("failed", "Sonobuoy has failed"),
+    ] {
+        cluster.tell(status(phase, json!([suite("complete", 2, &[], "passed")])));
+        let shown = sonobuoy(&cluster.bed, &cluster.args(&["status"]));
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        assert!(shown.contains(words) && !shown.contains("`plumbline "), "{phase}: {shown}");
+        assert!(!cluster.plumbline(&["status"]).out.contains("Sonobuoy"), "{phase}");
+    }
+    let version = sonobuoy(&cluster.bed, &["version", "--kubeconfig", "kubeconfig"]);
+    assert!(String::from_utf8(version.stdout).unwrap().contains("\nAPI Version: v1."), "the server's version");
 }
 
 #[test]

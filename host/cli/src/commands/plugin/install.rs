@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use plumbline_bundle::{Installed, Origin, Store};
+use plumbline_bundle::{IncumbentCache, Installed, Origin, Store};
 use plumbline_core::Driver;
 
 use crate::args::{Global, InstallArgs};
+use crate::compat::Name;
 use crate::error::CliError;
 use crate::ui::say;
 use crate::{logging, sources};
@@ -15,6 +16,9 @@ use crate::{logging, sources};
 pub(crate) fn install(args: &InstallArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
     sources::remote::use_registries(&args.registry);
+    if let (Name::Sonobuoy, [name, definition]) = (Name::current(), args.references.as_slice()) {
+        return as_sonobuoy(name, definition);
+    }
     let store = sources::store()?;
     for reference in &args.references {
         let installed = one(&store, reference)?;
@@ -26,6 +30,17 @@ pub(crate) fn install(args: &InstallArgs, global: &Global) -> Result<ExitCode, C
         let local = if bundle.definition.driver == Driver::Process { " --local" } else { "" };
         say(&format!("next: `plumbline run{local} -p {}`", bundle.name()));
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `sonobuoy plugin install NAME DEFINITION`: the definition, a file or a URL, becomes an installed plugin of Sonobuoy.
+fn as_sonobuoy(name: &str, definition: &str) -> Result<ExitCode, CliError> {
+    let failed = || CliError::system(format!("failed to install plugin `{name}`"));
+    let cache = IncumbentCache::user().ok_or_else(|| failed().hint("set `HOME` or `SONOBUOY_DIR`"))?;
+    // What cannot be read now could not be run later.
+    let text = sources::definition_text(definition)?;
+    let path = cache.install(name, &text).map_err(|error| failed().because(&error))?;
+    say(&format!("installed `{name}` from {definition}: {}", path.display()));
     Ok(ExitCode::SUCCESS)
 }
 

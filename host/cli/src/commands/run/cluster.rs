@@ -23,6 +23,7 @@ use crate::commands::generate::{objects, serves_rbac};
 use crate::commands::status::{code_of_run, print_end};
 use crate::commands::suite;
 use crate::commands::wait::until_over;
+use crate::compat::Name;
 use crate::error::CliError;
 use crate::limits::Limits;
 use crate::sources::{self, Found, definitions};
@@ -123,8 +124,11 @@ async fn run_there(args: &RunOptions, global: &Global, mut found: Vec<Found>) ->
         .map_err(|error| CliError::cluster(&error))?;
     say(&format!("run begun in namespace `{namespace}` of cluster `{}`", cluster.name()));
 
-    if args.wait.is_none() && !args.retrieve && !std::io::stderr().is_terminal() {
-        say(&format!("next: `plumbline wait -n {namespace}`, then `plumbline retrieve -n {namespace}`"));
+    // `sonobuoy run` returns at once, on a terminal too.
+    let follows = std::io::stderr().is_terminal() && Name::current() == Name::Plumbline;
+    if args.wait.is_none() && !args.retrieve && !follows {
+        let program = Name::current().program();
+        say(&format!("next: `{program} wait -n {namespace}`, then `{program} retrieve -n {namespace}`"));
         return Ok(Ended::begun());
     }
     let minutes = args.wait.filter(|&minutes| minutes > 0);

@@ -7,6 +7,7 @@ use plumbline_kubernetes::names;
 use plumbline_kubernetes::status::{Seen, Waiting};
 
 use super::table;
+use crate::compat::Name;
 use crate::output::{name, one_line, size};
 use crate::ui::{logs_command, missing, period, stalled, withdrawn};
 
@@ -19,10 +20,23 @@ const MAX_REASONS: usize = 10;
 /// Workers send a heartbeat about every 30 s. One that is older than this is shown.
 const OLD_HEARTBEAT: SignedDuration = SignedDuration::from_secs(60);
 
-/// How a run came out that has an archive; of others what [`sentence`] says.
+/// The words by which scripts tell the phase of a run from the output of `sonobuoy status`.
+fn for_scripts(phase: &RunPhase) -> &'static str {
+    match (Name::current(), phase) {
+        (Name::Plumbline, _) | (_, RunPhase::Other(_)) => "",
+        (_, RunPhase::Running) => "Sonobuoy is still running. ",
+        (_, RunPhase::PostProcessing) => "Sonobuoy plugins have completed. ",
+        (_, RunPhase::Complete) => "Sonobuoy has completed. ",
+        (_, RunPhase::Failed) => "Sonobuoy has failed. ",
+    }
+}
+
+/// The outcome of a run that has an archive; of others the [`sentence`].
 pub(super) fn how(seen: &Seen) -> String {
     match seen.status.status {
-        RunPhase::Complete => format!("The run is complete: {}.", verdict(&seen.status)),
+        RunPhase::Complete => {
+            format!("{}The run is complete: {}.", for_scripts(&RunPhase::Complete), verdict(&seen.status))
+        }
         _ => sentence(seen),
     }
 }
@@ -30,17 +44,20 @@ pub(super) fn how(seen: &Seen) -> String {
 /// The state of the run, and the next command.
 pub(super) fn sentence(seen: &Seen) -> String {
     let status = &seen.status;
-    let next = |command: &str| format!("`plumbline {command}{}`", namespace(seen));
+    let next = |command: &str| format!("`{} {command}{}`", Name::current().program(), namespace(seen));
     let (done, all) = counted(status);
-    match &status.status {
+    let sentence = match &status.status {
         RunPhase::Running if status.plugins.is_none() => {
-            format!("The run is being prepared. Wait for its end with {}.", next("wait"))
+            format!("The run is being prepared. Wait for it with {}.", next("wait"))
         }
         RunPhase::Running => {
-            format!("The run goes on: {done} of {all} results are in. Wait for its end with {}.", next("wait"))
+            format!("The run is in progress: {done} of {all} results received. Wait for it with {}.", next("wait"))
         }
         RunPhase::PostProcessing => {
-            format!("All results are in; they are being read and packed. Wait for the archive with {}.", next("wait"))
+            format!(
+                "All results are received. Plumbline reads and packs them. Wait for the archive with {}.",
+                next("wait")
+            )
         }
         RunPhase::Complete => {
             let tar = &status.tar_info;
@@ -49,7 +66,11 @@ pub(super) fn sentence(seen: &Seen) -> String {
             } else {
                 format!(" ({}, {})", one_line(&tar.name), size(tar.size))
             };
-            format!("The run is complete: {}. Fetch its archive{archive} with {}.", verdict(status), next("retrieve"))
+            format!(
+                "The run is complete: {}. Download its archive{archive} with {}.",
+                verdict(status),
+                next("retrieve")
+            )
         }
         RunPhase::Failed => {
             let more = if status.failure.is_some() { "more" } else { "why" };
@@ -60,13 +81,10 @@ pub(super) fn sentence(seen: &Seen) -> String {
             )
         }
         RunPhase::Other(word) => {
-            format!(
-                "The run is `{}`, which this version does not know. See more with {}.",
-                one_line(word),
-                next("logs")
-            )
+            format!("The run has the unknown status `{}`. See more with {}.", one_line(word), next("logs"))
         }
-    }
+    };
+    for_scripts(&status.status).to_owned() + &sentence
 }
 
 /// What a person should know besides, one line each.
