@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use plumbline_core::ledger::{Effect, Event, Ledger, Record, Refusal};
 use plumbline_core::run_status::RunStatus;
 use plumbline_core::{PluginName, ResultKey, RunFailure};
+use plumbline_phonehome::HeartbeatAnswer;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::journal::{Journal, JournalError};
@@ -51,6 +52,8 @@ struct Shared {
 struct Closing {
     plugins: BTreeSet<PluginName>,
     sent: BTreeSet<ResultKey>,
+    /// Whose plugin has ended well, as the dispatcher saw.
+    ended: BTreeSet<ResultKey>,
 }
 
 /// The wall clock, but never set back: events of a ledger follow each other in time. While the wall clock is behind what was said before,
@@ -134,6 +137,17 @@ impl State {
     /// No more of that.
     pub(crate) fn end_partial(&self, plugin: &PluginName) {
         self.closing().plugins.remove(plugin);
+    }
+
+    /// From now on the worker of `key` is told that its plugin has ended.
+    pub(crate) fn plugin_ended(&self, key: ResultKey) {
+        self.closing().ended.insert(key);
+    }
+
+    /// What the worker of `key` is told in answer to its heartbeat.
+    pub(crate) fn heartbeat_answer(&self, key: &ResultKey) -> HeartbeatAnswer {
+        let plugin_ended = self.closing().ended.contains(key);
+        HeartbeatAnswer { send_partial: self.wants_partial(key), plugin_ended }
     }
 
     /// Whether what the plugin has so far for `key` is wanted: its time is up, nothing has come, and the result is still missing.

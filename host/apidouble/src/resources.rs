@@ -82,6 +82,7 @@ impl Resources {
             ("apps", "deployments", "Deployment", true, true),
             ("apps", "replicasets", "ReplicaSet", true, true),
             ("batch", "jobs", "Job", true, true),
+            ("networking.k8s.io", "networkpolicies", "NetworkPolicy", true, false),
             (rbac, "clusterrolebindings", "ClusterRoleBinding", false, false),
             (rbac, "clusterroles", "ClusterRole", false, false),
             (rbac, "rolebindings", "RoleBinding", true, false),

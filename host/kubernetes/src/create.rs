@@ -1,47 +1,66 @@
-//! Puts the objects of a run into the cluster, in order; what was created is taken back when one of them cannot be.
+//! Creates the objects of a run in order. When one fails, what was done before is undone.
+//!
+//! A cluster role or binding of an earlier run, which `kubectl delete namespace` leaves behind, is compared with the
+//! one that is needed and replaced where it differs. An object whose creation succeeded while the answer was lost is
+//! recognised by an annotation.
 
 use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::Api;
 use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind, TypeMeta};
+use plumbline_core::RunId;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
+use crate::names;
 
-/// How often a creation is tried when the server is busy or cannot be reached for a moment.
+/// How often a request is sent when the server is busy or cannot be reached for a moment.
 const ATTEMPTS: usize = 5;
 
-/// What happened to one object.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Created {
-    /// It is new.
-    New,
-    /// It is cluster-wide and was there already: it is taken as it is.
-    Kept,
+/// Annotation on what one command creates: the same value on every object.
+const CREATION_ANNOTATION: &str = "plumbline.dev/creation";
+
+/// What happens to one object, or would happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It is created.
+    Create,
+    /// It is cluster-wide and of an earlier run with other content: it is replaced.
+    Update,
+    /// It is cluster-wide and exists with the same content, or is a namespace: it stays.
+    Keep,
+}
+
+/// How to undo a change.
+enum Undo<'a> {
+    Delete(&'a Value),
+    Restore(&'a Value, Box<DynamicObject>),
 }
 
 /// Creates `objects` in their order. `told` hears of each.
 ///
 /// # Errors
-/// The first that cannot be created. What was created before it is deleted again, as far as that can be done.
+/// The first that cannot be created. What was changed before it is undone, as far as that can be done.
 pub async fn create(
     cluster: &Cluster,
     objects: &[Value],
-    mut told: impl FnMut(&str, Created),
+    mut told: impl FnMut(&str, Change),
 ) -> Result<(), ClusterError> {
-    let mut done: Vec<&Value> = Vec::new();
+    let creation = RunId::random().to_string();
+    let mut done: Vec<Undo<'_>> = Vec::new();
     for object in objects {
-        match create_one(cluster, object).await {
-            Ok(Created::New) => {
-                told(&title(object), Created::New);
-                done.push(object);
+        match create_one(cluster, object, &creation).await {
+            Ok((change, undo)) => {
+                told(&title(object), change);
+                done.extend(undo);
             }
-            Ok(Created::Kept) => told(&title(object), Created::Kept),
             Err(error) => {
-                roll_back(cluster, &done).await;
+                roll_back(cluster, done).await;
                 return Err(error);
             }
         }
@@ -49,40 +68,129 @@ pub async fn create(
     Ok(())
 }
 
-async fn create_one(cluster: &Cluster, object: &Value) -> Result<Created, ClusterError> {
-    let (api, dynamic) = target(cluster, object)?;
-    let parameters = PostParams::default();
-    let attempt = || async { api.create(&parameters, &dynamic).await };
-    let result = attempt
-        .retry(ExponentialBuilder::default().with_min_delay(Duration::from_millis(300)).with_max_times(ATTEMPTS))
-        .when(is_transient)
-        .await;
-    match result {
-        Ok(_) => Ok(Created::New),
-        // The namespace stands on its own line of the manifest, and may be somebody else's.
-        Err(kube::Error::Api(status)) if status.code == 409 && is_cluster_wide(object) => Ok(Created::Kept),
-        Err(error) => Err(explained(object, &error)),
+/// What [`create`] would do with `object`. An object that cannot be read counts as absent.
+///
+/// # Errors
+/// When an object of that name exists and [`create`] would fail because of it.
+pub async fn plan_creation(cluster: &Cluster, object: &Value) -> Result<Change, ClusterError> {
+    let (api, wanted) = target(cluster, object)?;
+    let name = wanted.metadata.name.as_deref().unwrap_or_default();
+    match api.get_opt(name).await {
+        Ok(Some(found)) => compare(object, &found),
+        Ok(None) | Err(_) => Ok(Change::Create),
     }
+}
+
+async fn create_one<'a>(
+    cluster: &Cluster,
+    object: &'a Value,
+    creation: &str,
+) -> Result<(Change, Option<Undo<'a>>), ClusterError> {
+    let (api, mut wanted) = target(cluster, object)?;
+    let annotations = wanted.metadata.annotations.get_or_insert_default();
+    annotations.insert(CREATION_ANNOTATION.to_owned(), creation.to_owned());
+    let parameters = PostParams::default();
+    let created = retried(|| async { api.create(&parameters, &wanted).await }).await;
+    let conflict = match created {
+        Ok(_) => return Ok((Change::Create, Some(Undo::Delete(object)))),
+        Err(kube::Error::Api(status)) if status.code == 409 => kube::Error::Api(status),
+        Err(error) => return Err(ClusterError::api(format!("create {}", title(object)), &error)),
+    };
+    let name = wanted.metadata.name.as_deref().unwrap_or_default();
+    let found = match retried(|| async { api.get(name).await }).await {
+        Ok(found) => found,
+        // A namespace may be used by those who may not look at it.
+        Err(_) if is_namespace(object) => return Ok((Change::Keep, None)),
+        Err(_) => {
+            return Err(ClusterError::api(format!("create {}", title(object)), &conflict).hint(LEFT_OVER));
+        }
+    };
+    let ours = found.metadata.annotations.as_ref().and_then(|all| all.get(CREATION_ANNOTATION));
+    if ours.map(String::as_str) == Some(creation) {
+        // The first attempt succeeded, and its answer was lost.
+        return Ok((Change::Create, Some(Undo::Delete(object))));
+    }
+    let change = compare(object, &found)?;
+    if change != Change::Update {
+        return Ok((change, None));
+    }
+    let mut replacement = wanted.clone();
+    replacement.metadata.resource_version.clone_from(&found.metadata.resource_version);
+    retried(|| async { api.replace(name, &parameters, &replacement).await })
+        .await
+        .map_err(|error| ClusterError::api(format!("update {}", title(object)), &error))?;
+    Ok((change, Some(Undo::Restore(object, Box::new(found)))))
+}
+
+async fn retried<T, F>(attempt: impl FnMut() -> F) -> kube::Result<T>
+where
+    F: Future<Output = kube::Result<T>>,
+{
+    let pauses = ExponentialBuilder::default().with_min_delay(Duration::from_millis(300)).with_max_times(ATTEMPTS);
+    attempt.retry(pauses).when(is_transient).await
+}
+
+/// What is to be done where `found` has the name of `object`.
+fn compare(object: &Value, found: &DynamicObject) -> Result<Change, ClusterError> {
+    let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let same = match kind {
+        "Namespace" => return Ok(Change::Keep),
+        "ClusterRole" => same::<ClusterRole, _>(object, found, |role| (role.rules, role.aggregation_rule)),
+        "ClusterRoleBinding" => same::<ClusterRoleBinding, _>(object, found, |it| (it.role_ref, it.subjects)),
+        _ => {
+            let error = ClusterError::new(format!("create {}", title(object)), "it exists already");
+            return Err(error.hint(LEFT_OVER));
+        }
+    };
+    if same {
+        return Ok(Change::Keep);
+    }
+    let label = |key: &str| found.metadata.labels.as_ref()?.get(key).map(String::as_str);
+    let namespace = object.pointer(&format!("/metadata/labels/{}", names::NAMESPACE_LABEL)).and_then(Value::as_str);
+    if label(names::COMPONENT_LABEL) == Some(names::COMPONENT_VALUE) && label(names::NAMESPACE_LABEL) == namespace {
+        return Ok(Change::Update);
+    }
+    let error = ClusterError::new(
+        format!("create {}", title(object)),
+        "one of that name exists with other content, and its labels do not say that it belongs to this namespace",
+    );
+    Err(error.hint("delete or rename it, or use another namespace with `-n`"))
+}
+
+/// Whether both have the same content, as the type of their kind reads it.
+fn same<K: DeserializeOwned, T: PartialEq>(object: &Value, found: &DynamicObject, content: fn(K) -> T) -> bool {
+    let found = serde_json::to_value(found).and_then(serde_json::from_value);
+    match (serde_json::from_value(object.clone()), found) {
+        (Ok(object), Ok(found)) => content(object) == content(found),
+        _ => false,
+    }
+}
+
+const LEFT_OVER: &str = "it was left by an earlier run, or belongs to one that is under way: `plumbline status` shows it, `plumbline delete` removes it";
+
+fn is_namespace(object: &Value) -> bool {
+    object.get("kind").and_then(Value::as_str) == Some("Namespace")
 }
 
 fn is_transient(error: &kube::Error) -> bool {
     ClusterError::api("", error).is_transient()
 }
 
-fn explained(object: &Value, error: &kube::Error) -> ClusterError {
-    let error = ClusterError::api(format!("create {}", title(object)), error);
-    if error.is_conflict() {
-        return error.hint("it was left by an earlier run, or belongs to one that is under way: `plumbline status` shows it, `plumbline delete` removes it");
-    }
-    error
-}
-
-async fn roll_back(cluster: &Cluster, done: &[&Value]) {
-    for object in done.iter().rev() {
+async fn roll_back(cluster: &Cluster, done: Vec<Undo<'_>>) {
+    for undo in done.into_iter().rev() {
+        let (Undo::Delete(object) | Undo::Restore(object, _)) = &undo;
         let Ok((api, dynamic)) = target(cluster, object) else { continue };
-        let Some(name) = dynamic.metadata.name.as_deref() else { continue };
-        if let Err(error) = api.delete(name, &DeleteParams::background()).await {
-            tracing::warn!("{}", ClusterError::api(format!("take back {}", title(object)), &error));
+        let name = dynamic.metadata.name.as_deref().unwrap_or_default();
+        let undone = match &undo {
+            Undo::Delete(_) => api.delete(name, &DeleteParams::background()).await.map(drop),
+            Undo::Restore(_, before) => {
+                let mut before = before.clone();
+                before.metadata.resource_version = None;
+                api.replace(name, &PostParams::default(), &before).await.map(drop)
+            }
+        };
+        if let Err(error) = undone {
+            tracing::warn!("{}", ClusterError::api(format!("undo the change of {}", title(object)), &error));
         }
     }
 }
@@ -101,10 +209,6 @@ fn target(cluster: &Cluster, object: &Value) -> Result<(Api<DynamicObject>, Dyna
         None => Api::all_with(cluster.client(), &resource),
     };
     Ok((api, dynamic))
-}
-
-fn is_cluster_wide(object: &Value) -> bool {
-    object.pointer("/metadata/namespace").is_none()
 }
 
 /// For people: `pod `sonobuoy` in namespace `x``.

@@ -38,7 +38,7 @@ mod vault;
 pub use ask::{Refusal, ask};
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};
 pub use companions::companions_ended;
-pub use create::{Created, create, title};
+pub use create::{Change, create, plan_creation, title};
 pub use dispatcher::{KubernetesDispatcher, KubernetesOptions};
 pub use error::ClusterError;
 pub use nodes::{NodeList, list_nodes};

@@ -1,5 +1,7 @@
 //! Names that others rely on: labels, annotations, objects, paths (docs/protocol.md, «In a cluster»).
 
+use plumbline_core::PluginName;
+
 /// Label on everything that belongs to a run: [`COMPONENT_VALUE`].
 pub const COMPONENT_LABEL: &str = "component";
 /// The value of [`COMPONENT_LABEL`], whatever the namespace is called.
@@ -46,14 +48,24 @@ pub const WORKER_CONTAINER: &str = "sonobuoy-worker";
 pub const WORKER_SLEEP_VARIABLE: &str = "PLUMBLINE_WORKER_SLEEP";
 /// The Service in front of the aggregator.
 pub const AGGREGATOR_SERVICE: &str = "sonobuoy-aggregator";
-/// The service account if nothing else is said.
+/// The NetworkPolicy that says who may connect to the aggregator.
+pub const NETWORK_POLICY: &str = "plumbline-aggregator";
+/// The default service account of the aggregator.
 pub const SERVICE_ACCOUNT: &str = "sonobuoy-serviceaccount";
+/// The service account of plugins that ask for no permissions, and the prefix of the others.
+pub const PLUGIN_ACCOUNT: &str = "plumbline-plugin";
+/// The service account of plugins where the run makes no accounts: every namespace has it.
+pub const EXISTING_PLUGIN_ACCOUNT: &str = "default";
 /// ConfigMap with `config.json`.
 pub const CONFIG_MAP: &str = "sonobuoy-config-cm";
 /// ConfigMap with `plugin-0.yaml`, ...
 pub const PLUGINS_CONFIG_MAP: &str = "sonobuoy-plugins-cm";
 /// Secret with the run's authority, so that a restarted aggregator is still trusted.
 pub const AUTHORITY_SECRET: &str = "plumbline-authority";
+/// Secret with the certificates of the workers of all plugins.
+pub const CERTIFICATES_SECRET: &str = "plumbline-certificates";
+/// Annotation with the run that an object belongs to.
+pub const RUN_ANNOTATION: &str = "plumbline.dev/run";
 /// ConfigMap with the status in full, compressed, when the annotation holds a summary.
 pub const STATUS_CONFIG_MAP: &str = "plumbline-status";
 /// Prefix of ConfigMaps with the modules of bundles.
@@ -84,3 +96,9 @@ pub const AGGREGATOR_PORT: u16 = 8080;
 
 /// What a status says in the place of the archive's address when it could not be sent; the reason follows.
 pub const NOT_DELIVERED: &str = "failed: ";
+
+/// The name of the service account of a plugin with permissions, and of its Role and RoleBinding.
+#[must_use]
+pub fn plugin_object(plugin: &PluginName) -> String {
+    format!("{PLUGIN_ACCOUNT}-{plugin}")
+}

@@ -1,9 +1,13 @@
 //! What is looked at before anything is created: that the run can work where it is meant to.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use kube::Api;
 use kube::api::{ListParams, PostParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use serde_json::Value;
 
 use crate::cluster::{Cluster, ServerVersion};
 use crate::error::ClusterError;
@@ -50,8 +54,6 @@ pub struct Preflight {
     pub dns_namespace: String,
     /// Label selectors, one of which finds them.
     pub dns_labels: Vec<String>,
-    /// Whether cluster roles are created.
-    pub cluster_roles: bool,
     /// Left out.
     pub skip: Vec<Check>,
 }
@@ -80,7 +82,7 @@ impl Finding {
 }
 
 impl Preflight {
-    /// Makes every check, whatever the others found.
+    /// Makes every check but that of [`Preflight::permissions`], whatever the others found.
     ///
     /// # Errors
     /// When the server cannot be asked at all.
@@ -90,7 +92,7 @@ impl Preflight {
         for check in Check::ALL.into_iter().filter(|check| !self.skip.contains(check)) {
             match check {
                 Check::Version => findings.extend(version_finding(&version)),
-                Check::Permissions => findings.extend(self.permissions(cluster).await),
+                Check::Permissions => {}
                 Check::ExistingRun => findings.extend(self.existing_run(cluster).await?),
                 Check::Dns => findings.extend(self.dns(cluster).await),
             }
@@ -150,29 +152,34 @@ impl Preflight {
         ))
     }
 
-    async fn permissions(&self, cluster: &Cluster) -> Vec<Finding> {
-        let mut asked = vec![
-            ("create", "", "pods", Some(self.namespace.as_str())),
-            ("create", "", "configmaps", Some(self.namespace.as_str())),
-            ("create", "", "serviceaccounts", Some(self.namespace.as_str())),
-        ];
-        if self.cluster_roles {
-            asked.push(("create", "rbac.authorization.k8s.io", "clusterroles", None));
-            asked.push(("create", "rbac.authorization.k8s.io", "clusterrolebindings", None));
+    /// Asks whether this account may create each of `objects`, unless the check is skipped.
+    pub async fn permissions(&self, cluster: &Cluster, objects: &[Value]) -> Vec<Finding> {
+        if self.skip.contains(&Check::Permissions) {
+            return Vec::new();
         }
+        let kinds: BTreeSet<_> = objects.iter().filter_map(kind_of).collect();
         let mut findings = Vec::new();
-        for (verb, group, resource, namespace) in asked {
-            if may(cluster, verb, group, resource, namespace).await == Some(false) {
+        for (group, resource, namespace) in kinds {
+            if may(cluster, "create", &group, &resource, namespace.as_deref()).await == Some(false) {
                 let place = namespace.map_or(String::new(), |namespace| format!(" in namespace `{namespace}`"));
                 findings.push(Finding::fatal(
                     Check::Permissions,
-                    format!("this account may not {verb} {resource}{place}"),
+                    format!("this account may not create {resource}{place}"),
                     "use an account with that permission, or fewer of them: `--aggregator-permissions namespaceAdmin`, `--rbac disable`, `--existing-service-account`",
                 ));
             }
         }
         findings
     }
+}
+
+/// Group, resource and namespace of an object. A namespace is not asked for: it may exist, and then it stays.
+fn kind_of(object: &Value) -> Option<(String, String, Option<String>)> {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let kind = text("/kind").filter(|kind| *kind != "Namespace")?;
+    let (group, version) = text("/apiVersion")?.split_once('/').unwrap_or(("", text("/apiVersion")?));
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind)).plural;
+    Some((group.to_owned(), resource.to_string(), text("/metadata/namespace").map(str::to_owned)))
 }
 
 fn version_finding(version: &ServerVersion) -> Option<Finding> {

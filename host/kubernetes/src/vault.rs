@@ -14,8 +14,6 @@ use crate::names;
 
 /// The key in the Secret.
 const KEY: &str = "authority.pem";
-/// Annotation with the run that the authority belongs to: a Secret that an earlier run left behind is of no use to this one.
-const RUN_ANNOTATION: &str = "plumbline.dev/run";
 
 /// Keeps the authority of one run in the Secret [`names::AUTHORITY_SECRET`].
 pub struct SecretVault {
@@ -35,7 +33,7 @@ impl SecretVault {
         let what = format!("read secret `{}`", names::AUTHORITY_SECRET);
         let found = self.api.get_opt(names::AUTHORITY_SECRET).await;
         let Some(secret) = found.map_err(|error| ClusterError::api(&what, &error))? else { return Ok(None) };
-        let run = secret.metadata.annotations.as_ref().and_then(|all| all.get(RUN_ANNOTATION));
+        let run = secret.metadata.annotations.as_ref().and_then(|all| all.get(names::RUN_ANNOTATION));
         if run != Some(&self.run.to_string()) {
             return Ok(None);
         }
@@ -71,7 +69,7 @@ impl SecretVault {
             metadata: ObjectMeta {
                 name: Some(name.to_owned()),
                 labels: Some([(names::COMPONENT_LABEL.to_owned(), names::COMPONENT_VALUE.to_owned())].into()),
-                annotations: Some([(RUN_ANNOTATION.to_owned(), self.run.to_string())].into()),
+                annotations: Some([(names::RUN_ANNOTATION.to_owned(), self.run.to_string())].into()),
                 owner_references: self.owner.clone().map(|owner| vec![owner]),
                 ..ObjectMeta::default()
             },

@@ -71,6 +71,9 @@ pub struct HeartbeatAnswer {
     /// The time of the plugin is up: what it has so far is wanted, under [`crate::RouteKind::Partial`].
     #[serde(default)]
     pub send_partial: bool,
+    /// Every other container of the pod has ended with exit code 0: without a done file, the plugin is done all the same.
+    #[serde(default)]
+    pub plugin_ended: bool,
 }
 
 impl HeartbeatAnswer {

@@ -69,6 +69,8 @@ pub(crate) struct SignsOfLife {
     pub(crate) peer: watch::Sender<Peer>,
     /// Set once the aggregator wants what the plugin has so far.
     pub(crate) partial: watch::Sender<bool>,
+    /// Set once the aggregator says that the plugin has ended.
+    pub(crate) ended: watch::Sender<bool>,
 }
 
 /// What an answer means for what is sent next.
@@ -154,8 +156,12 @@ impl SignsOfLife {
             let doing = *self.doing.borrow_and_update();
             let heartbeat = Heartbeat { phase: doing.phase, since: doing.since };
             let answer = self.client.heartbeat(&self.key, &heartbeat).await;
-            if answer.as_ref().is_ok_and(|answer| HeartbeatAnswer::read(&answer.body).send_partial) {
+            let wanted = answer.as_ref().map(|answer| HeartbeatAnswer::read(&answer.body)).unwrap_or_default();
+            if wanted.send_partial {
                 self.partial.send_replace(true);
+            }
+            if wanted.plugin_ended {
+                self.ended.send_replace(true);
             }
             let heard = heard(answer);
             match heard {

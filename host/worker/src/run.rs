@@ -44,6 +44,8 @@ pub struct Settings {
     /// How the upload is retried. Default: for 10 min with growing pauses, which is longer than other workers try (3 attempts within
     /// seconds), because an aggregator that is moved to another node is back after minutes.
     pub retry: RetryPolicy,
+    /// How long what a plugin wrote last has to arrive, once the aggregator says that the plugin has ended. Default 5 s.
+    pub last_writes: Duration,
     /// The largest archive that a directory may become, in bytes. It lies beside what it was made of until the worker ends, so the
     /// volume must have room for both. Default 4 GiB, what aggregators take.
     pub archive_bytes: u64,
@@ -55,6 +57,8 @@ struct Awaited {
     counted: oneshot::Receiver<()>,
     /// The aggregator asks for what there is so far.
     partial_wanted: watch::Receiver<bool>,
+    /// The aggregator says that the plugin has ended.
+    plugin_ended: watch::Receiver<bool>,
     /// The containers beside this one, where they can be watched.
     companions: Option<Companions>,
 }
@@ -68,6 +72,7 @@ impl Default for Settings {
             drain: Duration::from_secs(60),
             rhythm: Rhythm::default(),
             log_interval: Duration::from_secs(5),
+            last_writes: Duration::from_secs(5),
             retry: RetryPolicy::default(),
             archive_bytes: ReceiveLimits::default().body_bytes,
         }
@@ -88,10 +93,25 @@ pub struct Worker {
 /// Over when the containers beside the worker have all ended well.
 type Companions = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 
-async fn ended(companions: Option<Companions>) {
-    match companions {
-        Some(companions) => companions.await,
-        None => std::future::pending().await,
+/// Returns once the containers beside the worker have ended well, as it sees itself or as the aggregator says. What they
+/// wrote last has `last_writes` to arrive.
+async fn ended(companions: Option<Companions>, mut told: watch::Receiver<bool>, last_writes: Duration) {
+    let watched = async {
+        match companions {
+            Some(companions) => companions.await,
+            None => std::future::pending().await,
+        }
+    };
+    let told = async {
+        if told.wait_for(|ended| *ended).await.is_err() {
+            // Heartbeats are over, for instance because the aggregator does not know them.
+            std::future::pending::<()>().await;
+        }
+        tokio::time::sleep(last_writes).await;
+    };
+    tokio::select! {
+        () = watched => {}
+        () = told => {}
     }
 }
 
@@ -154,6 +174,7 @@ impl Worker {
         }
         let (peer, peer_seen) = watch::channel(Peer::Unknown);
         let (partial, partial_wanted) = watch::channel(false);
+        let (ended, plugin_ended) = watch::channel(false);
         let signs = SignsOfLife {
             client: self.client.clone(),
             key: key.clone(),
@@ -162,6 +183,7 @@ impl Worker {
             doing: doing_seen,
             peer,
             partial,
+            ended,
         };
         helpers.spawn(async move {
             // Hellos may go on for ever, to an aggregator that is gone.
@@ -173,7 +195,7 @@ impl Worker {
 
         let companions = self.companions.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         let result =
-            self.work(&key, &doing, &peer_seen, Awaited { counted, partial_wanted, companions }, &shutdown).await;
+            self.work(&key, &doing, &peer_seen, Awaited { counted, partial_wanted, plugin_ended, companions }, &shutdown).await;
         if let Ok(Ended::Sent(_)) = result {
             doing.send_replace(Doing::from_now(Phase::Done));
             self.stay(&shutdown).await;
@@ -227,7 +249,7 @@ impl Worker {
         awaited: Awaited,
         shutdown: &Shutdown,
     ) -> Result<Ended, WorkerError> {
-        let Awaited { counted, partial_wanted, companions } = awaited;
+        let Awaited { counted, partial_wanted, plugin_ended, companions } = awaited;
         let timing = Timing {
             poll: self.settings.poll,
             settle: self.config.done_file_delay,
@@ -239,7 +261,7 @@ impl Worker {
             named = wait_for_done(&self.config.results_dir, timing) => named,
             // Sends at most once, and never ends: the plugin may still finish.
             never = self.send_partial(key, partial_wanted) => match never {},
-            () = ended(companions) => {
+            () = ended(companions, plugin_ended, self.settings.last_writes) => {
                 tracing::info!(%key, "the plugin has ended well and left no done file: everything in its directory is sent");
                 Ok(".".to_owned())
             }

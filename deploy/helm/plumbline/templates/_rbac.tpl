@@ -1,11 +1,9 @@
 {{/*
-The roles of a mode with their bindings, from files/rbac, for this namespace and service account. `suffix` ends the names of those for the
-whole cluster.
+The roles of a mode with their bindings, from files/rbac, for this namespace and service account.
 */}}
 {{- define "plumbline.roles" -}}
 {{- $root := .root -}}
 {{- $mode := .mode -}}
-{{- $suffix := .suffix -}}
 {{- $namespace := include "plumbline.namespace" $root -}}
 {{- $labels := fromYaml (include "plumbline.labels" (dict "root" $root "own" (dict "namespace" $namespace))) -}}
 {{- range $text := splitList "---\n" ($root.Files.Get (printf "files/rbac/%s.yaml" $mode)) -}}
@@ -13,7 +11,7 @@ whole cluster.
   {{- with $object.kind -}}
     {{- $_ := set $object.metadata "labels" $labels -}}
     {{- if hasPrefix "Cluster" . -}}
-      {{- $_ := set $object.metadata "name" (printf "sonobuoy-serviceaccount-%s%s" $namespace $suffix) -}}
+      {{- $_ := set $object.metadata "name" (printf "sonobuoy-serviceaccount-%s" $namespace) -}}
     {{- else -}}
       {{- $_ := set $object.metadata "namespace" $namespace -}}
     {{- end -}}
@@ -22,6 +20,8 @@ whole cluster.
       {{- $_ := set $object "subjects" (list (dict "kind" "ServiceAccount" "name" $root.Values.serviceAccount.name "namespace" $namespace)) -}}
     {{- else if and (eq . "ClusterRole") (eq $mode "minimal") -}}
       {{- $_ := set $object "rules" (include "plumbline.minimal" (dict "root" $root "rules" $object.rules) | fromJsonArray) -}}
+    {{- else if and (eq . "ClusterRole") (eq $mode "clusterRead") -}}
+      {{- $_ := set $object "rules" (include "plumbline.clusterRead" (dict "root" $root "rules" $object.rules) | fromJsonArray) -}}
     {{- end }}
 ---
 {{ toYaml $object }}
@@ -34,23 +34,114 @@ The rules of the mode `minimal` for the whole cluster, as JSON: those of the fil
 the configuration says what is recorded. The first of them are for nodes, the last is discovery.
 */}}
 {{- define "plumbline.minimal" -}}
-{{- $resources := (fromJson (include "plumbline.config" .root)).Resources -}}
+{{- $config := fromJson (include "plumbline.config" .root) -}}
 {{- $rules := .rules -}}
-{{- if kindIs "slice" $resources -}}
-  {{- $named := list -}}
-  {{- range $resources }}{{ $named = append $named (lower .) }}{{ end -}}
+{{- if kindIs "slice" $config.Resources -}}
+  {{- $named := fromJsonArray (include "plumbline.recorded" $config) -}}
   {{- $rules = list (first .rules) -}}
   {{- if $named -}}
     {{- $read := list "get" "list" -}}
-    {{- $plain := without $named "podlogs" "servergroups" "serverversion" | uniq | sortAlpha -}}
+    {{- $plain := without $named "podlogs" "servergroups" "serverversion" -}}
     {{- if $plain }}{{ $rules = append $rules (dict "apiGroups" (list "*") "resources" $plain "verbs" $read) }}{{ end -}}
     {{- $lists := list "namespaces" -}}
     {{- if has "podlogs" $named }}{{ $lists = append $lists "pods" }}{{ end -}}
     {{- $rules = append $rules (dict "apiGroups" (list "") "resources" $lists "verbs" $read) -}}
     {{- if has "podlogs" $named }}{{ $rules = append $rules (dict "apiGroups" (list "") "resources" (list "pods/log") "verbs" (list "get")) }}{{ end -}}
-    {{- if has "nodes" $named }}{{ $rules = append $rules (dict "apiGroups" (list "") "resources" (list "nodes/proxy") "verbs" (list "get")) }}{{ end -}}
     {{- $rules = append $rules (last .rules) -}}
   {{- end -}}
 {{- end -}}
-{{- toJson $rules -}}
+{{- include "plumbline.withKubelets" (dict "config" $config "rules" $rules) -}}
 {{- end -}}
+
+{{/* The rules of the mode `clusterRead`, as JSON: those of the file, and what `Resources` names. */}}
+{{- define "plumbline.clusterRead" -}}
+{{- $config := fromJson (include "plumbline.config" .root) -}}
+{{- $rules := .rules -}}
+{{- if kindIs "slice" $config.Resources -}}
+  {{- $plain := without (fromJsonArray (include "plumbline.recorded" $config)) "podlogs" "servergroups" "serverversion" -}}
+  {{- if $plain -}}
+    {{- $rule := dict "apiGroups" (list "*") "resources" $plain "verbs" (list "get" "list" "watch") -}}
+    {{- $rules = concat (initial $rules) (list $rule (last $rules)) -}}
+  {{- end -}}
+{{- end -}}
+{{- include "plumbline.withKubelets" (dict "config" $config "rules" $rules) -}}
+{{- end -}}
+
+{{/* What `Resources` names, in lower case and in order, as JSON. */}}
+{{- define "plumbline.recorded" -}}
+{{- $named := list -}}
+{{- range .Resources }}{{ $named = append $named (lower .) }}{{ end -}}
+{{- toJson ($named | uniq | sortAlpha) -}}
+{{- end -}}
+
+{{/* Rules, and before the last of them the one for kubelets where they are queried. */}}
+{{- define "plumbline.withKubelets" -}}
+{{- $recorded := fromJsonArray (include "plumbline.recorded" .config) -}}
+{{- $nodes := or (not (kindIs "slice" .config.Resources)) (has "nodes" $recorded) -}}
+{{- if and $nodes (dig "Plumbline" "QueryKubelets" false .config) -}}
+  {{- $rule := dict "apiGroups" (list "") "resources" (list "nodes/proxy") "verbs" (list "get") -}}
+  {{- toJson (concat (initial .rules) (list $rule (last .rules))) -}}
+{{- else -}}
+  {{- toJson .rules -}}
+{{- end -}}
+{{- end -}}
+
+{{/* `plumbline.permissions` of the plugins that have any, by their names, as JSON. */}}
+{{- define "plumbline.permissions" -}}
+{{- $account := .Values.serviceAccount.name -}}
+{{- $all := dict -}}
+{{- range $name, $definition := fromJson (include "plumbline.definitions" .) -}}
+  {{- $permissions := dig "plumbline" "permissions" (dict) $definition | default dict -}}
+  {{- if or $permissions.cluster $permissions.namespace -}}
+    {{- $pod := $definition.podSpec | default dict -}}
+    {{- $named := $pod.serviceAccountName | default $pod.serviceAccount -}}
+    {{- if and $named (ne $named $account) }}{{ fail (printf "plugin `%s` names the service account `%s` and has `plumbline.permissions`: remove one of the two" $name $named) }}{{ end -}}
+    {{- $_ := set $all $name $permissions -}}
+  {{- end -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end -}}
+
+{{/* The roles of these plugins with their bindings. */}}
+{{- define "plumbline.pluginRoles" -}}
+{{- $root := . -}}
+{{- $namespace := include "plumbline.namespace" . -}}
+{{- $labels := fromYaml (include "plumbline.labels" (dict "root" $root "own" (dict "namespace" $namespace))) -}}
+{{- range $plugin, $permissions := fromJson (include "plumbline.permissions" .) -}}
+  {{- $account := printf "plumbline-plugin-%s" $plugin -}}
+  {{- with $permissions.cluster -}}
+    {{- if eq $root.Values.permissions "namespaceAdmin" }}{{ fail (printf "plugin `%s` asks for permissions in the whole cluster, and the mode `namespaceAdmin` makes roles in its namespace only: use the mode `minimal`" $plugin) }}{{ end -}}
+    {{- $metadata := dict "name" (printf "sonobuoy-serviceaccount-%s-plugin-%s" $namespace $plugin) "labels" $labels -}}
+    {{- include "plumbline.roleAndBinding" (dict "prefix" "Cluster" "metadata" $metadata "rules" . "account" $account "namespace" $namespace) -}}
+  {{- end -}}
+  {{- with $permissions.namespace -}}
+    {{- $metadata := dict "name" $account "namespace" $namespace "labels" $labels -}}
+    {{- include "plumbline.roleAndBinding" (dict "prefix" "" "metadata" $metadata "rules" . "account" $account "namespace" $namespace) -}}
+  {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A role and its binding to one service account. */}}
+{{- define "plumbline.roleAndBinding" }}
+{{- $group := "rbac.authorization.k8s.io" }}
+---
+apiVersion: {{ $group }}/v1
+kind: {{ .prefix }}RoleBinding
+metadata:
+  {{- toYaml .metadata | nindent 2 }}
+roleRef:
+  apiGroup: {{ $group }}
+  kind: {{ .prefix }}Role
+  name: {{ .metadata.name }}
+subjects:
+- kind: ServiceAccount
+  name: {{ .account }}
+  namespace: {{ .namespace }}
+---
+apiVersion: {{ $group }}/v1
+kind: {{ .prefix }}Role
+metadata:
+  {{- toYaml .metadata | nindent 2 }}
+rules:
+  {{- toYaml .rules | nindent 2 }}
+{{- end }}

@@ -151,6 +151,7 @@ impl Run {
                 }
                 record(&self.state, Event::Trouble { key, reason });
             }
+            Report::PluginEnded { key } => self.state.plugin_ended(key),
         }
     }
 

@@ -75,9 +75,10 @@ async fn handle(
         RouteKind::Results | RouteKind::Partial => return answer::empty(StatusCode::METHOD_NOT_ALLOWED),
     };
     match receiver.state.apply(event) {
-        Ok(()) if route.kind == RouteKind::Heartbeat && receiver.state.wants_partial(&key) => {
-            answer::json(HeartbeatAnswer { send_partial: true }.to_json())
-        }
+        Ok(()) if route.kind == RouteKind::Heartbeat => match receiver.state.heartbeat_answer(&key) {
+            nothing if nothing == HeartbeatAnswer::default() => answer::empty(StatusCode::OK),
+            told => answer::json(told.to_json()),
+        },
         Ok(()) => answer::empty(StatusCode::OK),
         Err(ApplyError::Refused(refusal)) => answer::refused(&key, &refusal),
         Err(error) => answer::line(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use plumbline_aggregator::Report;
 use plumbline_core::Verdict;
 use plumbline_phonehome::{ClientError, Heartbeat, HeartbeatAnswer, Hello, Phase, Timestamp};
 
@@ -87,4 +88,19 @@ async fn when_the_time_of_the_run_is_up_nothing_more_is_launched() {
         let error = archive.text(&format!("plugins/{plugin}/errors/global/error.json"));
         assert!(error.contains("timeout"), "{plugin}: {error}");
     }
+}
+
+#[tokio::test]
+async fn a_worker_is_told_that_its_plugin_has_ended() {
+    let bed = Bed::new();
+    let mut live = bed.live(vec![source("once", "Job", "")], &[]).await;
+    let (launch, reports) = live.launched.next().await;
+    let client = client(&launch.access);
+    let global = key("once/global");
+    client.hello(&global, &hello()).await.unwrap();
+    let heartbeat = Heartbeat { phase: Phase::Waiting, since: Timestamp::now() };
+    let answer = client.heartbeat(&global, &heartbeat).await.unwrap();
+    assert_eq!(HeartbeatAnswer::read(&answer.body), HeartbeatAnswer::default());
+    reports.send(Report::PluginEnded { key: global.clone() }).await.unwrap();
+    while !HeartbeatAnswer::read(&client.heartbeat(&global, &heartbeat).await.unwrap().body).plugin_ended {}
 }

@@ -27,15 +27,19 @@ pub(crate) struct ClusterRunArgs {
     /// Whether roles are made; `detect` asks the cluster
     #[arg(long, value_enum, ignore_case = true, value_name = "WHEN")]
     pub(crate) rbac: Option<RbacChoice>,
-    /// What the service account may do: `minimal` (what this run needs), `namespaceAdmin`, `clusterRead` or `clusterAdmin`
+    /// What the aggregator may do: `minimal` (what this run needs), `namespaceAdmin`, `clusterRead` or `clusterAdmin`
     #[arg(long, value_name = "MODE")]
     pub(crate) aggregator_permissions: Option<Permissions>,
-    /// The service account of aggregator and plugins
+    /// The service account of the aggregator
     #[arg(long, value_name = "NAME")]
     pub(crate) service_account_name: Option<String>,
-    /// The service account, and with it the namespace, is there already
+    /// The service account, and with it the namespace, exists already
     #[arg(long)]
     pub(crate) existing_service_account: bool,
+    /// Record the configuration and health of kubelets. The aggregator then gets the permission `nodes/proxy`, which also
+    /// allows commands in every container of every node
+    #[arg(long)]
+    pub(crate) query_kubelets: bool,
     /// A label of the nodes that the aggregator may run on; repeatable
     #[arg(long, value_name = "KEY:VALUE", value_delimiter = ',')]
     pub(crate) aggregator_node_selector: Vec<String>,
@@ -105,11 +109,6 @@ impl ClusterRunArgs {
             (self.upload_secret.is_some(), "--upload-secret"),
         ];
         all.into_iter().find_map(|(given, name)| given.then_some(name))
-    }
-
-    /// Whether roles for the whole cluster are made.
-    pub(crate) fn makes_cluster_roles(&self, permissions: Permissions) -> bool {
-        self.rbac != Some(RbacChoice::Disable) && permissions != Permissions::NamespaceAdmin
     }
 }
 

@@ -25,6 +25,7 @@ mod status;
 mod submission;
 mod suite;
 mod test_plugin;
+mod test_plugin_attack;
 mod test_plugin_e2e;
 mod time;
 mod worker;
@@ -66,6 +67,7 @@ pub(crate) use submission::{
 };
 pub(crate) use suite::{Submitted, SuiteArgs};
 pub(crate) use test_plugin::{AdapterResult, Ending, ResultFormat, TestPluginArgs, TestPluginCommand};
+pub(crate) use test_plugin_attack::AttackArgs;
 pub(crate) use test_plugin_e2e::{Crash, FakeE2eArgs};
 pub(crate) use time::Time;
 pub(crate) use worker::{

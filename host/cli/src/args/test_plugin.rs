@@ -8,7 +8,7 @@ use plumbline_core::duration::parse_duration;
 use plumbline_core::size::parse_size;
 use plumbline_kubernetes::names;
 
-use super::FakeE2eArgs;
+use super::{AttackArgs, FakeE2eArgs};
 
 /// The most items that it writes: more than any suite has, and a file that a disk can hold.
 const MAX_ITEMS: i64 = 10_000_000;
@@ -73,6 +73,7 @@ pub(crate) struct TestPluginArgs {
 pub(crate) enum TestPluginCommand {
     /// Be the image of the conformance suite, as far as can be seen from outside it
     E2e(FakeE2eArgs),
+    Attack(AttackArgs),
 }
 
 /// How a test plugin ends.

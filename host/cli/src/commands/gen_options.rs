@@ -80,6 +80,7 @@ impl ClusterRunArgs {
         let own = &mut config.plumbline;
         set(&mut own.storage, self.storage.clone());
         own.fail_fast |= self.fail_fast;
+        own.query_kubelets |= self.query_kubelets;
         set(&mut own.upload_url, self.upload.clone());
         set(&mut own.upload_secret, self.upload_secret.clone());
         set(&mut own.native_sidecar, self.native_sidecar);
@@ -123,7 +124,7 @@ impl ClusterRunArgs {
             let transform = Transform {
                 image: images.get(name).map(|image| gen_registry::image(image, self.registry_prefix.as_ref())),
                 env,
-                show_pod_spec_for: self.show_default_podspec.then(|| config.service_account_name.clone()),
+                show_pod_spec: self.show_default_podspec,
                 ..Transform::of(&config)
             };
             let definition = prepare_definition(&redirected, &transform).map_err(|error| {

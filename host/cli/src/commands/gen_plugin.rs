@@ -54,7 +54,7 @@ fn stock(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
     let definition = with_run_options(definition, args)?;
     let mut json = definition.to_json();
     if args.show_default_podspec && definition.pod_spec.is_none() {
-        insert(&mut json, "podSpec", default_pod_spec(definition.driver, names::SERVICE_ACCOUNT));
+        insert(&mut json, "podSpec", default_pod_spec(definition.driver));
     }
     let Config { worker_image, image_pull_policy, .. } = Config::default();
     image_of_run(&mut json, args.image.as_deref().unwrap_or(&worker_image), image_pull_policy);
@@ -135,7 +135,7 @@ fn pod_spec(args: &GenPluginArgs) -> Result<Option<Value>, CliError> {
     if selector.is_empty() && !args.show_default_podspec {
         return Ok(None);
     }
-    let mut pod = default_pod_spec(args.driver, names::SERVICE_ACCOUNT);
+    let mut pod = default_pod_spec(args.driver);
     let mut nodes = match pod.get("nodeSelector") {
         Some(Value::Object(nodes)) => nodes.clone(),
         _ => Map::new(),

@@ -151,12 +151,14 @@ pub(crate) async fn serves_rbac(cluster: &Cluster) -> Result<bool, ClusterError>
 
 /// What a person should know who is about to apply it.
 fn advise(options: &ManifestOptions, objects: &[Value]) {
-    let mode = options.config.aggregator_permissions;
-    if options.rbac && mode == plumbline_core::config::Permissions::Minimal {
-        say(&format!("the service account `{}` gets the permissions `{mode}`:", options.config.service_account_name));
-        for line in rbac::why(&rbac::Needs::of(options)) {
+    if options.rbac {
+        say(&format!("permissions in the mode `{}`:", options.config.aggregator_permissions));
+        for line in rbac::why(options) {
             say(&format!("  {line}"));
         }
+    }
+    for line in rbac::notices(options) {
+        say(&format!("note: {line}"));
     }
     if objects.iter().any(|object| object.to_string().len() > MAX_APPLIED) {
         say("some objects are too large for `kubectl apply`: use `kubectl create`, or `kubectl apply --server-side`");

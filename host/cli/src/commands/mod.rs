@@ -3,6 +3,7 @@
 pub(crate) mod aggregator;
 pub(crate) mod compile_module;
 pub(crate) mod completion;
+mod conceal;
 pub(crate) mod conformance;
 pub(crate) mod delete;
 pub(crate) mod e2e;

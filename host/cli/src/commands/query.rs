@@ -58,6 +58,8 @@ fn options(args: &QueryArgs) -> Result<QueryOptions, CliError> {
             QueryOptions::from_config(&config, &config.namespace)
         }
     };
+    // They are asked with the permissions of the person who calls it.
+    options.kubelets = true;
     // The configuration's namespace counts unless another one was asked for.
     if args.cluster.namespace != names::DEFAULT_NAMESPACE || args.config.is_none() {
         options.own_namespace.clone_from(&args.cluster.namespace);

@@ -7,6 +7,7 @@ use plumbline_kubernetes::{Cluster, ConnectOptions, companions_ended};
 use plumbline_worker::{Mode, WorkerConfig, chain, run_worker_process};
 
 use crate::args::{Global, Level, RoleArgs, SleepArgs};
+use crate::commands::conceal::conceal;
 use crate::error::CliError;
 use crate::logging;
 
@@ -29,6 +30,7 @@ fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, CliErr
     // A worker's log is read when something went wrong in a pod that is gone: it tells what it did without being asked.
     let level = if global.level == Level::Warn { Level::Info } else { global.level };
     logging::init(&Global { level, ..global.clone() });
+    conceal();
     let mut config = match WorkerConfig::load(mode, args.config.as_deref()) {
         Ok(config) => config,
         Err(error) => {

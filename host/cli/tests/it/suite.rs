@@ -133,7 +133,7 @@ fn without_a_plugin_a_run_has_the_suite_and_the_logs_of_nodes() {
     let roles = of_kind(&documents, "ClusterRole");
     let powerful = |role: &&Value| role["rules"].to_string().contains(r#""verbs":["*"]"#);
     let names: Vec<_> = roles.into_iter().filter(powerful).map(|role| role["metadata"]["name"].clone()).collect();
-    assert_eq!(names, ["sonobuoy-serviceaccount-sonobuoy-plugins"]);
+    assert_eq!(names, ["sonobuoy-serviceaccount-sonobuoy-plugin-e2e"]);
 }
 
 #[test]

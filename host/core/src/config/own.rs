@@ -47,6 +47,10 @@ pub struct Own {
     /// Bundles whose modules the aggregator fetches itself; those of other plugins are carried in ConfigMaps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub bundles: Vec<BundleSource>,
+    /// The configuration and health of kubelets are recorded where nodes are. That needs the permission `nodes/proxy`,
+    /// which also allows commands in every container of every node.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub query_kubelets: bool,
     /// How the aggregator reaches the registries of [`Own::bundles`].
     #[serde(skip_serializing_if = "RegistryAccess::is_default")]
     pub registry: RegistryAccess,

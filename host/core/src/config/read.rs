@@ -185,6 +185,7 @@ impl Own {
             self.graces.read(&mut graces)?;
         }
         from.truth("FailFast", &mut self.fail_fast)?;
+        from.truth("QueryKubelets", &mut self.query_kubelets)?;
         from.choice("NativeSidecar", &mut self.native_sidecar)?;
         self.job_tolerations = tolerations(from, "JobTolerations")?;
         let mut storage = None;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::definition::error::DefinitionError;
 use crate::definition::limits::LimitsRequest;
 use crate::definition::module_name::is_module_name;
+use crate::definition::permissions::ApiPermissions;
 use crate::definition::progress::LogProgress;
 use crate::definition::reruns::Reruns;
 use crate::definition::schema::PLUMBLINE;
@@ -57,6 +58,8 @@ pub struct Extensions {
     pub stdout: Option<String>,
     /// Exit codes by which the process says that it found no test: no failure by themselves.
     pub no_tests_exit_codes: Vec<u8>,
+    /// What the plugin may do with the API server of its cluster.
+    pub permissions: ApiPermissions,
 }
 
 impl Extensions {
@@ -85,6 +88,10 @@ impl Extensions {
             allow_empty: section.truth("allow-empty")?,
             stdout: stdout(&mut section)?,
             no_tests_exit_codes: exit_codes(&mut section)?,
+            permissions: match section.take("permissions") {
+                Some(permissions) => ApiPermissions::read(&section.at("permissions"), permissions, warnings)?,
+                None => ApiPermissions::default(),
+            },
             limits: match section.take("limits") {
                 Some(limits) => LimitsRequest::read(&section.at("limits"), limits, warnings)?,
                 None => LimitsRequest::default(),
@@ -129,6 +136,9 @@ impl Extensions {
         }
         if !self.no_tests_exit_codes.is_empty() {
             fields.insert("no-tests-exit-codes".to_owned(), Value::from(self.no_tests_exit_codes.clone()));
+        }
+        if !self.permissions.is_empty() {
+            fields.insert("permissions".to_owned(), self.permissions.to_json());
         }
         fields
     }

@@ -11,6 +11,7 @@ mod json;
 mod limits;
 mod model;
 mod module_name;
+mod permissions;
 mod progress;
 mod read;
 mod reruns;
@@ -27,6 +28,7 @@ pub use extensions::Extensions;
 pub use limits::{LimitError, LimitsRequest, effective_limits};
 pub use model::{AUTO_FORMAT, Definition, Parsed, RAW_FORMAT};
 pub use module_name::{MAX_MODULE_NAME, is_module_name};
+pub use permissions::{ApiPermissions, PolicyRule};
 pub use progress::{LogFormat, LogPatterns, LogProgress, MAX_PROGRESS_PATTERN, PROGRESS_VARIABLE};
 pub use reruns::Reruns;
 pub use schema::{

@@ -6,13 +6,16 @@ use crate::definition::error::DefinitionError;
 use crate::definition::model::Definition;
 use crate::name::PluginName;
 
-/// Checks that definitions can be in one run: their names are unique, and a plugin that runs failures of another one again comes after it.
+/// Checks that definitions can be in one run: their names are unique, their permissions are rules that the API server
+/// takes, and a plugin that runs failures of another one again comes after it.
 ///
 /// # Errors
-/// [`DefinitionError::DuplicatePlugin`] with the first name that is used twice; [`DefinitionError::Reruns`].
+/// [`DefinitionError::DuplicatePlugin`] with the first name that is used twice; [`DefinitionError::Reruns`];
+/// [`DefinitionError::Invalid`] with the first rule that is wrong.
 pub fn check_set<'a>(definitions: impl IntoIterator<Item = &'a Definition>) -> Result<(), DefinitionError> {
     let mut by_name = BTreeMap::new();
     for definition in definitions {
+        definition.plumbline.permissions.check()?;
         if by_name.insert(&definition.name, definition).is_some() {
             return Err(DefinitionError::DuplicatePlugin(definition.name.clone()));
         }

@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
+mod attack;
 mod bed;
 mod confined;
 mod conformance;

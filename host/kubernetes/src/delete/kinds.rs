@@ -90,8 +90,8 @@ pub(super) static CLUSTER_WIDE: [Kind; 2] = [
     Kind::new("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", "cluster role"),
 ];
 /// What a run has in its namespace, in the order of deletion: a DaemonSet would make its pods anew.
-pub(super) static OF_RUN: [&Kind; 9] =
-    [&DAEMON_SET, &POD, &SERVICE, &CONFIG_MAP, &SECRET, &CLAIM, &BINDING, &ROLE, &ACCOUNT];
+pub(super) static OF_RUN: [&Kind; 10] =
+    [&DAEMON_SET, &POD, &SERVICE, &NETWORK_POLICY, &CONFIG_MAP, &SECRET, &CLAIM, &BINDING, &ROLE, &ACCOUNT];
 /// What else shows that somebody uses the namespace.
 pub(super) static OF_OTHERS: [Kind; 5] = [
     Kind::new("apps", "v1", "Deployment", "deployments", "deployment"),
@@ -103,6 +103,8 @@ pub(super) static OF_OTHERS: [Kind; 5] = [
 
 static DAEMON_SET: Kind = Kind::new("apps", "v1", "DaemonSet", "daemonsets", "daemon set");
 static SERVICE: Kind = Kind::new("", "v1", "Service", "services", "service");
+static NETWORK_POLICY: Kind =
+    Kind::new("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", "network policy");
 static CONFIG_MAP: Kind = Kind::new("", "v1", "ConfigMap", "configmaps", "config map");
 static SECRET: Kind = Kind::new("", "v1", "Secret", "secrets", "secret");
 static CLAIM: Kind = Kind::new("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", "volume claim");

@@ -1,6 +1,5 @@
 //! Deleting what was created.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kube::api::{DeleteParams, PropagationPolicy};
@@ -29,11 +28,10 @@ const PAGE: u32 = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Launched {
     pub(super) session: String,
-    pub(super) secret: String,
     pub(super) skip_cleanup: bool,
 }
 
-/// Removes pods, DaemonSets and Secrets of the plugins in `launched` that are not to stay, and those of plugins that an earlier life of
+/// Removes pods and DaemonSets of the plugins in `launched` that are not to stay, the Secret with their certificates, and those of plugins that an earlier life of
 /// the aggregator launched (their owner tells). What is gone already is fine. Every failure is told; none keeps the rest from being
 /// removed.
 ///
@@ -42,7 +40,10 @@ pub(super) async fn remove_all(cluster: &Cluster, stage: &Stage, launched: &[Lau
     let selector =
         format!("{}={},{}={}", names::COMPONENT_LABEL, names::COMPONENT_VALUE, names::ROLE_LABEL, names::PLUGIN);
     let owner = stage.owner.as_ref().map(|owner| owner.uid.as_str());
-    remove(cluster, &stage.namespace, &selector, launched, owner).await
+    let mut errors = remove(cluster, &stage.namespace, &selector, launched, owner).await;
+    // Also where pods stay: nobody accepts these certificates any more.
+    errors.extend(delete(cluster, &stage.namespace, Kind::Secret, names::CERTIFICATES_SECRET).await.err());
+    errors
 }
 
 /// The same for a single plugin whose launch failed, whatever its definition says of cleanups: nobody would look at half a plugin.
@@ -60,9 +61,6 @@ async fn remove(
     owner: Option<&str>,
 ) -> Vec<ClusterError> {
     let mut errors = Vec::new();
-    // Secret names by session; of plugins that this process did not launch they are found by the objects of the plugin.
-    let mut secrets: BTreeMap<String, String> =
-        launched.iter().filter(|it| !it.skip_cleanup).map(|it| (it.session.clone(), it.secret.clone())).collect();
     for kind in [Kind::DaemonSet, Kind::Pod] {
         let what = format!("list {}s of plugins in namespace `{namespace}`", kind.word());
         let path = kind.path(namespace);
@@ -85,15 +83,8 @@ async fn remove(
         };
         for object in objects.into_iter().flatten() {
             let Some(name) = text(&object, &["metadata", "name"]) else { continue };
-            let label = |label| text(&object, &["metadata", "labels", label]);
-            if let (Some(session), Some(plugin)) = (label(names::SESSION_LABEL), label(names::PLUGIN_LABEL)) {
-                secrets.entry(session.to_owned()).or_insert_with(|| format!("sonobuoy-plugin-{plugin}-{session}"));
-            }
             errors.extend(delete(cluster, namespace, kind, name).await.err());
         }
-    }
-    for name in secrets.values() {
-        errors.extend(delete(cluster, namespace, Kind::Secret, name).await.err());
     }
     errors
 }
@@ -148,7 +139,7 @@ mod tests {
     #[test]
     fn only_what_this_run_made_and_nobody_keeps_goes() {
         let launched =
-            |session: &str, skip_cleanup| Launched { session: session.to_owned(), secret: String::new(), skip_cleanup };
+            |session: &str, skip_cleanup| Launched { session: session.to_owned(), skip_cleanup };
         let launched = [launched("a", false), launched("kept", true)];
         let object = |session: &str, owner: &Value, skip: bool| {
             let mut metadata = json!({"labels": {"sonobuoy-run": session}, "ownerReferences": [owner]});

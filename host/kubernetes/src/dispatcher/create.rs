@@ -99,7 +99,11 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
         Err(error) if error.is_not_found() => return Err(Obstacle::Passing(conflict)),
         Err(error) => return Err(Obstacle::Lasting(error)),
     };
-    let same = [names::SESSION_LABEL, names::PLUGIN_LABEL].iter().all(|label| {
+    let labels: &[&str] = match kind {
+        Kind::Secret => &[names::COMPONENT_LABEL],
+        Kind::Pod | Kind::DaemonSet => &[names::SESSION_LABEL, names::PLUGIN_LABEL],
+    };
+    let same = labels.iter().all(|label| {
         let label = |object| text(object, &["metadata", "labels", label]).map(str::to_owned);
         label(object).is_some() && label(object) == label(&found)
     });
@@ -107,7 +111,7 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
         let cause = "there is one of that name, and it does not belong to this run";
         return Err(Obstacle::Lasting(ClusterError::new(what, cause).hint("delete it, if nobody needs it")));
     }
-    if is_orphan(&found, object) {
+    if is_orphan(&found, object) || is_of_another_run(&found, object) {
         remove(cluster, &collection, kind, name, &found).await.map_err(Obstacle::Lasting)?;
         let cause = "the one of an aggregator that is gone is being deleted, and that takes long";
         return Err(Obstacle::Passing(ClusterError::new(what, cause)));
@@ -141,6 +145,12 @@ fn is_orphan(found: &Value, object: &Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether `found` says that it belongs to another run, which is over: there is one run in a namespace.
+fn is_of_another_run(found: &Value, object: &Value) -> bool {
+    let run = |object| text(object, &["metadata", "annotations", names::RUN_ANNOTATION]).map(str::to_owned);
+    run(object).is_some() && run(object) != run(found)
 }
 
 /// Deletes an object, and only if it is still the one that was found.

@@ -11,7 +11,7 @@ use super::advice::explain;
 use super::cleanup::{Launched, remove_all, remove_one};
 use super::create::{Created, Kind, create};
 use super::options::KubernetesOptions;
-use crate::driver::{Workload, container_name, secret, secret_name, workload};
+use crate::driver::{Workload, container_name, secret, workload};
 use crate::error::ClusterError;
 use crate::monitor::{Monitor, Watched};
 use crate::nodes::list_nodes;
@@ -37,14 +37,10 @@ impl KubernetesDispatcher {
         let session = session_id(&launch.run, plugin);
         let stage = &self.options.stage;
         let told = |error: crate::driver::DriverError| DispatchError::new(error.to_string());
-        // Both before anything is created: a definition that cannot be executed leaves nothing behind.
+        // Before anything is created: a definition that cannot be executed leaves nothing behind.
         let workload = workload(stage, definition, &session, &launch.access).map_err(told)?;
-        let secret = secret(stage, definition, &session, &launch.access).map_err(told)?;
-        let launched = Launched {
-            session: session.clone(),
-            secret: secret_name(definition, &session).map_err(told)?,
-            skip_cleanup: definition.skip_cleanup,
-        };
+        let secret = secret(stage, definition, &launch.run, &launch.access);
+        let launched = Launched { session: session.clone(), skip_cleanup: definition.skip_cleanup };
         // Before the first request: a launch that is broken off in the middle is cleaned up as well.
         self.remember(plugin, launched.clone());
         let (kind, object) = match &workload {

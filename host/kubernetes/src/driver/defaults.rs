@@ -19,16 +19,14 @@ pub fn default_tolerations() -> Value {
 /// The pod spec of a definition that brings none. A DaemonSet's sees its node as the node sees itself, and runs on every Linux node,
 /// whatever its taints. For [`Driver::Process`], which has no pod, that of a Job.
 #[must_use]
-pub fn default_pod_spec(driver: Driver, service_account: &str) -> Value {
+pub fn default_pod_spec(driver: Driver) -> Value {
     match driver {
         Driver::Job | Driver::Process => json!({
-            "serviceAccountName": service_account,
             "restartPolicy": "Never",
             "nodeSelector": {"kubernetes.io/os": "linux"},
             "tolerations": default_tolerations(),
         }),
         Driver::DaemonSet => json!({
-            "serviceAccountName": service_account,
             "hostNetwork": true,
             "hostPID": true,
             "hostIPC": true,

@@ -58,6 +58,14 @@ pub enum DriverError {
         /// The port.
         port: String,
     },
+    /// A definition refers to a Secret of the aggregator.
+    #[error("plugin `{plugin}`: the Secret `{secret}` is reserved for the aggregator: remove it from the definition")]
+    SecretReserved {
+        /// The plugin.
+        plugin: String,
+        /// The Secret.
+        secret: &'static str,
+    },
     /// Two containers of one pod have one name.
     #[error("plugin `{plugin}`: two containers of its pod are called `{name}`: rename one")]
     ContainerTwice {

@@ -3,6 +3,7 @@
 //! Plain functions. Objects are JSON and not types, because a user's pod spec must reach the API server field by field, also where it
 //! uses what this build does not know.
 
+mod account;
 mod defaults;
 mod error;
 mod lists;
@@ -17,9 +18,10 @@ mod worker;
 mod workload;
 
 pub(crate) use defaults::set_job_tolerations;
+pub use account::{PluginAccount, reserved_secret};
 pub use defaults::{default_pod_spec, default_tolerations};
 pub use error::DriverError;
-pub use naming::{DEFAULT_CONTAINER, SKIP_CLEANUP_ANNOTATION, container_name, labels, secret_name, workload_name};
+pub use naming::{DEFAULT_CONTAINER, SKIP_CLEANUP_ANNOTATION, container_name, labels, workload_name};
 pub use pod_spec::SIDECAR_GRACE_SECONDS;
 pub use progress_port::progress_ports;
 pub use secret::secret;

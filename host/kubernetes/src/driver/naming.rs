@@ -27,14 +27,6 @@ pub fn container_name(definition: &Definition) -> &str {
     definition.spec.name().unwrap_or(DEFAULT_CONTAINER)
 }
 
-/// The name of the Secret with the certificate of a plugin's workers.
-///
-/// # Errors
-/// When it would be too long.
-pub fn secret_name(definition: &Definition, session: &str) -> Result<String, DriverError> {
-    checked("Secret", format!("sonobuoy-plugin-{}-{session}", definition.name))
-}
-
 /// The name of the pod or DaemonSet of a plugin.
 ///
 /// # Errors

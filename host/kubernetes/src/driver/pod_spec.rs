@@ -6,6 +6,7 @@ use plumbline_aggregator::WorkerAccess;
 use plumbline_core::definition::Definition;
 use serde_json::{Map, Value, json};
 
+use super::account::{PluginAccount, reserved_secret};
 use super::defaults::{default_pod_spec, set_job_tolerations};
 use super::error::DriverError;
 use super::lists;
@@ -25,12 +26,11 @@ pub(super) fn pod_spec(
     stage: &Stage,
     definition: &Definition,
     access: &WorkerAccess,
-    secret: &str,
 ) -> Result<Map<String, Value>, DriverError> {
     let spec = match &definition.pod_spec {
         Some(spec) => spec.clone(),
         None => {
-            let mut spec = default_pod_spec(definition.driver, &stage.service_account);
+            let mut spec = default_pod_spec(definition.driver);
             set_job_tolerations(&mut spec, definition.driver, stage.job_tolerations.as_deref());
             spec
         }
@@ -38,6 +38,10 @@ pub(super) fn pod_spec(
     let Value::Object(mut spec) = spec else {
         return Err(lists::wrong(definition, "podSpec".to_owned(), "a mapping"));
     };
+    if let Some(secret) = reserved_secret(definition) {
+        return Err(DriverError::SecretReserved { plugin: definition.name.to_string(), secret });
+    }
+    PluginAccount::of(definition, &stage.service_account).apply(&mut spec, &stage.plugin_account);
     let mut containers = lists::take_maps(definition, &mut spec, "podSpec", "containers")?;
     let mut init = lists::take_maps(definition, &mut spec, "podSpec", "initContainers")?;
     let mut plugin = definition.spec.raw().clone();
@@ -54,7 +58,7 @@ pub(super) fn pod_spec(
     }
     check_names(definition, init.iter().chain(&containers).chain([&plugin]))?;
 
-    let mut worker = worker::container(stage, definition, access, secret, &spec, &plugin)?;
+    let mut worker = worker::container(stage, definition, access, &spec, &plugin)?;
     containers.push(plugin);
     // A DaemonSet's pod never ends by itself, and its worker stays: there is nothing that a native sidecar would do better.
     if stage.native_sidecar && !definition.driver.is_per_node() {

@@ -1,42 +1,48 @@
-//! The Secret with the certificate of a plugin's workers.
+//! The Secret with the certificates of all workers of a run.
+//!
+//! It is one Secret with a constant name, so that the role of the aggregator can name it. The kubelet gives a pod only
+//! the keys that the pod refers to.
 
 use k8s_openapi::ByteString;
 use plumbline_aggregator::WorkerAccess;
 use plumbline_core::definition::Definition;
+use plumbline_core::{PluginName, RunId};
 use serde_json::{Value, json};
 
-use super::error::DriverError;
-use super::naming::{labels, own, secret_name};
+use super::naming::own;
 use super::stage::Stage;
+use crate::names;
 
-/// The key of the certificate.
-pub(super) const CERTIFICATE: &str = "tls.crt";
-/// The key of its private key: SEC1, the only form that other workers read.
-pub(super) const KEY: &str = "tls.key";
+/// The key of a plugin's certificate.
+pub(super) fn certificate_key(plugin: &PluginName) -> String {
+    format!("{plugin}.crt")
+}
 
-/// The Secret with certificate and key of a plugin's workers. It has the labels of the plugin, so that a restarted aggregator can tell
-/// that it is its own.
-///
-/// # Errors
-/// When names or labels made of the plugin's name would be too long.
-pub fn secret(
-    stage: &Stage,
-    definition: &Definition,
-    session: &str,
-    access: &WorkerAccess,
-) -> Result<Value, DriverError> {
+/// The key of the private key of a plugin's certificate: SEC1, the only form that other workers read.
+pub(super) fn private_key_key(plugin: &PluginName) -> String {
+    format!("{plugin}.key")
+}
+
+/// The Secret of the run with the certificate and the private key of one plugin's workers.
+#[must_use]
+pub fn secret(stage: &Stage, definition: &Definition, run: &RunId, access: &WorkerAccess) -> Value {
     let encoded = |text: &str| json!(ByteString(text.as_bytes().to_vec()));
+    let plugin = &definition.name;
     let mut metadata = json!({
-        "name": secret_name(definition, session)?,
+        "name": names::CERTIFICATES_SECRET,
         "namespace": stage.namespace,
-        "labels": labels(definition, session)?,
+        "labels": {names::COMPONENT_LABEL: names::COMPONENT_VALUE},
+        "annotations": {names::RUN_ANNOTATION: run.to_string()},
     });
     own(stage, &mut metadata);
-    Ok(json!({
+    json!({
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": metadata,
-        "type": "kubernetes.io/tls",
-        "data": {CERTIFICATE: encoded(&access.client_cert), KEY: encoded(&access.client_key)},
-    }))
+        "type": "Opaque",
+        "data": {
+            certificate_key(plugin): encoded(&access.client_cert),
+            private_key_key(plugin): encoded(&access.client_key),
+        },
+    })
 }

@@ -10,8 +10,10 @@ use plumbline_core::config::Toleration;
 pub struct Stage {
     /// The namespace of the run.
     pub namespace: String,
-    /// The service account of pods whose definition has no `podSpec` of its own.
+    /// The service account of the aggregator, which no plugin gets.
     pub service_account: String,
+    /// The service account of plugins that ask for no permissions.
+    pub plugin_account: String,
     /// The worker's image.
     pub worker_image: String,
     /// `Always`, `IfNotPresent` or `Never`, for the worker's image.

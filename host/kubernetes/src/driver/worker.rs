@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::DriverError;
 use super::progress_port::PROGRESS_PORT_VARIABLE;
-use super::secret::{CERTIFICATE, KEY};
+use super::secret::{certificate_key, private_key_key};
 use super::stage::Stage;
 use super::{lists, security};
 use crate::names;
@@ -26,7 +26,6 @@ pub(super) fn container(
     stage: &Stage,
     definition: &Definition,
     access: &WorkerAccess,
-    secret: &str,
     pod: &Map<String, Value>,
     plugin: &Map<String, Value>,
 ) -> Result<Map<String, Value>, DriverError> {
@@ -43,7 +42,7 @@ pub(super) fn container(
         put("command", json!([names::BINARY]));
         put("args", ["worker", "global"].into_iter().chain(LOGGING).collect());
     }
-    put("env", env(stage, definition, access, secret, plugin)?);
+    put("env", env(stage, definition, access, plugin)?);
     put("volumeMounts", json!([{"name": names::RESULTS_VOLUME, "mountPath": stage.results_dir}]));
     put("resources", json!({"requests": {"cpu": CPU, "memory": MEMORY}, "limits": {"memory": MEMORY_LIMIT}}));
     // The monitor quotes the message: the last lines of the log say more than nothing.
@@ -59,15 +58,16 @@ fn env(
     stage: &Stage,
     definition: &Definition,
     access: &WorkerAccess,
-    secret: &str,
     plugin: &Map<String, Value>,
 ) -> Result<Value, DriverError> {
     let of_plugin = lists::take_maps(definition, &mut plugin.clone(), "spec", "env")?;
     let of_plugin = of_plugin.into_iter().map(Value::Object);
     let text = |name: &str, value: &str| json!({"name": name, "value": value});
     let field = |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
-    let from_secret =
-        |name: &str, key: &str| json!({"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}});
+    let from_secret = |name: &str, key: String| {
+        let reference = json!({"name": names::CERTIFICATES_SECRET, "key": key});
+        json!({"name": name, "valueFrom": {"secretKeyRef": reference}})
+    };
     let own = [
         field("NODE_NAME", "spec.nodeName"),
         text("RESULTS_DIR", &stage.results_dir),
@@ -75,8 +75,8 @@ fn env(
         text("RESULT_TYPE", definition.name.as_str()),
         text("AGGREGATOR_URL", &access.aggregator_url),
         text("CA_CERT", &access.ca_cert),
-        from_secret("CLIENT_CERT", CERTIFICATE),
-        from_secret("CLIENT_KEY", KEY),
+        from_secret("CLIENT_CERT", certificate_key(&definition.name)),
+        from_secret("CLIENT_KEY", private_key_key(&definition.name)),
         text(PROGRESS_PORT_VARIABLE, stage.port_of(&definition.name)),
         text("SONOBUOY_DIR", names::AGGREGATOR_DIR),
         field("SONOBUOY_NS", "metadata.namespace"),

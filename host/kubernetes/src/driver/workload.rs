@@ -6,7 +6,7 @@ use plumbline_core::definition::Definition;
 use serde_json::{Value, json};
 
 use super::error::DriverError;
-use super::naming::{custom_annotations, labels, metadata, secret_name, workload_name};
+use super::naming::{custom_annotations, labels, metadata, workload_name};
 use super::pod_spec::pod_spec;
 use super::stage::Stage;
 use crate::names;
@@ -47,7 +47,7 @@ pub fn pod(stage: &Stage, definition: &Definition, session: &str, access: &Worke
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": metadata(stage, definition, session, workload_name(definition, session)?)?,
-        "spec": pod_spec(stage, definition, access, &secret_name(definition, session)?)?,
+        "spec": pod_spec(stage, definition, access)?,
     }))
 }
 
@@ -74,7 +74,7 @@ pub fn daemon_set(
             "selector": {"matchLabels": {names::SESSION_LABEL: session}},
             "template": {
                 "metadata": template,
-                "spec": pod_spec(stage, definition, access, &secret_name(definition, session)?)?,
+                "spec": pod_spec(stage, definition, access)?,
             },
         },
     }))

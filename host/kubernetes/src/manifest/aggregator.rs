@@ -1,13 +1,14 @@
-//! The aggregator: its pod, its storage, its Service.
+//! The aggregator: its pod, its storage, its Service and who may connect to it.
 
 use std::collections::BTreeMap;
 
-use plumbline_core::Config;
 use plumbline_core::config::{SecurityContextMode, Storage};
+use plumbline_core::{Config, Definition};
 use serde_json::{Map, Value, json};
 
 use super::objects::{labels, put};
 use super::options::ManifestOptions;
+use crate::driver::default_pod_spec;
 use crate::names;
 
 /// The claim for the run and its archive.
@@ -263,4 +264,34 @@ pub(super) fn service(config: &Config) -> Value {
             }],
         },
     })
+}
+
+/// Lets only pods of the run connect to the aggregator's port. A pod on the host network has the address of its node,
+/// which no selector describes: with such a plugin the port is open to every address, and every other port is closed.
+pub(super) fn network_policy(options: &ManifestOptions) -> Value {
+    let config = &options.config;
+    let port = json!({"port": config.server.bind_port, "protocol": "TCP"});
+    let mut rule = json!({"ports": [port]});
+    if !options.plugins.iter().any(|plugin| uses_host_network(&plugin.definition)) {
+        put(&mut rule, "from", json!([{"podSelector": {"matchLabels": labels()}}]));
+    }
+    json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "NetworkPolicy",
+        "metadata": {"name": names::NETWORK_POLICY, "namespace": config.namespace, "labels": labels()},
+        "spec": {
+            "podSelector": {"matchLabels": {
+                (names::COMPONENT_LABEL): names::COMPONENT_VALUE,
+                (names::ROLE_LABEL): names::AGGREGATOR,
+            }},
+            "policyTypes": ["Ingress"],
+            "ingress": [rule],
+        },
+    })
+}
+
+/// Whether the pods of a plugin are on the network of their node.
+pub(super) fn uses_host_network(definition: &Definition) -> bool {
+    let spec = definition.pod_spec.clone().unwrap_or_else(|| default_pod_spec(definition.driver));
+    spec.get("hostNetwork").and_then(Value::as_bool).unwrap_or_default()
 }

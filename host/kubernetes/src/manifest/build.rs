@@ -1,6 +1,6 @@
 //! The objects of a run, in the order in which they are applied.
 
-use plumbline_core::Driver;
+use plumbline_core::{Config, Driver};
 use plumbline_core::config::Storage;
 use plumbline_core::definition::{K8S_VERSION_VARIABLE, check_set};
 use serde_json::Value;
@@ -8,6 +8,8 @@ use serde_json::Value;
 use super::error::ManifestError;
 use super::options::{ManifestOptions, ManifestPlugin};
 use super::{aggregator, config_maps, modules, objects, rbac};
+use crate::driver::reserved_secret;
+use crate::names;
 
 /// The longest name of a namespace (DNS-1123 label).
 const MAX_NAMESPACE: usize = 63;
@@ -15,8 +17,8 @@ const MAX_NAMESPACE: usize = 63;
 /// The longest name of most other objects (DNS-1123 subdomain).
 const MAX_NAME: usize = 253;
 
-/// The objects of a run, in the order in which they are applied: namespace, service account, credentials, roles, configuration, plugins,
-/// modules, storage, aggregator, service.
+/// The objects of a run, in the order in which they are applied: namespace, service accounts, credentials, roles, configuration, plugins,
+/// modules, storage, network policy, aggregator, service.
 ///
 /// # Errors
 /// [`ManifestError`], which names the plugin or the setting.
@@ -34,11 +36,14 @@ pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> 
         documents.push(objects::namespace(config));
     }
     if !config.existing_service_account {
-        documents.push(objects::service_account(config));
+        documents.push(objects::service_account(config, &config.service_account_name));
+        documents.push(objects::plugin_account(config, plugin_account(config)));
+        documents.extend(rbac::plugin_accounts(options));
     }
     documents.extend(options.docker_config.as_ref().map(|docker| objects::docker_config(config, docker)));
     if options.rbac {
         documents.extend(rbac::objects(config, &rbac::Needs::of(options)));
+        documents.extend(rbac::plugin_roles(options)?);
     }
     documents.push(config_maps::config(options)?);
     documents.extend(options.ssh_key.as_ref().map(|key| objects::ssh_key(config, key)));
@@ -55,9 +60,20 @@ pub fn manifest(options: &ManifestOptions) -> Result<Vec<Value>, ManifestError> 
     if let Storage::Claim { size, class } = &config.plumbline.storage {
         documents.push(aggregator::claim(config, size, class.as_deref()));
     }
+    documents.push(aggregator::network_policy(options));
     documents.push(aggregator::pod(options, &plugin_maps, &module_maps));
     documents.push(aggregator::service(config));
     Ok(documents)
+}
+
+/// The service account of plugins that ask for no permissions. Where the run makes no accounts, it is the one that every
+/// namespace has: its token is not mounted.
+#[must_use]
+pub fn plugin_account(config: &Config) -> &'static str {
+    match config.existing_service_account {
+        true => names::EXISTING_PLUGIN_ACCOUNT,
+        false => names::PLUGIN_ACCOUNT,
+    }
 }
 
 fn names_of(documents: &[Value]) -> Vec<String> {
@@ -69,6 +85,9 @@ fn check_plugins(plugins: &[ManifestPlugin]) -> Result<(), ManifestError> {
     let definitions: Vec<_> = plugins.iter().map(|plugin| plugin.definition.as_ref().clone()).collect();
     check_set(&definitions)?;
     for definition in &definitions {
+        if let Some(secret) = reserved_secret(definition) {
+            return Err(ManifestError::SecretReserved { plugin: definition.name.clone(), secret });
+        }
         if definition.driver == Driver::Process {
             return Err(ManifestError::Process(definition.name.clone()));
         }

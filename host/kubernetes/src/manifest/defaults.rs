@@ -7,8 +7,8 @@ use crate::driver;
 
 /// The pod of [`driver::default_pod_spec`], with the empty list of containers that a pod spec in a definition needs.
 #[must_use]
-pub fn default_pod_spec(driver: Driver, service_account: &str) -> Value {
-    let mut spec = driver::default_pod_spec(driver, service_account);
+pub fn default_pod_spec(driver: Driver) -> Value {
+    let mut spec = driver::default_pod_spec(driver);
     if let Some(spec) = spec.as_object_mut() {
         spec.insert("containers".to_owned(), json!([]));
     }

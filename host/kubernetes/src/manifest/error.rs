@@ -31,6 +31,29 @@ pub enum ManifestError {
     /// A plugin has no image, and no command that the image of the run could execute.
     #[error("plugin `{0}` has no image: name one under `spec.image`, or a `command` for the image of the run")]
     NoImage(PluginName),
+    /// A definition refers to a Secret of the aggregator.
+    #[error("plugin `{plugin}`: the Secret `{secret}` is reserved for the aggregator: remove it from the definition")]
+    SecretReserved {
+        /// The plugin.
+        plugin: PluginName,
+        /// The Secret.
+        secret: &'static str,
+    },
+    /// A definition names a service account and asks for permissions, which would belong to another one.
+    #[error(
+        "plugin `{plugin}` names the service account `{account}` and has `plumbline.permissions`: remove one of the two"
+    )]
+    PermissionsAndAccount {
+        /// The plugin.
+        plugin: PluginName,
+        /// The account.
+        account: String,
+    },
+    /// A definition asks for permissions that the mode of the run does not create.
+    #[error(
+        "plugin `{0}` asks for permissions in the whole cluster, and the mode `namespaceAdmin` makes roles in its namespace only: use the mode `minimal`"
+    )]
+    ClusterPermissions(PluginName),
     /// An image depends on the cluster's version, which is not known.
     #[error("the image of plugin `{plugin}` depends on the version of the cluster, which is not known: `{image}`")]
     NoVersion {

@@ -21,7 +21,7 @@ mod prepare;
 pub mod rbac;
 mod yaml;
 
-pub use build::manifest;
+pub use build::{manifest, plugin_account};
 pub use config_maps::MAX_CONFIG_MAP_BYTES;
 pub use defaults::default_pod_spec;
 pub use env::{AUTOMATIC_VARIABLES, merged};

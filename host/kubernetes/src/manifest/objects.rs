@@ -28,12 +28,19 @@ pub(super) fn namespace(config: &Config) -> Value {
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 }
 
-pub(super) fn service_account(config: &Config) -> Value {
+pub(super) fn service_account(config: &Config, name: &str) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "ServiceAccount",
-        "metadata": {"name": config.service_account_name, "namespace": config.namespace, "labels": labels()},
+        "metadata": {"name": name, "namespace": config.namespace, "labels": labels()},
     })
+}
+
+/// The account of plugins that ask for no permissions. No pod of it gets a token, whatever its pod spec leaves out.
+pub(super) fn plugin_account(config: &Config, name: &str) -> Value {
+    let mut account = service_account(config, name);
+    put(&mut account, "automountServiceAccountToken", json!(false));
+    account
 }
 
 pub(super) fn docker_config(config: &Config, docker: &DockerConfig) -> Value {

@@ -35,8 +35,8 @@ pub struct Transform {
     pub progress_port: String,
     /// Variables that win over all others; an empty value removes one.
     pub env: BTreeMap<String, String>,
-    /// The driver's default pod is written out, for an account of this name, where the definition has none.
-    pub show_pod_spec_for: Option<String>,
+    /// The driver's default pod is written out where the definition has none.
+    pub show_pod_spec: bool,
     /// Tolerations of the default pod of a Job, in place of its own.
     pub job_tolerations: Option<Vec<Toleration>>,
 }
@@ -54,7 +54,7 @@ impl Transform {
             results_dir: config.results_dir.clone(),
             progress_port: config.progress_updates_port.clone(),
             env: BTreeMap::new(),
-            show_pod_spec_for: None,
+            show_pod_spec: false,
             job_tolerations: config.plumbline.job_tolerations.clone(),
         }
     }
@@ -88,11 +88,11 @@ pub fn image_of_run(definition: &mut Value, image: &str, pull_policy: PullPolicy
 pub fn prepare_definition(definition: &Definition, transform: &Transform) -> Result<Definition, ManifestError> {
     let name = &definition.name;
     let mut json = definition.to_json();
-    if let Some(account) = &transform.show_pod_spec_for
+    if transform.show_pod_spec
         && definition.pod_spec.is_none()
         && let Value::Object(top) = &mut json
     {
-        let mut spec = default_pod_spec(definition.driver, account);
+        let mut spec = default_pod_spec(definition.driver);
         set_job_tolerations(&mut spec, definition.driver, transform.job_tolerations.as_deref());
         top.insert("podSpec".to_owned(), spec);
     }

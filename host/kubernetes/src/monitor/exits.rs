@@ -3,9 +3,10 @@
 use plumbline_aggregator::Exit;
 use plumbline_core::{NodeName, ResultKey};
 
-use super::facts::{ContainerFacts, Ended, PodFacts, State};
+use super::facts::{ContainerFacts, Ended, PodFacts, Role, State};
 use super::options::Watched;
 use super::sentence::how_it_ended;
+use crate::names;
 
 /// Whether no container of the plugin goes on in `pods`.
 pub(super) fn have_ended(pods: &[PodFacts], watched: &Watched) -> bool {
@@ -28,6 +29,17 @@ pub(super) fn exits(pods: &[PodFacts], watched: &Watched) -> Vec<Exit> {
     exits.sort_by(|a, b| a.key.cmp(&b.key));
     exits.dedup_by(|a, b| a.key == b.key);
     exits
+}
+
+/// The result of a plugin that runs once and of whose pod every container but the worker has ended with exit code 0.
+/// Containers of a DaemonSet are started again, whatever their exit code is.
+pub(super) fn ended_well(pod: &PodFacts, watched: &Watched) -> Option<ResultKey> {
+    let key = ResultKey::new(watched.plugin.clone(), NodeName::global());
+    let beside = |container: &&ContainerFacts| container.name != names::WORKER_CONTAINER && container.role != Role::Init;
+    let well = |container: &ContainerFacts| container.ended().is_some_and(|end| end.code == 0);
+    let containers: Vec<_> = pod.containers.iter().filter(beside).collect();
+    let over = !containers.is_empty() && containers.into_iter().all(well);
+    (over && !watched.per_node && watched.missing.contains(&key)).then_some(key)
 }
 
 /// How a container ended. One that was started again and runs may yet end in another way, and one that waits to be started again may

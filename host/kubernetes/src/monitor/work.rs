@@ -17,7 +17,7 @@ use super::assess::Kind;
 use super::capture::{self, Capture};
 use super::confirm::{Asker, SecondLook};
 use super::evidence::{Evidence, WorkerSays, gather};
-use super::exits::{exits, have_ended};
+use super::exits::{ended_well, exits, have_ended};
 use super::facts::PodFacts;
 use super::index::{Index, Now, Verdict};
 use super::options::{MonitorOptions, Watched};
@@ -150,7 +150,9 @@ impl Work {
         match command {
             Command::Watch(watched, reports) => {
                 self.reports.insert(watched.plugin.clone(), reports);
+                let pods = self.index.pods_of(&watched.session);
                 self.index.watch(*watched, self.now());
+                pods.iter().for_each(|pod| self.tell_end(pod));
             }
             Command::Settle(plugin, reply) => match self.index.watched(&plugin).cloned() {
                 Some(watched) => self.settling.push(Settling { watched, until: Instant::now() + EXIT_WAIT, reply }),
@@ -160,8 +162,23 @@ impl Work {
         }
     }
 
+    /// Reports that the plugin of a pod has ended well, whose worker has no token to see it. More than once is harmless.
+    fn tell_end(&mut self, pod: &PodFacts) {
+        let watched = pod.session.as_deref().and_then(|session| self.index.watched_in(session));
+        let Some(key) = watched.and_then(|watched| ended_well(pod, watched)) else { return };
+        let Some(reports) = self.reports.get(&key.plugin).cloned() else { return };
+        self.beside.spawn(async move {
+            // The run may be over.
+            let _ = reports.send(Report::PluginEnded { key }).await;
+            Done::Nothing
+        });
+    }
+
     fn see(&mut self, sight: Sight) {
         let now = self.now();
+        if let Sight::Pod(pod) = &sight {
+            self.tell_end(pod);
+        }
         match sight {
             Sight::PodsBegin => self.index.pods_list_begins(),
             Sight::Pod(pod) => self.index.pod_applied(pod, now),

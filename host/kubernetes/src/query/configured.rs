@@ -16,6 +16,7 @@ impl QueryOptions {
         let directory = [&config.query_dir, &config.uuid].into_iter().find(|name| !name.is_empty());
         Self {
             resources: config.resources.clone(),
+            kubelets: config.plumbline.query_kubelets,
             namespaces: config.filters.namespaces.clone(),
             label_selector: config.filters.label_selector.clone(),
             pod_logs: PodLogOptions {

@@ -17,6 +17,8 @@ pub struct QueryOptions {
     /// The plural names of the resources that are listed, and `podlogs`, `servergroups`, `serverversion`; `nodes` also stands for host
     /// data. `None`: everything that can be listed, except `secrets`.
     pub resources: Option<Vec<String>>,
+    /// Whether kubelets are asked for their configuration and health, where `nodes` are asked for.
+    pub kubelets: bool,
     /// Whose namespaced resources are listed: a regular expression that is searched for anywhere in a namespace's name.
     pub namespaces: String,
     /// Restricts all lists of resources; empty for all objects.
@@ -62,6 +64,7 @@ impl Default for QueryOptions {
     fn default() -> Self {
         Self {
             resources: None,
+            kubelets: false,
             namespaces: ".*".to_owned(),
             label_selector: String::new(),
             pod_logs: PodLogOptions::default(),

@@ -103,7 +103,7 @@ impl Work<'_> {
         let nodes = &nodes;
         let mut jobs: Vec<BoxFuture<'_, ()>> = Vec::new();
         // Whatever takes long for reasons of its own comes first.
-        if asked("nodes") {
+        if self.options.kubelets && asked("nodes") {
             jobs.push(Box::pin(hosts(self.fetch, self.record, self.scratch, nodes)));
         }
         if asked("podlogs") {

@@ -26,7 +26,7 @@ async fn everything_stands_where_readers_look_for_it() {
     bed.double.set_log("kube-system", "dns", "dns", "E0101 no\nwell\n");
     bed.config_map("default", "a");
     bed.double.put("secrets", json!({"metadata": {"namespace": "default", "name": "hidden"}}));
-    let summary = bed.survey(&QueryOptions::default()).await;
+    let summary = bed.survey(&QueryOptions { kubelets: true, ..QueryOptions::default() }).await;
     assert_eq!(errors(&summary), Vec::<String>::new());
     insta::assert_snapshot!(bed.files().join("\n"), @r"
     hosts/n1/configz.json

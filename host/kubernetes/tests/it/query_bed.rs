@@ -79,7 +79,7 @@ impl Bed {
 /// Only these resources.
 pub(crate) fn only(resources: &[&str]) -> QueryOptions {
     let resources = resources.iter().map(|&name| name.to_owned()).collect();
-    QueryOptions { resources: Some(resources), qps: 1000.0, burst: 1000, ..QueryOptions::default() }
+    QueryOptions { resources: Some(resources), kubelets: true, qps: 1000.0, burst: 1000, ..QueryOptions::default() }
 }
 
 /// What went wrong, one line each.

@@ -117,6 +117,7 @@ pub(crate) fn quick() -> Settings {
             first: Duration::from_millis(5),
             max: Duration::from_millis(20),
         },
+        last_writes: Duration::from_millis(10),
         ..Settings::default()
     }
 }

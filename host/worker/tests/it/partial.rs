@@ -44,3 +44,19 @@ async fn a_plugin_that_ended_well_without_a_done_file_is_sent_whole() {
     assert_eq!(sent.header("content-disposition"), Some("attachment;filename=results.tar.gz"));
     assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
 }
+
+#[tokio::test]
+async fn a_worker_without_a_token_is_told_that_its_plugin_ended() {
+    let run = Run::new();
+    let mut aggregator = Aggregator::answering(&run, |heard| match heard.kind() {
+        "heartbeat" => (StatusCode::OK, r#"{"plugin-ended":true}"#.to_owned()),
+        _ => (StatusCode::OK, String::new()),
+    })
+    .await;
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("report.txt"), "all is well").unwrap();
+    let worker = tokio::spawn(Box::pin(run.worker(aggregator.address, dir.path()).run(Shutdown::new())));
+    let sent = aggregator.next("results").await;
+    assert_eq!(sent.header("content-disposition"), Some("attachment;filename=results.tar.gz"));
+    assert!(matches!(soon("the end", worker).await.unwrap().unwrap(), Ended::Sent(_)));
+}

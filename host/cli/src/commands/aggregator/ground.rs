@@ -8,6 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::Source;
 use plumbline_core::config::{Config, MAX_CONFIG_BYTES, NativeSidecar, SecurityContextMode};
 use plumbline_kubernetes::driver::{Owner, Stage, WorkerSecurity, progress_ports};
+use plumbline_kubernetes::manifest::plugin_account;
 use plumbline_kubernetes::{Cluster, names, own_pod_uid};
 
 use crate::error::CliError;
@@ -113,6 +114,7 @@ impl Place {
         Stage {
             namespace: self.namespace.clone(),
             service_account: config.service_account_name.clone(),
+            plugin_account: plugin_account(config).to_owned(),
             worker_image: config.worker_image.clone(),
             image_pull_policy: config.image_pull_policy.to_string(),
             image_pull_secrets: Some(config.image_pull_secrets.clone()).filter(|name| !name.is_empty()),

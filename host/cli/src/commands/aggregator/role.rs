@@ -22,6 +22,7 @@ use super::plugins;
 use super::send::sent;
 use crate::args::{AggregatorArgs, Global, Level};
 use crate::error::CliError;
+use crate::commands::conceal::conceal;
 use crate::limits::Limits;
 use crate::stock;
 
@@ -43,6 +44,7 @@ pub(crate) fn aggregator(args: &AggregatorArgs, global: &Global) -> Result<ExitC
 }
 
 async fn live(args: &AggregatorArgs, global: &Global) -> Result<ExitCode, CliError> {
+    conceal();
     // Two things may end the run before its time: somebody who wants this process to end, and the run itself, if it is to fail fast. After
     // the second one the archive is there to be fetched, as at any other end.
     let told = CancellationToken::new();

@@ -5,13 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use plumbline_core::config::Config;
 use plumbline_core::run_status::RunPhase;
 use plumbline_core::shell_path;
 use plumbline_kubernetes::manifest::rbac;
 use plumbline_kubernetes::preflight::{Check, Finding, Preflight};
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
-use plumbline_kubernetes::{Cluster, create, names, title};
+use plumbline_kubernetes::{Change, Cluster, create, names, plan_creation, title};
 use plumbline_stock::Place;
 use serde_json::Value;
 
@@ -89,7 +88,9 @@ async fn run_there(args: &RunOptions, global: &Global, mut found: Vec<Found>) ->
         None => config.namespace.clone(),
     };
     let cluster = Cluster::connect(&args.cluster.connect_options()).await.map_err(|error| CliError::cluster(&error))?;
-    let version = look_first(args, &cluster, &config, &namespace).await?;
+    let preflight = preflight(args, &namespace);
+    let (version, findings) = preflight.run(&cluster).await.map_err(|error| CliError::cluster(&error))?;
+    judge_findings(findings)?;
 
     let objects = match given {
         Some(objects) => objects,
@@ -99,27 +100,28 @@ async fn run_there(args: &RunOptions, global: &Global, mut found: Vec<Found>) ->
                 true => Some(serves_rbac(&cluster).await.map_err(|error| CliError::cluster(&error))?),
                 false => None,
             };
-            suite::settle(&args.suite, &mut config, definitions(&mut found), version.as_ref()).await?;
-            let circumstances = Circumstances { found, level: global.level, server: version, serves_rbac };
+            suite::settle(&args.suite, &mut config, definitions(&mut found), Some(&version)).await?;
+            let circumstances = Circumstances { found, level: global.level, server: Some(version), serves_rbac };
             let mut options = args.cluster_run.manifest_options(config, circumstances)?;
             options.ssh_key = suite::ssh_key(&args.suite)?;
             suite::retry(&args.suite, &mut options)?;
             if !args.skip_preflight.contains(&SkipPreflight::All) {
                 suite::look(&args.suite, &options, true).await?;
             }
-            for line in rbac::why(&rbac::Needs::of(&options)).iter().filter(|_| args.dry_run && options.rbac) {
+            for line in rbac::why(&options).iter().filter(|_| args.dry_run && options.rbac) {
                 say(&format!("permission: {line}"));
+            }
+            for line in rbac::notices(&options) {
+                say(&format!("note: {line}"));
             }
             objects(&options)?
         }
     };
+    judge_findings(preflight.permissions(&cluster, &objects).await)?;
     if args.dry_run {
-        for object in &objects {
-            say(&format!("would create {}", title(object)));
-        }
-        return Ok(Ended::begun());
+        return dry_run(&cluster, &objects).await;
     }
-    create(&cluster, &objects, |object, created| tracing::info!("{object}: {created:?}"))
+    create(&cluster, &objects, |object, change| tracing::info!("{object}: {change:?}"))
         .await
         .map_err(|error| CliError::cluster(&error))?;
     say(&format!("run begun in namespace `{namespace}` of cluster `{}`", cluster.name()));
@@ -156,29 +158,37 @@ async fn run_there(args: &RunOptions, global: &Global, mut found: Vec<Found>) ->
     Ok(Ended { code: code_of_run(&seen, global), archives })
 }
 
-/// What speaks against a run; the cluster's version.
-async fn look_first(
-    args: &RunOptions,
-    cluster: &Cluster,
-    config: &Config,
-    namespace: &str,
-) -> Result<Option<plumbline_kubernetes::ServerVersion>, CliError> {
-    let skip = args.skip_preflight.iter().flat_map(|skip| skip.checks()).collect();
-    let preflight = Preflight {
+/// Prints what a run would change.
+async fn dry_run(cluster: &Cluster, objects: &[Value]) -> Result<Ended, CliError> {
+    for object in objects {
+        let would = match plan_creation(cluster, object).await.map_err(|error| CliError::cluster(&error))? {
+            Change::Create => "would create",
+            Change::Update => "would update",
+            Change::Keep => "would keep",
+        };
+        say(&format!("{would} {}", title(object)));
+    }
+    Ok(Ended::begun())
+}
+
+fn preflight(args: &RunOptions, namespace: &str) -> Preflight {
+    Preflight {
         namespace: namespace.to_owned(),
         dns_namespace: args.dns_namespace.clone(),
         dns_labels: args.dns_pod_labels.clone(),
-        cluster_roles: args.cluster_run.makes_cluster_roles(config.aggregator_permissions),
-        skip,
-    };
-    let (version, findings) = preflight.run(cluster).await.map_err(|error| CliError::cluster(&error))?;
+        skip: args.skip_preflight.iter().flat_map(|skip| skip.checks()).collect(),
+    }
+}
+
+/// Prints findings; an error where one of them is fatal.
+fn judge_findings(findings: Vec<Finding>) -> Result<(), CliError> {
     let (fatal, warnings): (Vec<Finding>, Vec<Finding>) = findings.into_iter().partition(|finding| finding.fatal);
     for finding in warnings {
         say(&format!("warning: {}", finding.what));
         say(&format!("hint:    {}", finding.hint));
     }
     let mut fatal = fatal.into_iter();
-    let Some(first) = fatal.next() else { return Ok(Some(version)) };
+    let Some(first) = fatal.next() else { return Ok(()) };
     for finding in fatal {
         CliError::system(finding.what).hint(finding.hint).report();
     }

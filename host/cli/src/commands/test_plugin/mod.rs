@@ -1,6 +1,7 @@
 //! `plumbline test-plugin`: a plugin that does what it is told.
 
 mod adapter;
+mod attack;
 mod deliver;
 mod e2e;
 mod memory;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{adapter, deliver, e2e, memory, progress};
-use crate::args::{Ending, TestPluginArgs, TestPluginCommand};
+use super::{adapter, attack, deliver, e2e, memory, progress};
+use crate::args::{AttackArgs, Ending, TestPluginArgs, TestPluginCommand};
 use crate::error::CliError;
 use crate::ui::say;
 
@@ -17,9 +17,11 @@ const CRASHED: u8 = 1;
 
 /// Works, writes, says that it is done, and ends as it was told to.
 pub(crate) fn test_plugin(args: &TestPluginArgs) -> Result<ExitCode, CliError> {
-    if let Some(TestPluginCommand::E2e(args)) = &args.command {
-        return e2e::suite(args);
-    }
+    let attack = match &args.command {
+        Some(TestPluginCommand::E2e(args)) => return e2e::suite(args),
+        Some(TestPluginCommand::Attack(attack)) => Some(attack),
+        None => None,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -31,12 +33,12 @@ pub(crate) fn test_plugin(args: &TestPluginArgs) -> Result<ExitCode, CliError> {
         tokio::select! {
             biased;
             _ = terminate.recv() => return Ok(TERMINATED),
-            code = perform(args) => match code? {
+            code = perform(args, attack) => match code? {
                 Done::Exit(code) => return Ok(code),
                 Done::Written => {}
             },
         }
-        finish(args, terminate).await
+        finish(args, args.stay || attack.is_some_and(|attack| attack.stay), terminate).await
     });
     // A file that is still being written need not be waited for.
     runtime.shutdown_background();
@@ -51,7 +53,11 @@ enum Done {
     Written,
 }
 
-async fn perform(args: &TestPluginArgs) -> Result<Done, CliError> {
+async fn perform(args: &TestPluginArgs, attack: Option<&AttackArgs>) -> Result<Done, CliError> {
+    if let Some(attack) = attack {
+        attack::attack(attack).await?;
+        return Ok(Done::Written);
+    }
     progress::work(args).await;
     match args.outcome {
         Ending::Pass | Ending::Fail => {}
@@ -94,8 +100,8 @@ async fn perform(args: &TestPluginArgs) -> Result<Done, CliError> {
 }
 
 /// After the results: stays if it was told to, and gives its exit code.
-async fn finish(args: &TestPluginArgs, mut terminate: Signal) -> Result<u8, CliError> {
-    if args.stay {
+async fn finish(args: &TestPluginArgs, stay: bool, mut terminate: Signal) -> Result<u8, CliError> {
+    if stay {
         terminate.recv().await;
         say("test-plugin: told to end");
     }

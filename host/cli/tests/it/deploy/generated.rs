@@ -28,11 +28,14 @@ fn files(bed: &Bed) -> BTreeMap<String, String> {
         let plugins: String = PLUGINS.iter().map(|name| format!(" -p {name}")).collect();
         let command = format!("plumbline gen{plugins} {}", args.join(" "));
         put(format!("manifests/{mode}.yaml"), format!("# {command}\n{text}"));
+        // Where the run makes no accounts, plugins have the one of the namespace.
+        let of_aggregator: Vec<Value> =
+            objects.iter().filter(|object| object["metadata"]["name"] != "plumbline-plugin").cloned().collect();
         put(
             format!("rbac/{mode}.yaml"),
             format!(
                 "# The service account and the roles of: {command}\n{}",
-                only(&objects, |kind| is_account(kind) || is_role(kind))
+                only(&of_aggregator, |kind| is_account(kind) || is_role(kind))
             ),
         );
         let roles = format!("# The roles of: {command}\n{}", only(&objects, is_role));

@@ -119,16 +119,16 @@ fn plugins_are_prepared_as_gen_prepares_them() {
     bed.write("probe.yaml", PROBE);
     // With the address for progress, as `gen plugin e2e` prints it: `gen` adds it where it is missing, a chart takes definitions as they are.
     let env = "[{name: E2E_EXTRA_ARGS, value: '--progress-report-url=http://localhost:8099/progress'}]";
-    let e2e =
-        format!("sonobuoy-config: {{driver: Job, plugin-name: e2e}}\nspec: {{name: e2e, image: i, env: {env}}}\n");
+    let permissions = "{cluster: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}], namespace: [{apiGroups: [''], resources: [pods], verbs: [get]}]}";
+    let e2e = format!(
+        "{{sonobuoy-config: {{driver: Job, plugin-name: e2e}}, spec: {{name: e2e, image: i, env: {env}}}, plumbline: {{permissions: {permissions}}}}}\n"
+    );
     bed.write("e2e.yaml", &e2e);
     let args = ["-p", "probe.yaml", "-p", PLUGINS[0], "-p", "e2e.yaml", "--kubernetes-version", "v1.30.2"];
     let expected = documents(&printed(bed, &args).out);
-    assert_eq!(of_kind(&expected, "ClusterRole").len(), 2, "`e2e` has a binding of its own");
+    assert_eq!(of_kind(&expected, "ClusterRole").len(), 2, "`e2e` has a role of its own");
 
-    let e2e = format!(
-        "  e2e: {{sonobuoy-config: {{driver: Job, plugin-name: e2e}}, spec: {{name: e2e, image: i, env: {env}}}}}\n"
-    );
+    let e2e = format!("  e2e: {e2e}");
     let as_mapping = format!("kubernetesVersion: v1.30.2\nplugins:\n{e2e}  my.probe:\n{}", below(PROBE));
     let as_text = format!("kubernetesVersion: v1.30.2\nplugins:\n{e2e}  my.probe: |\n{}", below(PROBE));
     for values in [as_mapping, as_text] {
@@ -148,6 +148,11 @@ fn minimal_roles_follow_what_is_recorded() {
         );
         let rendered = helm.rendered(&format!("config: {{Resources: {resources}}}"));
         assert_same(&rendered, &objects_of_run(helm.bed(), &["--config", "config.json"]));
+        for mode in ["minimal", "clusterRead"] {
+            let values = format!("{{permissions: {mode}, config: {{Resources: {resources}, Plumbline: {{QueryKubelets: true}}}}}}");
+            let args = ["--config", "config.json", "--query-kubelets", "--aggregator-permissions", mode];
+            assert_same(&helm.rendered(&values), &objects_of_run(helm.bed(), &args));
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod container;
 mod field;
 mod module;
 mod own;
+mod permissions;
 mod pod;
 mod runs;
 mod top;
@@ -17,6 +18,7 @@ pub use build::{
 pub(super) use container::CONTAINER;
 pub(super) use field::Field;
 pub(super) use own::{LIMITS, PLUMBLINE, VERDICT};
+pub(super) use permissions::{PERMISSIONS, POLICY_RULE};
 pub(super) use runs::{PROGRESS, RERUNS};
 pub(super) use top::{CONFIG, TOP};
 

@@ -1,6 +1,7 @@
 //! Our own section, `plumbline`, and the limits in it.
 
 use super::field::{Field, Shape};
+use super::permissions::PERMISSIONS;
 use super::runs::{PROGRESS, RERUNS};
 
 /// What may name a module.
@@ -120,6 +121,13 @@ pub(in crate::definition) const PLUMBLINE: &[Field] = &[
         "Exit codes by which the process says that it found no test to run. A local run does not count them as a failure, so that there is nothing to judge.",
     )
     .examples(&["[5]"]),
+    Field::new(
+        "permissions",
+        "Permissions in the cluster",
+        Shape::Section { fields: PERMISSIONS, open: false },
+        "What the plugin may do with the API server. Left out: its pods get no token.",
+    )
+    .examples(&[r#"{"cluster": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list"]}]}"#]),
     Field::new("depends-on", "Reserved", Shape::Few { of: &Shape::Text, least: 0, most: 0 }, "Reserved for a later version: leave it out or empty."),
 ];
 

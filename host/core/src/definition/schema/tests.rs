@@ -344,8 +344,12 @@ proptest! {
                 &["plumbline", "limits"],
                 &["plumbline", "reruns"],
                 &["plumbline", "progress"],
+                &["plumbline", "permissions"],
             ];
-            let expected = closed.iter().filter(|path| unknown(path)).count();
+            let rules = ["cluster", "namespace"].map(|key| document.pointer(&format!("/plumbline/permissions/{key}")));
+            let rules = rules.into_iter().flatten().filter_map(Value::as_array).flatten();
+            let in_rules = rules.filter(|rule| rule.get("foreign").is_some()).count();
+            let expected = closed.iter().filter(|path| unknown(path)).count() + in_rules;
             let said = parsed.warnings.iter().filter(|warning| matches!(warning.kind, WarningKind::UnknownKey { .. })).count();
             prop_assert_eq!(said, expected);
         }

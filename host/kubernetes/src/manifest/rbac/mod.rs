@@ -1,12 +1,14 @@
-//! What the service account of a run may do.
+//! What the service accounts of a run may do: the one of the aggregator and those of plugins.
 
 mod needs;
 mod objects;
+mod plugins;
 mod rules;
 mod why;
 
 pub use needs::{Needs, Queries};
 pub use rules::rules;
-pub use why::why;
+pub use why::{notices, why};
 
 pub(super) use objects::objects;
+pub(super) use plugins::{plugin_accounts, plugin_roles};

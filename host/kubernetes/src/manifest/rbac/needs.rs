@@ -4,16 +4,13 @@ use std::collections::BTreeSet;
 
 use super::super::options::ManifestOptions;
 
-/// Plugins that are known to need everything: the conformance tests create and delete whatever Kubernetes has.
-const NEED_EVERYTHING: [&str; 1] = ["e2e"];
-
 /// What a run needs to be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
     /// What of the cluster is recorded.
     pub queries: Queries,
-    /// Plugins that need everything, by their names.
-    pub cluster_admin: BTreeSet<String>,
+    /// Whether the kubelets of nodes are queried.
+    pub kubelets: bool,
 }
 
 /// What of the cluster is recorded.
@@ -36,18 +33,17 @@ impl Needs {
             Some(names) if names.is_empty() => Queries::Nothing,
             Some(names) => Queries::Named(names.iter().map(|name| name.to_lowercase()).collect()),
         };
-        let names = options.plugins.iter().map(|plugin| plugin.definition.name.as_str());
-        let cluster_admin = names.filter(|name| NEED_EVERYTHING.contains(name)).map(str::to_owned).collect();
-        Self { queries, cluster_admin }
+        Self { queries, kubelets: options.config.plumbline.query_kubelets }
     }
 
-    /// Whether the configuration and health of nodes are recorded, through the API server's proxy to them.
+    /// Whether the configuration and health of kubelets are recorded, through the API server's proxy to them.
     pub(super) fn asks_nodes(&self) -> bool {
-        match &self.queries {
+        let recorded = match &self.queries {
             Queries::Nothing => false,
             Queries::Everything => true,
             Queries::Named(names) => names.contains("nodes"),
-        }
+        };
+        self.kubelets && recorded
     }
 
     /// Whether logs of pods outside the run's namespace are recorded.

@@ -20,48 +20,50 @@ pub(crate) fn objects(config: &Config, needs: &Needs) -> Vec<Value> {
     match config.aggregator_permissions {
         Permissions::ClusterAdmin => for_cluster(config, &cluster, &everything()).into(),
         Permissions::ClusterRead => {
-            let roles =
-                [for_cluster(config, &cluster, &reading()), for_namespace(config, inside, &everything_inside())];
-            roles.concat()
+            let (outside, within) = reading(needs);
+            [for_cluster(config, &cluster, &outside), for_namespace(config, inside, &within)].concat()
         }
         Permissions::NamespaceAdmin => for_namespace(config, inside, &everything_inside()).into(),
         Permissions::Minimal => {
             let (outside, within) = rules(needs);
-            let mut objects =
-                [for_cluster(config, &cluster, &outside), for_namespace(config, inside, &within)].concat();
-            if !needs.cluster_admin.is_empty() {
-                // A binding of its own: it can be seen, and taken away, without touching what the run itself needs.
-                objects.extend(for_cluster(config, &format!("{cluster}-plugins"), &everything()));
-            }
-            objects
+            [for_cluster(config, &cluster, &outside), for_namespace(config, inside, &within)].concat()
         }
     }
 }
 
 fn for_cluster(config: &Config, name: &str, rules: &[PolicyRule]) -> [Value; 2] {
+    cluster_role(config, name, &config.service_account_name, &json!(rules))
+}
+
+fn for_namespace(config: &Config, name: &str, rules: &[PolicyRule]) -> [Value; 2] {
+    role(config, name, &config.service_account_name, &json!(rules))
+}
+
+/// A ClusterRole with these rules and its binding to a service account of the run's namespace.
+pub(super) fn cluster_role(config: &Config, name: &str, account: &str, rules: &Value) -> [Value; 2] {
     let metadata = json!({"name": name, "labels": labels(config)});
     [
-        binding("ClusterRoleBinding", "ClusterRole", &metadata, config),
+        binding("ClusterRoleBinding", "ClusterRole", &metadata, config, account),
         json!({"apiVersion": format!("{GROUP}/v1"), "kind": "ClusterRole", "metadata": metadata, "rules": rules}),
     ]
 }
 
-fn for_namespace(config: &Config, name: &str, rules: &[PolicyRule]) -> [Value; 2] {
+/// A Role with these rules and its binding to a service account of the run's namespace.
+pub(super) fn role(config: &Config, name: &str, account: &str, rules: &Value) -> [Value; 2] {
     let metadata = json!({"name": name, "namespace": config.namespace, "labels": labels(config)});
     [
-        binding("RoleBinding", "Role", &metadata, config),
+        binding("RoleBinding", "Role", &metadata, config, account),
         json!({"apiVersion": format!("{GROUP}/v1"), "kind": "Role", "metadata": metadata, "rules": rules}),
     ]
 }
 
-/// The subject is the service account as it is configured; the incumbent always names its default, and a run with another one may nothing.
-fn binding(kind: &str, role: &str, metadata: &Value, config: &Config) -> Value {
+fn binding(kind: &str, role: &str, metadata: &Value, config: &Config, account: &str) -> Value {
     json!({
         "apiVersion": format!("{GROUP}/v1"),
         "kind": kind,
         "metadata": metadata,
         "roleRef": {"apiGroup": GROUP, "kind": role, "name": metadata.get("name")},
-        "subjects": [{"kind": "ServiceAccount", "name": config.service_account_name, "namespace": config.namespace}],
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": config.namespace}],
     })
 }
 

@@ -75,12 +75,7 @@ fn cluster(needs: &Needs) -> Vec<PolicyRule> {
             rules.push(rule(&GROUPS, &["*"], &["get", "list"]));
         }
         Queries::Named(named) => {
-            let resources: BTreeSet<&str> =
-                named.iter().map(String::as_str).filter(|name| !SPECIAL.contains(name)).collect();
-            if !resources.is_empty() {
-                // Names are plural names without their groups: whichever group has one may be asked for it.
-                rules.push(rule(&["*"], &resources.into_iter().collect::<Vec<_>>(), &["get", "list"]));
-            }
+            rules.extend(by_name(named, &["get", "list"]));
             // Namespaces one by one, and the pods whose logs there are.
             let lists: &[&str] = if needs.reads_logs() { &["namespaces", "pods"] } else { &["namespaces"] };
             rules.push(rule(&[""], lists, &["get", "list"]));
@@ -102,16 +97,20 @@ fn namespace() -> Vec<PolicyRule> {
         rule(&[""], &["pods"], &["get", "list", "watch", "create", "delete", "patch"]),
         rule(&[""], &["pods/log"], &["get"]),
         rule(&["apps"], &["daemonsets"], &["get", "list", "watch", "create", "delete"]),
-        // The certificates of plugins, whose names are not known beforehand, are looked at again by an aggregator that was restarted. A
-        // list would show what else is in the namespace, so there is none.
-        rule(&[""], &["secrets"], &["get", "create", "patch", "delete"]),
+        // The CA of the run, and the certificates of workers. What is yet to be created has no name that a rule could be
+        // held to: a Secret of another name can be created, and never be read.
+        PolicyRule {
+            resource_names: Some(owned(&[names::AUTHORITY_SECRET, names::CERTIFICATES_SECRET])),
+            ..rule(&[""], &["secrets"], &["get", "patch", "delete"])
+        },
+        rule(&[""], &["secrets"], &["create"]),
         PolicyRule {
             resource_names: Some(vec![names::STATUS_CONFIG_MAP.to_owned()]),
             ..rule(&[""], &["configmaps"], &["get", "patch", "update"])
         },
-        // What is yet to be created has no name that a rule could be held to.
         rule(&[""], &["configmaps"], &["create"]),
-        rule(&[""], &["events"], &["list", "watch", "create"]),
+        // Why a pod does not start.
+        rule(&[""], &["events"], &["list"]),
     ]
 }
 
@@ -120,9 +119,25 @@ pub(super) fn everything() -> Vec<PolicyRule> {
     vec![rule(&["*"], &["*"], &["*"]), served_paths()]
 }
 
-/// Reading everything: the incumbent's mode `clusterRead`.
-pub(super) fn reading() -> Vec<PolicyRule> {
-    vec![rule(&["*"], &["*"], &["get", "list", "watch"]), served_paths()]
+/// Reading and watching everything but Secrets, and the paths that the API server serves, whatever is recorded.
+/// Sonobuoy's mode `clusterRead` allows `get` on all subresources too, which includes `pods/exec` and `nodes/proxy`.
+pub(super) fn reading(needs: &Needs) -> (Vec<PolicyRule>, Vec<PolicyRule>) {
+    const READ: [&str; 3] = ["get", "list", "watch"];
+    let mut rules = vec![rule(&[""], &CORE, &READ), rule(&GROUPS, &["*"], &READ), rule(&[""], &["pods/log"], &["get"])];
+    if let Queries::Named(named) = &needs.queries {
+        rules.extend(by_name(named, &READ));
+    }
+    if needs.asks_nodes() {
+        rules.push(rule(&[""], &["nodes/proxy"], &["get"]));
+    }
+    rules.push(served_paths());
+    (rules, namespace())
+}
+
+/// Resources of any group by their plural names, as a configuration names them.
+fn by_name(named: &BTreeSet<String>, verbs: &[&str]) -> Option<PolicyRule> {
+    let resources: Vec<&str> = named.iter().map(String::as_str).filter(|name| !SPECIAL.contains(name)).collect();
+    (!resources.is_empty()).then(|| rule(&["*"], &resources, verbs))
 }
 
 /// Everything in a namespace: a role has no paths.

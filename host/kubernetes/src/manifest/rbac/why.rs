@@ -1,36 +1,139 @@
-//! What the rules are for, told to a person.
+//! What the roles of a run allow, in words.
 
+use plumbline_core::Definition;
+use plumbline_core::config::Permissions;
+use plumbline_core::definition::PolicyRule;
+
+use super::super::options::ManifestOptions;
 use super::needs::{Needs, Queries};
+use super::plugins::definitions;
+use crate::driver::PluginAccount;
 
-/// One sentence for each permission of the mode `minimal`: what it is, and what for.
+/// Rules that are written out for each plugin; the manifest has the others.
+const MAX_SHOWN: usize = 8;
+
+/// One sentence for each permission of the aggregator and of each plugin: what it is, and what for.
 #[must_use]
-pub fn why(needs: &Needs) -> Vec<String> {
-    let mut told = vec![
-        "reads and watches nodes: they say which results are expected, and when one is lost".to_owned(),
-        "in its namespace: creates and deletes pods, DaemonSets and Secrets, for plugins and their certificates; reads pods, logs and events, to say what went wrong; writes its status"
-            .to_owned(),
+pub fn why(options: &ManifestOptions) -> Vec<String> {
+    let mut lines = match options.config.aggregator_permissions {
+        Permissions::Minimal => minimal(&Needs::of(options)),
+        Permissions::ClusterRead => cluster_read(&Needs::of(options)),
+        Permissions::NamespaceAdmin => vec!["the aggregator may do everything in its namespace".to_owned()],
+        Permissions::ClusterAdmin => vec!["the aggregator may do everything in the cluster".to_owned()],
+    };
+    for definition in definitions(options) {
+        lines.extend(of_plugin(definition, options));
+    }
+    lines
+}
+
+/// What a person should know about the permissions of plugins before every run.
+#[must_use]
+pub fn notices(options: &ManifestOptions) -> Vec<String> {
+    let config = &options.config;
+    let mut lines = Vec::new();
+    for definition in definitions(options) {
+        let plugin = &definition.name;
+        if definition.plumbline.permissions.is_cluster_admin() {
+            lines.push(format!("plugin `{plugin}` may do everything in the cluster: its definition asks for it"));
+        } else if definition.plumbline.permissions.is_empty() {
+            if PluginAccount::is_replaced(definition, &config.service_account_name) {
+                lines.push(format!(
+                    "plugin `{plugin}` names the service account of the aggregator, `{}`, and gets one without permissions: `plumbline.permissions` in its definition grants them",
+                    config.service_account_name
+                ));
+            } else if config.aggregator_permissions == Permissions::ClusterAdmin
+                && PluginAccount::of(definition, &config.service_account_name) == PluginAccount::Shared
+            {
+                lines.push(format!(
+                    "plugin `{plugin}` has no permissions: `clusterAdmin` is for the aggregator, and `plumbline.permissions` in the definition is for the plugin"
+                ));
+            }
+        }
+    }
+    lines
+}
+
+fn minimal(needs: &Needs) -> Vec<String> {
+    let mut lines = vec![
+        "the aggregator reads and watches nodes, to know which results to expect".to_owned(),
+        in_namespace(),
     ];
     match &needs.queries {
         Queries::Nothing => {}
-        Queries::Everything => told.push(
-            "reads every resource of Kubernetes' own groups but secrets, to record the state of the cluster; custom resources of other groups need `clusterRead`, or to be named in `Resources`"
+        Queries::Everything => lines.push(
+            "the aggregator reads every resource of Kubernetes' own groups except Secrets, to record the state of the cluster; `Resources` in the configuration adds custom resources"
                 .to_owned(),
         ),
         Queries::Named(names) => {
             let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-            told.push(format!("reads what `Resources` names, in all namespaces: {}", names.join(", ")));
+            lines.push(format!("the aggregator reads what `Resources` lists, in all namespaces: {}", names.join(", ")));
         }
     }
     if needs.reads_logs() {
-        told.push("reads logs of pods in all namespaces, to record those that `Limits.PodLogs` selects".to_owned());
+        lines.push("the aggregator reads logs of pods in all namespaces, to record those that `Limits.PodLogs` selects".to_owned());
     }
-    if needs.asks_nodes() {
-        told.push("asks nodes for their configuration and health through the API server (`nodes/proxy`)".to_owned());
+    lines.extend(kubelets(needs));
+    lines
+}
+
+fn cluster_read(needs: &Needs) -> Vec<String> {
+    let mut lines = vec![
+        "the aggregator reads and watches every resource of Kubernetes' own groups except Secrets, and logs of pods in all namespaces".to_owned(),
+        in_namespace(),
+    ];
+    lines.extend(kubelets(needs));
+    lines
+}
+
+fn in_namespace() -> String {
+    "in its namespace, the aggregator creates and deletes pods and DaemonSets, reads pods, logs and events, reads and writes its own two Secrets, and writes its status".to_owned()
+}
+
+fn kubelets(needs: &Needs) -> Option<String> {
+    needs.asks_nodes().then(|| {
+        "the aggregator asks kubelets for their configuration and health (`nodes/proxy`): this permission also allows commands in every container of every node"
+            .to_owned()
+    })
+}
+
+fn of_plugin(definition: &Definition, options: &ManifestOptions) -> Vec<String> {
+    let plugin = &definition.name;
+    let permissions = &definition.plumbline.permissions;
+    match PluginAccount::of(definition, &options.config.service_account_name) {
+        PluginAccount::Shared => vec![format!("plugin `{plugin}` has no permissions and no token")],
+        PluginAccount::Named(account) => vec![format!(
+            "plugin `{plugin}` runs as service account `{account}`, which must exist: it may do what that account may do"
+        )],
+        PluginAccount::Own(_) if permissions.is_cluster_admin() => vec![format!(
+            "plugin `{plugin}` may do everything in the cluster, reading the keys of this run included: its definition asks for it"
+        )],
+        PluginAccount::Own(_) => {
+            let cluster = permissions.cluster.iter().map(|rule| (rule, "in the whole cluster"));
+            let rules = cluster.chain(permissions.namespace.iter().map(|rule| (rule, "in the namespace of the run")));
+            let mut lines: Vec<String> = rules
+                .clone()
+                .take(MAX_SHOWN)
+                .map(|(rule, place)| format!("plugin `{plugin}` may {place}: {}", in_words(rule)))
+                .collect();
+            let more = rules.count().saturating_sub(MAX_SHOWN);
+            if more > 0 {
+                lines.push(format!("plugin `{plugin}` has {more} more rules: `plumbline gen` prints them"));
+            }
+            lines
+        }
     }
-    for plugin in &needs.cluster_admin {
-        told.push(format!(
-            "may do everything, because plugin `{plugin}` must: plugins and aggregator share one service account"
-        ));
+}
+
+/// A rule in the words of Kubernetes, such as `get, list nodes`.
+fn in_words(rule: &PolicyRule) -> String {
+    let verbs = rule.verbs.join(", ");
+    let of = match rule.non_resource_urls.is_empty() {
+        true => rule.resources.join(", "),
+        false => rule.non_resource_urls.join(", "),
+    };
+    match rule.resource_names.is_empty() {
+        true => format!("{verbs} {of}"),
+        false => format!("{verbs} {of} named {}", rule.resource_names.join(", ")),
     }
-    told
 }

@@ -204,6 +204,11 @@ impl Index {
         self.plugins.get(plugin).map(|plugin| &plugin.watched)
     }
 
+    /// The plugin with this session.
+    pub(in super::super) fn watched_in(&self, session: &str) -> Option<&Watched> {
+        self.watched(self.sessions.get(session)?)
+    }
+
     /// Whether a verdict about a result was given.
     pub(in super::super) fn was_given_up(&self, key: &ResultKey) -> bool {
         self.plugins

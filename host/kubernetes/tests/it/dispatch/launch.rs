@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use plumbline_aggregator::Dispatcher as _;
 use plumbline_apidouble::FaultKind;
+use plumbline_kubernetes::names;
 use serde_json::{Value, json};
 
 use super::bed::{Bed, OWNER, refusal, session};
@@ -11,10 +12,6 @@ use super::samples::{DAEMON_SET, JOB, definition};
 
 fn job_name() -> String {
     format!("sonobuoy-hello-job-{}", session("hello"))
-}
-
-fn secret_name() -> String {
-    format!("sonobuoy-plugin-hello-{}", session("hello"))
 }
 
 /// A pod of that name as somebody else made it.
@@ -34,7 +31,7 @@ fn own_labels() -> Value {
 async fn a_job_becomes_a_secret_and_a_pod() {
     let bed = Bed::new().await;
     bed.launch(JOB).await.unwrap();
-    assert_eq!(bed.names("secrets"), [secret_name()]);
+    assert_eq!(bed.names("secrets"), [names::CERTIFICATES_SECRET]);
     assert_eq!(bed.names("pods"), [job_name()]);
     let posts: Vec<String> =
         bed.double.requests().into_iter().filter(|it| it.method == "POST").map(|it| it.path).collect();
@@ -60,12 +57,12 @@ async fn a_daemon_set_is_created_and_kept_by_a_restarted_aggregator() {
 async fn an_adopted_secret_gets_the_new_certificate() {
     let bed = Bed::new().await;
     bed.launch(JOB).await.unwrap();
-    bed.double.update("secrets", "checks", &secret_name(), |secret| secret["data"]["tls.crt"] = json!("b2xk"));
+    bed.double.update("secrets", "checks", names::CERTIFICATES_SECRET, |secret| secret["data"]["hello.crt"] = json!("b2xk"));
     let bed = bed.restart().await;
     bed.launch(JOB).await.unwrap();
-    let secret = bed.double.get("secrets", "checks", &secret_name()).unwrap();
+    let secret = bed.double.get("secrets", "checks", names::CERTIFICATES_SECRET).unwrap();
     // «certificate»
-    assert_eq!(secret["data"]["tls.crt"], "Y2VydGlmaWNhdGU=");
+    assert_eq!(secret["data"]["hello.crt"], "Y2VydGlmaWNhdGU=");
     assert_eq!(bed.names("pods"), [job_name()]);
 }
 
@@ -97,7 +94,6 @@ async fn a_pod_of_somebody_else_is_neither_used_nor_removed() {
     let error = bed.launch(JOB).await.unwrap_err();
     assert!(error.message.contains(&job_name()) && error.message.contains("does not belong to this run"), "{error}");
     assert_eq!(bed.names("pods"), [job_name()]);
-    assert!(bed.names("secrets").is_empty(), "what was created is taken back");
 }
 
 #[tokio::test]
@@ -110,7 +106,7 @@ async fn a_missing_permission_is_told_and_nothing_is_left_behind() {
     assert!(error.message.contains(message), "{error}");
     assert!(error.message.contains("permission to `create` `daemonsets` of `apps` in namespace `checks`"), "{error}");
     assert_eq!(bed.asked("POST", "daemonsets").len(), 1, "asking again would not help");
-    assert!(bed.names("secrets").is_empty() && bed.names("daemonsets").is_empty());
+    assert!(bed.names("daemonsets").is_empty());
 }
 
 #[tokio::test]
@@ -119,7 +115,7 @@ async fn an_object_that_the_server_does_not_take_is_told_in_its_words() {
     bed.fault("POST", "/pods", refusal(422, "Pod \"p\" is invalid: spec.containers[0].image: Required value"), 1);
     let error = bed.launch(JOB).await.unwrap_err();
     assert!(error.message.contains("spec.containers[0].image: Required value"), "{error}");
-    assert!(bed.names("secrets").is_empty());
+    assert!(bed.names("pods").is_empty());
 }
 
 #[tokio::test]
@@ -191,5 +187,29 @@ async fn what_an_aggregator_that_is_gone_left_is_begun_anew() {
         assert!(after.iter().all(|uid| !before.contains(uid)), "{before:?} {after:?}");
         let owners = ["secrets", "pods", "daemonsets"].iter().flat_map(|resource| bed.double.list(resource));
         assert!(owners.into_iter().all(|object| object["metadata"]["ownerReferences"][0]["uid"] == OWNER));
+    }
+}
+
+#[tokio::test]
+async fn certificates_of_all_plugins_are_in_one_secret_that_the_role_names() {
+    let bed = Bed::new().await;
+    let stale = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {
+            "name": names::CERTIFICATES_SECRET, "namespace": "checks",
+            "labels": {"component": "sonobuoy"}, "annotations": {names::RUN_ANNOTATION: "an-earlier-run"},
+        },
+        "data": {"earlier.key": "a2V5"},
+    });
+    bed.double.put("secrets", stale);
+    bed.launch(JOB).await.unwrap();
+    bed.launch(DAEMON_SET).await.unwrap();
+    let secret = bed.double.get("secrets", "checks", names::CERTIFICATES_SECRET).unwrap();
+    let keys: Vec<&String> = secret["data"].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["each.crt", "each.key", "hello.crt", "hello.key"], "those of an earlier run are gone");
+    // What the role of the aggregator allows: no list, and get, patch and delete of constant names.
+    for request in bed.double.requests().iter().filter(|request| request.path.contains("/secrets")) {
+        let named = request.path.ends_with(names::CERTIFICATES_SECRET);
+        assert!(named || request.method == "POST", "{} {}", request.method, request.path);
     }
 }

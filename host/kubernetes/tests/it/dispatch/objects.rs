@@ -86,7 +86,8 @@ fn a_definition_without_an_image_gets_the_workers() {
 
 #[test]
 fn the_secret_holds_certificate_and_key() {
-    let secret = secret(&stage(), &definition(JOB), SESSION, &access()).unwrap();
+    let run = "7f3a9c00-0000-4000-8000-000000000001".parse().unwrap();
+    let secret = secret(&stage(), &definition(JOB), &run, &access());
     known::<Secret>(&secret);
     insta::assert_snapshot!(shown(&secret));
 }

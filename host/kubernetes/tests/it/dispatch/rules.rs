@@ -114,11 +114,11 @@ fn the_secret_serves_a_tls_client() {
     let mut access = access();
     access.client_cert = issued.certificate_pem;
     access.client_key = issued.key_pem;
-    let object = secret(&stage(), &definition(JOB), SESSION, &access).unwrap();
+    let object = secret(&stage(), &definition(JOB), &run, &access);
     let data = serde_json::from_value::<Secret>(object).unwrap().data.unwrap();
     let text = |key: &str| String::from_utf8(data[key].0.clone()).unwrap();
-    assert!(text("tls.key").starts_with("-----BEGIN EC PRIVATE KEY-----"), "workers in Go read SEC1 only");
-    client_config(ca.certificate_pem(), &text("tls.crt"), &text("tls.key")).unwrap();
+    assert!(text("hello.key").starts_with("-----BEGIN EC PRIVATE KEY-----"), "workers in Go read SEC1 only");
+    client_config(ca.certificate_pem(), &text("hello.crt"), &text("hello.key")).unwrap();
 }
 
 /// Any JSON, a few levels deep, with keys that mean something here.

@@ -1,18 +1,17 @@
 //! Settings that change the objects.
 
-use std::collections::BTreeSet;
-
 use k8s_openapi::api::rbac::v1::PolicyRule;
 use plumbline_core::Config;
 use plumbline_core::config::{BundleSource, Permissions, PodSecurity, SecurityContextMode, Storage, Toleration};
 use plumbline_kubernetes::ServerVersion;
-use plumbline_kubernetes::manifest::rbac::{Needs, Queries, rules, why};
-use plumbline_kubernetes::manifest::{DockerConfig, ManifestOptions, to_yaml};
+use plumbline_kubernetes::manifest::rbac::{Needs, Queries, notices, rules, why};
+use plumbline_kubernetes::manifest::{DockerConfig, ManifestOptions, manifest, to_yaml};
 use serde_json::{Value, json};
 
 use super::{DAEMON_SET, JOB, made, of_kind, options};
 
-const E2E: &str = "sonobuoy-config: {driver: Job, plugin-name: e2e}\nspec: {image: i}";
+/// The definition of the conformance suite.
+const E2E: &str = include_str!("../../../../../plugins/definitions/e2e.yaml");
 
 fn with(mode: Permissions, change: impl FnOnce(&mut ManifestOptions)) -> Vec<Value> {
     let mut options = options(mode, DAEMON_SET);
@@ -42,6 +41,7 @@ fn everything_at_once_stands_in_order() {
         [
             "Namespace/sonobuoy",
             "ServiceAccount/sonobuoy-serviceaccount",
+            "ServiceAccount/plumbline-plugin",
             "Secret/registry",
             "ClusterRoleBinding/sonobuoy-serviceaccount-sonobuoy",
             "ClusterRole/sonobuoy-serviceaccount-sonobuoy",
@@ -53,13 +53,14 @@ fn everything_at_once_stands_in_order() {
             "ConfigMap/plugin-probe-cm",
             "ConfigMap/plumbline-modules-0",
             "PersistentVolumeClaim/plumbline-output",
+            "NetworkPolicy/plumbline-aggregator",
             "Pod/sonobuoy",
             "Service/sonobuoy-aggregator",
         ]
     );
     let pod = of_kind(&objects, "Pod")[0];
     insta::assert_snapshot!("everything-pod", to_yaml(std::slice::from_ref(pod)));
-    assert_eq!(objects[8]["data"]["id_rsa"], "a2V5", "encoded once");
+    assert_eq!(objects[9]["data"]["id_rsa"], "a2V5", "encoded once");
     assert!(objects.iter().skip(1).all(|object| {
         object["kind"].as_str().unwrap().starts_with("Cluster") || object["metadata"]["namespace"] == "sonobuoy"
     }));
@@ -191,16 +192,23 @@ fn the_aggregator_reads_the_configuration_that_was_given() {
 }
 
 #[test]
-fn a_plugin_that_must_do_everything_gets_a_binding_of_its_own() {
-    let objects = made(&options(Permissions::Minimal, E2E));
-    let roles = of_kind(&objects, "ClusterRole");
-    assert_eq!(roles.len(), 2);
-    assert_eq!(roles[1]["metadata"]["name"], "sonobuoy-serviceaccount-sonobuoy-plugins");
-    assert_eq!(roles[1]["metadata"]["labels"], json!({"component": "sonobuoy", "namespace": "sonobuoy"}));
-    // Conformance tests ask for the root since 1.29.
-    assert!(roles[1]["rules"][1]["nonResourceURLs"].as_array().unwrap().contains(&json!("/")));
-    assert!(!roles[0].to_string().contains(r#""verbs":["*"]"#));
-    assert_eq!(of_kind(&made(&options(Permissions::ClusterAdmin, E2E)), "ClusterRole").len(), 1);
+fn the_conformance_suite_gets_every_permission_under_any_name() {
+    for name in ["e2e", "nightly"] {
+        let suite = E2E.replace("plugin-name: e2e", &format!("plugin-name: {name}")).replace("$SONOBUOY_K8S_VERSION", "v1");
+        for (mode, aggregator) in [(Permissions::Minimal, false), (Permissions::ClusterAdmin, true)] {
+            let objects = made(&options(mode, &suite));
+            let roles = of_kind(&objects, "ClusterRole");
+            assert_eq!(roles.len(), 2, "{name}");
+            assert_eq!(roles[0].to_string().contains(r#""verbs":["*"]"#), aggregator);
+            assert_eq!(roles[1]["metadata"]["name"], format!("sonobuoy-serviceaccount-sonobuoy-plugin-{name}"));
+            assert_eq!(roles[1]["metadata"]["labels"], json!({"component": "sonobuoy", "namespace": "sonobuoy"}));
+            assert_eq!(roles[1]["rules"][0]["verbs"], json!(["*"]));
+            // Conformance tests ask for the root since 1.29.
+            assert!(roles[1]["rules"][1]["nonResourceURLs"].as_array().unwrap().contains(&json!("/")));
+            let bound = &of_kind(&objects, "ClusterRoleBinding")[1]["subjects"][0]["name"];
+            assert_eq!(bound, &format!("plumbline-plugin-{name}"));
+        }
+    }
 }
 
 /// Whether a rule allows it.
@@ -218,7 +226,7 @@ fn allows(rules: &[PolicyRule], group: &str, resource: &str, verb: &str) -> bool
 
 #[test]
 fn minimal_rules_follow_what_is_recorded() {
-    let needs = |queries| Needs { queries, cluster_admin: BTreeSet::new() };
+    let needs = |queries| Needs { queries, kubelets: false };
     let named = |names: &[&str]| needs(Queries::Named(names.iter().map(|&name| name.to_owned()).collect()));
 
     for all in [needs(Queries::Nothing), needs(Queries::Everything), named(&["pods"])] {
@@ -229,8 +237,11 @@ fn minimal_rules_follow_what_is_recorded() {
         for write in ["create", "update", "patch", "delete", "deletecollection", "*"] {
             assert!(cluster.iter().all(|rule| !rule.verbs.contains(&write.to_owned())), "{write}");
         }
-        for (resource, verb) in [("pods", "create"), ("pods", "patch"), ("secrets", "delete"), ("events", "watch")] {
+        for (resource, verb) in [("pods", "create"), ("pods", "patch"), ("secrets", "create"), ("events", "list")] {
             assert!(allows(&inside, "", resource, verb), "{resource} {verb}");
+        }
+        for (resource, verb) in [("secrets", "get"), ("secrets", "patch"), ("secrets", "delete"), ("events", "create")] {
+            assert!(!allows(&inside, "", resource, verb), "{resource} {verb}");
         }
         assert!(allows(&inside, "apps", "daemonsets", "create"));
     }
@@ -238,22 +249,111 @@ fn minimal_rules_follow_what_is_recorded() {
     assert!(!allows(&nothing, "", "pods", "list") && !allows(&nothing, "", "nodes/proxy", "get"));
     let (everything, _) = rules(&needs(Queries::Everything));
     for (group, resource) in
-        [("", "pods"), ("", "services"), ("apps", "deployments"), ("", "nodes/proxy"), ("", "pods/log")]
+        [("", "pods"), ("", "services"), ("apps", "deployments"), ("", "pods/log")]
     {
         assert!(allows(&everything, group, resource, "get"), "{resource}");
     }
+    assert!(!allows(&everything, "", "nodes/proxy", "get"));
+    let kubelets = |queries| rules(&Needs { queries, kubelets: true }).0;
+    assert!(allows(&kubelets(Queries::Everything), "", "nodes/proxy", "get"));
+    assert!(!allows(&kubelets(Queries::Nothing), "", "nodes/proxy", "get"));
     // Who asks for secrets by name gets them.
     let (secrets, _) = rules(&named(&["secrets", "podlogs"]));
     assert!(allows(&secrets, "", "secrets", "list") && allows(&secrets, "", "pods/log", "get"));
     assert!(!allows(&secrets, "", "nodes/proxy", "get"));
 }
 
+/// The rules of every role of this kind.
+fn rules_of(objects: &[Value], kind: &str) -> Vec<PolicyRule> {
+    let roles = of_kind(objects, kind);
+    roles.iter().flat_map(|role| serde_json::from_value::<Vec<PolicyRule>>(role["rules"].clone()).unwrap()).collect()
+}
+
 #[test]
-fn a_person_is_told_why() {
-    let needs = Needs { queries: Queries::Everything, cluster_admin: ["e2e".to_owned()].into() };
-    insta::assert_snapshot!("why", why(&needs).join("\n"));
-    let few = Needs { queries: Queries::Nothing, cluster_admin: BTreeSet::new() };
-    assert_eq!(why(&few).len(), 2);
+fn cluster_read_reads_no_secrets_and_no_subresource_that_executes() {
+    let objects = with(Permissions::ClusterRead, |_| {});
+    let cluster = rules_of(&objects, "ClusterRole");
+    for (group, resource) in [("", "pods"), ("apps", "deployments"), ("", "pods/log")] {
+        assert!(allows(&cluster, group, resource, "get"), "{resource}");
+    }
+    for resource in ["secrets", "pods/exec", "pods/attach", "pods/portforward", "nodes/proxy", "services/proxy"] {
+        assert!(!allows(&cluster, "", resource, "get"), "{resource}");
+    }
+    let inside = rules_of(&objects, "Role");
+    assert!(!allows(&inside, "", "secrets", "get") && !allows(&inside, "", "pods/exec", "create"));
+}
+
+/// A conformance suite under another name, and a plugin that reads pods of the run.
+const RENAMED: &str = "
+sonobuoy-config: {driver: Job, plugin-name: suite}
+spec: {image: i}
+podSpec: {serviceAccountName: sonobuoy-serviceaccount, containers: []}
+plumbline: {permissions: {cluster: [{apiGroups: ['*'], resources: ['*'], verbs: ['*']}]}}
+";
+const READER: &str = "
+sonobuoy-config: {driver: Job, plugin-name: reader}
+spec: {image: i}
+plumbline: {permissions: {namespace: [{apiGroups: [''], resources: [pods], resourceNames: [p], verbs: [get]}]}}
+";
+
+fn plugins(mode: Permissions, definitions: &[&str]) -> ManifestOptions {
+    let mut all = definitions.iter().map(|yaml| options(mode, yaml));
+    let mut options = all.next().unwrap();
+    options.plugins.extend(all.flat_map(|one| one.plugins));
+    options
+}
+
+#[test]
+fn a_plugin_gets_what_its_definition_asks_for_whatever_its_name() {
+    let objects = made(&plugins(Permissions::Minimal, &[RENAMED, READER, JOB]));
+    let accounts: Vec<&Value> = of_kind(&objects, "ServiceAccount");
+    let accounts: Vec<_> = accounts.iter().map(|account| account["metadata"]["name"].as_str().unwrap()).collect();
+    let own = ["plumbline-plugin-reader", "plumbline-plugin-suite"];
+    assert_eq!(accounts, [&["sonobuoy-serviceaccount", "plumbline-plugin"][..], &own[..]].concat());
+    let subject = |name: &str| {
+        let bound = objects.iter().find(|object| object.pointer("/roleRef/name").is_some_and(|role| role == name));
+        bound.unwrap()["subjects"][0]["name"].clone()
+    };
+    assert_eq!(subject("sonobuoy-serviceaccount-sonobuoy-plugin-suite"), "plumbline-plugin-suite");
+    assert_eq!(subject("plumbline-plugin-reader"), "plumbline-plugin-reader");
+    // The name of the suite grants nothing.
+    let named = "sonobuoy-config: {driver: Job, plugin-name: e2e}\nspec: {image: i}";
+    assert_eq!(of_kind(&made(&options(Permissions::Minimal, named)), "ClusterRole").len(), 1);
+}
+
+#[test]
+fn permissions_that_cannot_be_given_are_refused() {
+    let refused = |options: &ManifestOptions| manifest(options).unwrap_err().to_string();
+    assert!(refused(&plugins(Permissions::NamespaceAdmin, &[RENAMED])).contains("`namespaceAdmin`"));
+    let both = READER.replace("spec: {image: i}", "spec: {image: i}\npodSpec: {serviceAccountName: own, containers: []}");
+    assert!(refused(&plugins(Permissions::Minimal, &[&both])).contains("`own` and has `plumbline.permissions`"));
+    let thief = "sonobuoy-config: {driver: Job, plugin-name: thief}\nspec: {image: i}\nextra-volumes: [{name: v, secret: {secretName: plumbline-authority}}]";
+    assert!(refused(&plugins(Permissions::Minimal, &[thief])).contains("`plumbline-authority` is reserved"));
+}
+
+#[test]
+fn a_dry_run_lists_the_permissions_of_the_aggregator_and_of_each_plugin() {
+    for &mode in Permissions::ALL {
+        let definitions: &[&str] =
+            if mode == Permissions::NamespaceAdmin { &[READER, JOB] } else { &[RENAMED, READER, JOB] };
+        let mut options = plugins(mode, definitions);
+        options.config.plumbline.query_kubelets = true;
+        let lines = [why(&options), notices(&options)].concat();
+        insta::assert_snapshot!(format!("why-{mode}"), lines.join("\n"));
+    }
+}
+
+#[test]
+fn only_pods_of_the_run_reach_the_aggregator_unless_one_is_on_the_host_network() {
+    let ingress = |definitions: &[&str]| {
+        let objects = made(&plugins(Permissions::Minimal, definitions));
+        of_kind(&objects, "NetworkPolicy")[0]["spec"]["ingress"][0].clone()
+    };
+    let run = json!([{"podSelector": {"matchLabels": {"component": "sonobuoy"}}}]);
+    assert_eq!(ingress(&[JOB])["from"], run);
+    let host = READER.replace("spec: {image: i}", "spec: {image: i}\npodSpec: {hostNetwork: true, containers: []}");
+    assert_eq!(ingress(&[JOB, &host])["from"], Value::Null);
+    assert_eq!(ingress(&[JOB, &host])["ports"], json!([{"port": 8080, "protocol": "TCP"}]));
 }
 
 #[test]

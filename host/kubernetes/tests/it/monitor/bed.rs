@@ -86,7 +86,8 @@ impl Bed {
         }
     }
 
-    async fn report(&mut self) -> Report {
+    /// The next report.
+    pub(crate) async fn report(&mut self) -> Report {
         let report = tokio::time::timeout(PATIENCE, self.reports.recv()).await.expect("a report in time");
         report.expect("a report")
     }

@@ -1,5 +1,6 @@
 //! Each trouble becomes a result that explains itself.
 
+use plumbline_aggregator::Report;
 use serde_json::{Value, json};
 
 use super::bed::{Bed, double, ended, graces, plugin, pod, pulling, running, watched};
@@ -210,4 +211,15 @@ async fn a_wave_of_failures_is_told_once_each() {
     }
     bed.monitor.settle(&plugin()).await;
     assert!(bed.is_silent());
+}
+
+#[tokio::test]
+async fn a_plugin_that_ended_well_is_reported_because_its_worker_cannot_see_it() {
+    let end = |code: u64| json!({"terminated": {"exitCode": code}});
+    let double = double(&["w1"]).await;
+    double.put("pods", pod("failed", "w1", end(1)));
+    double.put("pods", pod("done", "w1", end(0)));
+    let mut bed = Bed::new(double, graces(3000)).await;
+    bed.watch(watched(&[])).await;
+    assert_eq!(bed.report().await, Report::PluginEnded { key: "scan/global".parse().unwrap() });
 }

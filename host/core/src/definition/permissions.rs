@@ -1,0 +1,186 @@
+//! What a plugin may do with the API server of its cluster.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::definition::error::DefinitionError;
+use crate::definition::schema::{PERMISSIONS, POLICY_RULE};
+use crate::definition::section::Section;
+use crate::definition::warning::Warnings;
+
+/// Rules of each kind. A role with more is a sign of a generated definition that went wrong.
+const MAX_RULES: usize = 100;
+
+/// Entries of each list in a rule.
+const MAX_ENTRIES: usize = 500;
+
+/// The permissions that a definition asks for. A plugin without any gets no token for the API server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ApiPermissions {
+    /// Rules for the whole cluster, which become a ClusterRole.
+    pub cluster: Vec<PolicyRule>,
+    /// Rules for the namespace of the run, which become a Role.
+    pub namespace: Vec<PolicyRule>,
+}
+
+/// A rule of a role, as Kubernetes has it (rbac.authorization.k8s.io/v1 `PolicyRule`).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyRule {
+    /// API groups; the core group is empty text, `*` stands for all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub api_groups: Vec<String>,
+    /// Resources and subresources.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
+    /// Names of objects; empty: every name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resource_names: Vec<String>,
+    /// Paths that are not resources, such as `/metrics`. Only in rules for the whole cluster.
+    #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
+    pub non_resource_urls: Vec<String>,
+    /// Verbs.
+    pub verbs: Vec<String>,
+}
+
+impl ApiPermissions {
+    /// Whether the definition asks for nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cluster.is_empty() && self.namespace.is_empty()
+    }
+
+    /// Whether they include everything in the cluster.
+    #[must_use]
+    pub fn is_cluster_admin(&self) -> bool {
+        let all = |list: &[String]| list.iter().any(|entry| entry == "*");
+        self.cluster.iter().any(|rule| {
+            all(&rule.api_groups) && all(&rule.resources) && all(&rule.verbs) && rule.resource_names.is_empty()
+        })
+    }
+
+    pub(super) fn read(path: &str, value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
+        let mut section = Section::new(path, value, PERMISSIONS, &[], warnings)?;
+        let cluster = rules(&mut section, "cluster", warnings)?;
+        let namespace = rules(&mut section, "namespace", warnings)?;
+        Ok(Self { cluster, namespace })
+    }
+
+    /// Applies the rules of the API server that no schema states, so that a mistake is found before anything is
+    /// created.
+    pub(super) fn check(&self) -> Result<(), DefinitionError> {
+        for (key, rules) in [("cluster", &self.cluster), ("namespace", &self.namespace)] {
+            for (i, rule) in rules.iter().enumerate() {
+                let path = format!("plumbline.permissions.{key}[{i}]");
+                let of_paths = !rule.non_resource_urls.is_empty();
+                let of_resources = !rule.api_groups.is_empty() && !rule.resources.is_empty();
+                let half = !of_resources && !(rule.api_groups.is_empty() && rule.resources.is_empty());
+                if half || of_resources == of_paths {
+                    return Err(invalid(path, "a rule has `apiGroups` and `resources`, or `nonResourceURLs`"));
+                }
+                if of_paths && key == "namespace" {
+                    return Err(invalid(path, "a namespace has no paths: put the rule under `cluster`"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let mut fields = Map::new();
+        for (key, rules) in [("cluster", &self.cluster), ("namespace", &self.namespace)] {
+            if !rules.is_empty() {
+                fields.insert(key.to_owned(), json!(rules));
+            }
+        }
+        Value::Object(fields)
+    }
+}
+
+fn rules(section: &mut Section, key: &str, warnings: &mut Warnings) -> Result<Vec<PolicyRule>, DefinitionError> {
+    let path = section.at(key);
+    let rules = section.list(key)?;
+    if rules.len() > MAX_RULES {
+        return Err(invalid(path, "there are more than 100 rules"));
+    }
+    let read = |(i, rule)| PolicyRule::read(&format!("{path}[{i}]"), rule, warnings);
+    rules.into_iter().enumerate().map(read).collect()
+}
+
+impl PolicyRule {
+    fn read(path: &str, value: Value, warnings: &mut Warnings) -> Result<Self, DefinitionError> {
+        let mut section = Section::new(path, value, POLICY_RULE, &[], warnings)?;
+        let mut list = |key: &str| {
+            let entries = section.texts(key)?;
+            match entries.len() {
+                0..=MAX_ENTRIES => Ok(entries),
+                _ => Err(invalid(section.at(key), "there are more than 500 entries")),
+            }
+        };
+        let rule = Self {
+            api_groups: list("apiGroups")?,
+            resources: list("resources")?,
+            resource_names: list("resourceNames")?,
+            non_resource_urls: list("nonResourceURLs")?,
+            verbs: list("verbs")?,
+        };
+        if rule.verbs.is_empty() {
+            return Err(invalid(section.at("verbs"), "name at least one verb, such as `get`"));
+        }
+        Ok(rule)
+    }
+}
+
+fn invalid(path: String, why: &str) -> DefinitionError {
+    DefinitionError::Invalid { path, why: why.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Definition;
+
+    fn read(permissions: Value) -> Result<ApiPermissions, DefinitionError> {
+        let document = json!({
+            "sonobuoy-config": {"driver": "Job", "plugin-name": "p"},
+            "spec": {},
+            "plumbline": {"permissions": permissions},
+        });
+        let parsed = Definition::from_json(document)?.definition;
+        let again = Definition::from_json(parsed.to_json()).unwrap().definition;
+        assert_eq!(again.plumbline.permissions, parsed.plumbline.permissions, "they survive being written");
+        Ok(parsed.plumbline.permissions)
+    }
+
+    #[test]
+    fn rules_are_read_as_kubernetes_writes_them() {
+        assert!(read(Value::Null).unwrap().is_empty());
+        let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+        let read = read(json!({
+            "cluster": everything,
+            "namespace": [{"apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"], "verbs": ["get"]}],
+        }))
+        .unwrap();
+        assert!(read.is_cluster_admin() && !read.is_empty());
+        let rule = read.namespace.first().unwrap();
+        assert_eq!(rule.api_groups, [""]);
+        assert_eq!(rule.resource_names, ["a"]);
+    }
+
+    #[test]
+    fn rules_that_the_api_server_rejects_are_rejected_here() {
+        let checked = |permissions| read(permissions).and_then(|permissions| permissions.check());
+        for (permissions, path) in [
+            (json!({"cluster": [{"apiGroups": [""], "resources": ["pods"]}]}), "plumbline.permissions.cluster[0].verbs"),
+            (json!({"cluster": [{"resources": ["pods"], "verbs": ["get"]}]}), "plumbline.permissions.cluster[0]"),
+            (
+                json!({"namespace": [{"nonResourceURLs": ["/x"], "verbs": ["get"]}]}),
+                "plumbline.permissions.namespace[0]",
+            ),
+            (json!({"cluster": vec![json!({}); 101]}), "plumbline.permissions.cluster"),
+        ] {
+            let error = checked(permissions).unwrap_err().to_string();
+            assert!(error.contains(path), "{error}");
+        }
+    }
+}

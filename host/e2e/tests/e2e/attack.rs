@@ -1,0 +1,112 @@
+//! A plugin that tries to get more than it was given, in every mode of permissions.
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::ListParams;
+use serde_json::{Value, json};
+
+use crate::bed::Bed;
+use crate::plugin::Plugin;
+
+/// The plugin that is attacked: a Job that works until the attackers have seen its worker.
+const VICTIM: &str = "victim";
+
+/// `test-plugin attack` as a plugin of this name.
+fn attacker(bed: &Bed, name: &str, driver: &str, user: u32) -> String {
+    let per_node = driver == "DaemonSet";
+    let mut args = vec!["attack", "--own", name, "--victim", VICTIM, "--namespace", bed.namespace()];
+    if per_node {
+        args.extend(["--host-processes", "--stay"]);
+    }
+    let file = format!("{name}.yaml");
+    let definition = json!({
+        "sonobuoy-config": {"driver": driver, "plugin-name": name, "result-format": "junit"},
+        // What a definition of Sonobuoy may say: the account of the aggregator, and the processes of the host.
+        "podSpec": {
+            "serviceAccountName": "sonobuoy-serviceaccount",
+            "hostPID": per_node,
+            "restartPolicy": if per_node { "Always" } else { "Never" },
+            "tolerations": [{"operator": "Exists"}],
+            "containers": [],
+        },
+        "spec": {
+            "name": "plugin",
+            "image": bed.image(),
+            "imagePullPolicy": "IfNotPresent",
+            "command": ["/sonobuoy", "test-plugin"],
+            "args": args,
+            "securityContext": {"runAsUser": user},
+            "volumeMounts": [{"name": "results", "mountPath": "/tmp/sonobuoy/results"}],
+        },
+    });
+    std::fs::write(bed.path(&file), definition.to_string()).unwrap();
+    file
+}
+
+/// Fails with every attempt that was not refused.
+fn nothing_is_allowed(test: &str, mode: &str) {
+    let Some(bed) = Bed::new(test) else { return };
+    if mode == "namespaceAdmin" || mode == "clusterRead" {
+        // These modes are for people who may not make namespaces.
+        bed.create_namespace();
+    }
+    let files = [
+        attacker(&bed, "thief-job", "Job", 0),
+        attacker(&bed, "thief-root", "DaemonSet", 0),
+        // The user of the aggregator.
+        attacker(&bed, "thief-user", "DaemonSet", 1000),
+    ];
+    let mut more: Vec<&str> = files.iter().flat_map(|file| ["-p", file.as_str()]).collect();
+    more.extend(["--aggregator-permissions", mode, "--wait"]);
+    // It must be there for as long as the attackers look at its processes.
+    let victim = Plugin::job(VICTIM).args(&["--after=45s"]);
+    let done = bed.run(&[victim], &more);
+    assert!(done.err.contains("gets one without permissions"), "{done:?}");
+
+    let retrieved = bed.command("retrieve", &["."]).expect(0);
+    let archive = retrieved.out.trim();
+    let trees = bed.plumbline(&["results", archive, "-o", "json"]).json();
+    let (mut refused, mut allowed) = (0, Vec::new());
+    for tree in trees.as_array().unwrap().iter().filter(|tree| tree["name"] != VICTIM) {
+        leaves(tree, &mut |leaf| match leaf["status"].as_str() {
+            Some("passed") => refused += 1,
+            _ => allowed.push(leaf.to_string()),
+        });
+    }
+    assert!(allowed.is_empty(), "{mode}: {allowed:#?}");
+    // About 25 requests to the API server, two to the aggregator and one look for a token, by each of three plugins.
+    assert!(refused > 75, "{mode}: only {refused} attempts");
+    done.expect(0);
+
+    for pod in bed.ask(bed.api::<Pod>().list(&ListParams::default().labels("sonobuoy-component=plugin"))).items {
+        let spec = pod.spec.unwrap();
+        assert_eq!(spec.service_account_name.as_deref(), Some("plumbline-plugin"), "{mode}");
+        assert_eq!(spec.automount_service_account_token, Some(false), "{mode}");
+    }
+}
+
+fn leaves(item: &Value, seen: &mut dyn FnMut(&Value)) {
+    match item["items"].as_array().filter(|items| !items.is_empty()) {
+        Some(items) => items.iter().for_each(|item| leaves(item, seen)),
+        None => seen(item),
+    }
+}
+
+#[test]
+fn a_plugin_gets_nothing_in_the_mode_minimal() {
+    nothing_is_allowed("attack-minimal", "minimal");
+}
+
+#[test]
+fn a_plugin_gets_nothing_in_the_mode_namespace_admin() {
+    nothing_is_allowed("attack-namespace", "namespaceAdmin");
+}
+
+#[test]
+fn a_plugin_gets_nothing_in_the_mode_cluster_read() {
+    nothing_is_allowed("attack-read", "clusterRead");
+}
+
+#[test]
+fn a_plugin_gets_nothing_in_the_mode_cluster_admin() {
+    nothing_is_allowed("attack-admin", "clusterAdmin");
+}

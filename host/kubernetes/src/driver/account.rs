@@ -1,0 +1,137 @@
+//! The service account that a plugin's pods run as.
+//!
+//! A plugin is foreign code, so it never gets the account of the aggregator. Unless its definition asks for
+//! permissions, no token for the API server is mounted.
+
+use plumbline_core::definition::Definition;
+use serde_json::{Map, Value, json};
+
+use crate::names;
+
+/// The fields of a pod spec that name an account; the second is the deprecated alias of the first.
+const NAMED_IN: [&str; 2] = ["serviceAccountName", "serviceAccount"];
+
+/// The service account that a plugin's pods run as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PluginAccount {
+    /// The account of all plugins that ask for nothing. It has no permissions and no token is mounted.
+    Shared,
+    /// An account of this name with the permissions that the definition asks for.
+    Own(String),
+    /// An account that the pod spec of the definition names and that somebody made beforehand.
+    Named(String),
+}
+
+impl PluginAccount {
+    /// The account for the plugin. A pod spec that names the account of the aggregator names none: definitions that
+    /// Sonobuoy prints do.
+    #[must_use]
+    pub fn of(definition: &Definition, aggregator: &str) -> Self {
+        if let Some(name) = named(definition).filter(|name| *name != aggregator) {
+            return Self::Named(name.to_owned());
+        }
+        match definition.plumbline.permissions.is_empty() {
+            true => Self::Shared,
+            false => Self::Own(names::plugin_object(&definition.name)),
+        }
+    }
+
+    /// Whether the pod spec of the definition names the account of the aggregator.
+    #[must_use]
+    pub fn is_replaced(definition: &Definition, aggregator: &str) -> bool {
+        named(definition) == Some(aggregator)
+    }
+
+    /// Writes the account into the spec of a pod. `shared` is the name of [`PluginAccount::Shared`].
+    pub(super) fn apply(&self, spec: &mut Map<String, Value>, shared: &str) {
+        let (name, token) = match self {
+            Self::Named(_) => return,
+            Self::Shared => (shared, false),
+            Self::Own(name) => (name.as_str(), true),
+        };
+        for key in NAMED_IN {
+            spec.remove(key);
+        }
+        spec.insert("serviceAccountName".to_owned(), json!(name));
+        spec.insert("automountServiceAccountToken".to_owned(), json!(token));
+    }
+}
+
+fn named(definition: &Definition) -> Option<&str> {
+    let spec = definition.pod_spec.as_ref()?;
+    let name = |key: &str| spec.get(key).and_then(Value::as_str).filter(|name| !name.is_empty());
+    NAMED_IN.into_iter().find_map(name)
+}
+
+/// The Secret of the aggregator that a definition refers to, if it refers to one. A pod could mount it, and its
+/// plugin could then act for every other plugin.
+#[must_use]
+pub fn reserved_secret(definition: &Definition) -> Option<&'static str> {
+    let parts = [Some(definition.spec.raw()), definition.pod_spec.as_ref().and_then(Value::as_object)];
+    let volumes = definition.extra_volumes.iter();
+    [names::AUTHORITY_SECRET, names::CERTIFICATES_SECRET].into_iter().find(|secret| {
+        parts.iter().flatten().flat_map(|part| part.values()).chain(volumes.clone()).any(|value| mentions(value, secret))
+    })
+}
+
+fn mentions(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(own) => own == text,
+        Value::Array(items) => items.iter().any(|item| mentions(item, text)),
+        Value::Object(fields) => fields.values().any(|field| mentions(field, text)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(pod_spec: &Value, permissions: &Value) -> Definition {
+        let document = json!({
+            "sonobuoy-config": {"driver": "Job", "plugin-name": "p"},
+            "spec": {"image": "i"},
+            "podSpec": pod_spec,
+            "plumbline": {"permissions": permissions},
+        });
+        Definition::from_json(document).unwrap().definition
+    }
+
+    fn applied(definition: &Definition) -> Value {
+        let mut spec = definition.pod_spec.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+        PluginAccount::of(definition, "aggregator").apply(&mut spec, "shared");
+        Value::Object(spec)
+    }
+
+    #[test]
+    fn a_plugin_that_asks_for_nothing_gets_no_token() {
+        let bare = json!({"serviceAccountName": "shared", "automountServiceAccountToken": false});
+        for pod_spec in [
+            json!({}),
+            json!({"serviceAccountName": "aggregator"}),
+            json!({"serviceAccount": "aggregator", "automountServiceAccountToken": true}),
+            json!({"serviceAccountName": ""}),
+        ] {
+            assert_eq!(applied(&definition(&pod_spec, &Value::Null)), bare, "{pod_spec}");
+        }
+        assert_eq!(applied(&definition(&Value::Null, &Value::Null)), bare);
+    }
+
+    #[test]
+    fn what_a_definition_asks_for_is_given() {
+        let rules = json!({"cluster": [{"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}]});
+        let own = json!({"serviceAccountName": "plumbline-plugin-p", "automountServiceAccountToken": true});
+        assert_eq!(applied(&definition(&json!({"serviceAccountName": "aggregator"}), &rules)), own);
+        let named = json!({"serviceAccountName": "made-beforehand"});
+        assert_eq!(applied(&definition(&named, &Value::Null)), named);
+    }
+
+    #[test]
+    fn secrets_of_the_aggregator_are_found_wherever_a_pod_can_mount_them() {
+        let volume = json!({"volumes": [{"name": "v", "secret": {"secretName": "plumbline-authority"}}]});
+        assert_eq!(reserved_secret(&definition(&volume, &Value::Null)), Some("plumbline-authority"));
+        let projected = json!({"volumes": [{"name": "v", "projected": {"sources": [{"secret": {"name": "plumbline-certificates"}}]}}]});
+        assert_eq!(reserved_secret(&definition(&projected, &Value::Null)), Some("plumbline-certificates"));
+        assert_eq!(reserved_secret(&definition(&json!({}), &Value::Null)), None);
+    }
+}
