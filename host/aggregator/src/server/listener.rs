@@ -1,4 +1,4 @@
-//! Connections: accepted up to a limit, each with its own TLS handshake and deadlines, all of them ended together.
+//! Connections: each with its own TLS handshake and deadlines, up to a limit of those with a certificate, all of them ended together.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use tower_service::Service;
 
 use super::files;
+use super::handshakes::{Handshake, Handshakes};
 use super::receive::Receiver;
 use super::router::router;
 use super::store::Store;
@@ -28,6 +29,8 @@ use crate::state::State;
 
 /// How long requests that are under way may take to end once the run is over.
 const GRACE: Duration = Duration::from_secs(10);
+/// How long a TLS handshake may take, unless the limit for heads of requests is shorter. It takes milliseconds.
+const HANDSHAKE: Duration = Duration::from_secs(5);
 /// Pause after a failure to accept, such as too many open files: a loop without one would only burn the core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -72,9 +75,10 @@ impl Server {
             acceptor: TlsAcceptor::from(tls),
             router: router(Arc::new(Receiver::new(state, store, limits.clone()))),
             head: Duration::from_secs(limits.head_seconds),
+            slots: Arc::new(Semaphore::new(limits.connections)),
             stop: stop.clone(),
         };
-        tasks.spawn(accept(listener, connection, limits.connections, tasks.clone()));
+        tasks.spawn(accept(listener, connection, tasks.clone()));
         Ok(Self { address: bound, stop, tasks })
     }
 
@@ -106,28 +110,27 @@ struct Connection {
     acceptor: TlsAcceptor,
     router: Router,
     head: Duration,
+    /// For connections that have presented a certificate.
+    slots: Arc<Semaphore>,
     stop: CancellationToken,
 }
 
-async fn accept(listener: TcpListener, connection: Connection, connections: usize, tasks: TaskTracker) {
-    let slots = Arc::new(Semaphore::new(connections));
+async fn accept(listener: TcpListener, connection: Connection, tasks: TaskTracker) {
+    let handshakes = Handshakes::default();
     loop {
-        let slot = tokio::select! {
-            () = connection.stop.cancelled() => return,
-            // Over the limit nobody is turned away: the kernel's queue holds newcomers until a connection ends.
-            slot = Arc::clone(&slots).acquire_owned() => slot,
+        // Over the limit nobody is turned away: the queue of the kernel holds newcomers until a connection ends.
+        let accepted = async {
+            drop(connection.slots.acquire().await);
+            let (stream, peer) = listener.accept().await?;
+            Ok::<_, io::Error>((stream, peer, handshakes.enter(peer.ip()).await))
         };
         let accepted = tokio::select! {
             () = connection.stop.cancelled() => return,
-            accepted = listener.accept() => accepted,
+            accepted = accepted => accepted,
         };
         match accepted {
-            Ok((stream, peer)) => {
-                let connection = connection.clone();
-                tasks.spawn(async move {
-                    let _slot = slot;
-                    connection.serve(stream, peer).await;
-                });
+            Ok((stream, peer, handshake)) => {
+                tasks.spawn(connection.clone().serve(stream, peer, handshake));
             }
             Err(error) => {
                 tracing::warn!("failed to accept a connection: {error}");
@@ -138,13 +141,19 @@ async fn accept(listener: TcpListener, connection: Connection, connections: usiz
 }
 
 impl Connection {
-    async fn serve(self, stream: TcpStream, peer: SocketAddr) {
+    async fn serve(self, stream: TcpStream, peer: SocketAddr, handshake: Handshake) {
         // Small answers must not wait for more to send. Without it they are slower, not wrong.
         let _ = stream.set_nodelay(true);
-        let tls = match timeout(self.head, self.acceptor.accept(stream)).await {
+        let limit = self.head.min(HANDSHAKE);
+        let accepted = tokio::select! {
+            () = self.stop.cancelled() => return,
+            () = handshake.ended() => return tracing::debug!("TLS handshake with {peer} made room for others"),
+            accepted = timeout(limit, self.acceptor.accept(stream)) => accepted,
+        };
+        let tls = match accepted {
             Ok(Ok(tls)) => tls,
             Ok(Err(error)) => return tracing::debug!("TLS handshake with {peer} failed: {error}"),
-            Err(_) => return tracing::debug!("TLS handshake with {peer} took longer than {} s", self.head.as_secs()),
+            Err(_) => return tracing::debug!("TLS handshake with {peer} took longer than {} s", limit.as_secs()),
         };
         let identity =
             tls.get_ref().1.peer_certificates().and_then(<[_]>::first).map(|c| PeerIdentity::from_certificate(c));
@@ -153,7 +162,10 @@ impl Connection {
             Some(Err(error)) => return tracing::warn!("certificate of {peer} names no plugin: {error}"),
             None => return tracing::warn!("{peer} came without a certificate"),
         };
-        let router = self.router;
+        drop(handshake);
+        // Never closed. Only as many wait as there were handshakes when the last slot was taken.
+        let Some(Ok(_slot)) = self.stop.run_until_cancelled(self.slots.acquire()).await else { return };
+        let router = self.router.clone();
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(Arc::clone(&identity));

@@ -3,6 +3,7 @@
 mod answer;
 mod budget;
 mod files;
+mod handshakes;
 mod listener;
 mod receive;
 mod router;

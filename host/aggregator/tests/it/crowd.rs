@@ -1,6 +1,10 @@
 //! Many workers at once, some of which never come to an end.
 
+use std::time::Duration;
+
 use plumbline_core::{Status, Verdict};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use crate::harness::{Archive, Bed, Raw, file, key, put_head, send, source, until};
@@ -102,4 +106,36 @@ async fn over_the_limit_of_connections_newcomers_wait_and_are_served() {
     }
     third.await.unwrap().unwrap();
     assert_eq!(live.finished().await.plugins[0].outcome.total.status, Status::NotRead);
+}
+
+/// Connections without a certificate.
+const STRANGERS: usize = 2_000;
+/// The beginning of a TLS handshake that never continues: the header of a record of 512 bytes.
+const HALF_A_HELLO: [u8; 6] = [0x16, 0x03, 0x01, 0x02, 0x00, 0x01];
+/// Far less than it takes until 2,000 strangers have used up their time in turn.
+const PROMPTLY: Duration = Duration::from_secs(4);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn strangers_without_a_certificate_do_not_keep_workers_out() {
+    let mut bed = Bed::new();
+    // With a limit that the strangers exceed, they would hold every connection for the time of a handshake.
+    bed.settings.receive.connections = 500;
+    let mut live = bed.live(vec![source("p", "Job", "")], &[]).await;
+    let access = live.launch().await.access;
+    let address = access.aggregator_url.trim_start_matches("https://").to_owned();
+    let mut strangers = Vec::new();
+    for n in 0..STRANGERS {
+        let Ok(connecting) = tokio::time::timeout(PROMPTLY, TcpStream::connect(&address)).await else { break };
+        let mut stranger = connecting.unwrap();
+        if n % 2 == 0 {
+            // The aggregator may have closed the connection.
+            let _ = stranger.write_all(&HALF_A_HELLO).await;
+        }
+        strangers.push(stranger);
+    }
+    assert_eq!(strangers.len(), STRANGERS);
+    let sent = tokio::time::timeout(PROMPTLY, send(&access, "p/global", &file("a.txt", "a"))).await;
+    sent.expect("the worker is served at once").unwrap();
+    drop(strangers);
+    live.finished().await;
 }
