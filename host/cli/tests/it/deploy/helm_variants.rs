@@ -149,7 +149,11 @@ fn minimal_roles_follow_what_is_recorded() {
         let rendered = helm.rendered(&format!("config: {{Resources: {resources}}}"));
         assert_same(&rendered, &objects_of_run(helm.bed(), &["--config", "config.json"]));
         for mode in ["minimal", "clusterRead"] {
-            let values = format!("{{permissions: {mode}, config: {{Resources: {resources}, Plumbline: {{QueryKubelets: true}}}}}}");
+            // `clusterRead` makes no namespace.
+            let namespace = format!("{{create: {}, name: sonobuoy}}", mode == "minimal");
+            let values = format!(
+                "{{permissions: {mode}, namespace: {namespace}, config: {{Resources: {resources}, Plumbline: {{QueryKubelets: true}}}}}}"
+            );
             let args = ["--config", "config.json", "--query-kubelets", "--aggregator-permissions", mode];
             assert_same(&helm.rendered(&values), &objects_of_run(helm.bed(), &args));
         }
