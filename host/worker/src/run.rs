@@ -194,8 +194,9 @@ impl Worker {
         });
 
         let companions = self.companions.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let result =
-            self.work(&key, &doing, &peer_seen, Awaited { counted, partial_wanted, plugin_ended, companions }, &shutdown).await;
+        let result = self
+            .work(&key, &doing, &peer_seen, Awaited { counted, partial_wanted, plugin_ended, companions }, &shutdown)
+            .await;
         if let Ok(Ended::Sent(_)) = result {
             doing.send_replace(Doing::from_now(Phase::Done));
             self.stay(&shutdown).await;

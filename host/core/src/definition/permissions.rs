@@ -171,7 +171,10 @@ mod tests {
     fn rules_that_the_api_server_rejects_are_rejected_here() {
         let checked = |permissions| read(permissions).and_then(|permissions| permissions.check());
         for (permissions, path) in [
-            (json!({"cluster": [{"apiGroups": [""], "resources": ["pods"]}]}), "plumbline.permissions.cluster[0].verbs"),
+            (
+                json!({"cluster": [{"apiGroups": [""], "resources": ["pods"]}]}),
+                "plumbline.permissions.cluster[0].verbs",
+            ),
             (json!({"cluster": [{"resources": ["pods"], "verbs": ["get"]}]}), "plumbline.permissions.cluster[0]"),
             (
                 json!({"namespace": [{"nonResourceURLs": ["/x"], "verbs": ["get"]}]}),

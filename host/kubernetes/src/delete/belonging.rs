@@ -6,8 +6,8 @@ use kube::api::ObjectMeta;
 
 use super::kinds::Kind;
 use crate::names::{
-    AGGREGATOR, AUTHORITY_SECRET, CERTIFICATES_SECRET, COMPONENT_LABEL, COMPONENT_VALUE, CONFIG_MAP, MODULES_CONFIG_MAP, OWNED_LABEL,
-    PLUGINS_CONFIG_MAP, ROLE_LABEL, STATUS_CONFIG_MAP,
+    AGGREGATOR, AUTHORITY_SECRET, CERTIFICATES_SECRET, COMPONENT_LABEL, COMPONENT_VALUE, CONFIG_MAP,
+    MODULES_CONFIG_MAP, OWNED_LABEL, PLUGINS_CONFIG_MAP, ROLE_LABEL, STATUS_CONFIG_MAP,
 };
 
 /// Label that a namespace made for a run carries, whoever made it.
@@ -70,7 +70,8 @@ fn is_made_without_label(kind: &Kind, name: &str) -> bool {
                 || [CONFIG_MAP, STATUS_CONFIG_MAP].contains(&name)
         }
         "secret" => {
-            ["ssh-key", "auth-repo-cred", AUTHORITY_SECRET, CERTIFICATES_SECRET].contains(&name) || name.starts_with("sonobuoy-plugin-")
+            ["ssh-key", "auth-repo-cred", AUTHORITY_SECRET, CERTIFICATES_SECRET].contains(&name)
+                || name.starts_with("sonobuoy-plugin-")
         }
         _ => false,
     }

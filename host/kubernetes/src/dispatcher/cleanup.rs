@@ -138,8 +138,7 @@ mod tests {
 
     #[test]
     fn only_what_this_run_made_and_nobody_keeps_goes() {
-        let launched =
-            |session: &str, skip_cleanup| Launched { session: session.to_owned(), skip_cleanup };
+        let launched = |session: &str, skip_cleanup| Launched { session: session.to_owned(), skip_cleanup };
         let launched = [launched("a", false), launched("kept", true)];
         let object = |session: &str, owner: &Value, skip: bool| {
             let mut metadata = json!({"labels": {"sonobuoy-run": session}, "ownerReferences": [owner]});

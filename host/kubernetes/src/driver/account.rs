@@ -70,7 +70,12 @@ pub fn reserved_secret(definition: &Definition) -> Option<&'static str> {
     let parts = [Some(definition.spec.raw()), definition.pod_spec.as_ref().and_then(Value::as_object)];
     let volumes = definition.extra_volumes.iter();
     [names::AUTHORITY_SECRET, names::CERTIFICATES_SECRET].into_iter().find(|secret| {
-        parts.iter().flatten().flat_map(|part| part.values()).chain(volumes.clone()).any(|value| mentions(value, secret))
+        parts
+            .iter()
+            .flatten()
+            .flat_map(|part| part.values())
+            .chain(volumes.clone())
+            .any(|value| mentions(value, secret))
     })
 }
 

@@ -17,8 +17,8 @@ mod stage;
 mod worker;
 mod workload;
 
-pub(crate) use defaults::set_job_tolerations;
 pub use account::{PluginAccount, reserved_secret};
+pub(crate) use defaults::set_job_tolerations;
 pub use defaults::{default_pod_spec, default_tolerations};
 pub use error::DriverError;
 pub use naming::{DEFAULT_CONTAINER, SKIP_CLEANUP_ANNOTATION, container_name, labels, workload_name};

@@ -1,8 +1,8 @@
 //! The objects of a run, in the order in which they are applied.
 
-use plumbline_core::{Config, Driver};
 use plumbline_core::config::Storage;
 use plumbline_core::definition::{K8S_VERSION_VARIABLE, check_set};
+use plumbline_core::{Config, Driver};
 use serde_json::Value;
 
 use super::error::ManifestError;

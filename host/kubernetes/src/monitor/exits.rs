@@ -35,7 +35,8 @@ pub(super) fn exits(pods: &[PodFacts], watched: &Watched) -> Vec<Exit> {
 /// Containers of a DaemonSet are started again, whatever their exit code is.
 pub(super) fn ended_well(pod: &PodFacts, watched: &Watched) -> Option<ResultKey> {
     let key = ResultKey::new(watched.plugin.clone(), NodeName::global());
-    let beside = |container: &&ContainerFacts| container.name != names::WORKER_CONTAINER && container.role != Role::Init;
+    let beside =
+        |container: &&ContainerFacts| container.name != names::WORKER_CONTAINER && container.role != Role::Init;
     let well = |container: &ContainerFacts| container.ended().is_some_and(|end| end.code == 0);
     let containers: Vec<_> = pod.containers.iter().filter(beside).collect();
     let over = !containers.is_empty() && containers.into_iter().all(well);

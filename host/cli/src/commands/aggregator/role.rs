@@ -21,8 +21,8 @@ use super::last::{self, keep_last};
 use super::plugins;
 use super::send::sent;
 use crate::args::{AggregatorArgs, Global, Level};
-use crate::error::CliError;
 use crate::commands::conceal::conceal;
+use crate::error::CliError;
 use crate::limits::Limits;
 use crate::stock;
 

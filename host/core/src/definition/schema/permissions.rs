@@ -20,6 +20,11 @@ pub(in crate::definition) const POLICY_RULE: &[Field] = &[
     Field::new("resources", "Resources", ENTRIES, "Resources and subresources, such as `pods` and `pods/log`."),
     Field::new("resourceNames", "Names", ENTRIES, "Names of objects. Left out: every object."),
     Field::new("nonResourceURLs", "Paths", ENTRIES, "Paths that are not resources, such as `/metrics`."),
-    Field::new("verbs", "Verbs", Shape::Few { of: &Shape::Text, least: 1, most: 500 }, "Verbs, such as `get` and `list`.")
-        .required(),
+    Field::new(
+        "verbs",
+        "Verbs",
+        Shape::Few { of: &Shape::Text, least: 1, most: 500 },
+        "Verbs, such as `get` and `list`.",
+    )
+    .required(),
 ];

@@ -55,10 +55,8 @@ pub fn notices(options: &ManifestOptions) -> Vec<String> {
 }
 
 fn minimal(needs: &Needs) -> Vec<String> {
-    let mut lines = vec![
-        "the aggregator reads and watches nodes, to know which results to expect".to_owned(),
-        in_namespace(),
-    ];
+    let mut lines =
+        vec!["the aggregator reads and watches nodes, to know which results to expect".to_owned(), in_namespace()];
     match &needs.queries {
         Queries::Nothing => {}
         Queries::Everything => lines.push(
@@ -71,7 +69,10 @@ fn minimal(needs: &Needs) -> Vec<String> {
         }
     }
     if needs.reads_logs() {
-        lines.push("the aggregator reads logs of pods in all namespaces, to record those that `Limits.PodLogs` selects".to_owned());
+        lines.push(
+            "the aggregator reads logs of pods in all namespaces, to record those that `Limits.PodLogs` selects"
+                .to_owned(),
+        );
     }
     lines.extend(kubelets(needs));
     lines

@@ -57,7 +57,8 @@ async fn a_daemon_set_is_created_and_kept_by_a_restarted_aggregator() {
 async fn an_adopted_secret_gets_the_new_certificate() {
     let bed = Bed::new().await;
     bed.launch(JOB).await.unwrap();
-    bed.double.update("secrets", "checks", names::CERTIFICATES_SECRET, |secret| secret["data"]["hello.crt"] = json!("b2xk"));
+    bed.double
+        .update("secrets", "checks", names::CERTIFICATES_SECRET, |secret| secret["data"]["hello.crt"] = json!("b2xk"));
     let bed = bed.restart().await;
     bed.launch(JOB).await.unwrap();
     let secret = bed.double.get("secrets", "checks", names::CERTIFICATES_SECRET).unwrap();

@@ -194,7 +194,8 @@ fn the_aggregator_reads_the_configuration_that_was_given() {
 #[test]
 fn the_conformance_suite_gets_every_permission_under_any_name() {
     for name in ["e2e", "nightly"] {
-        let suite = E2E.replace("plugin-name: e2e", &format!("plugin-name: {name}")).replace("$SONOBUOY_K8S_VERSION", "v1");
+        let suite =
+            E2E.replace("plugin-name: e2e", &format!("plugin-name: {name}")).replace("$SONOBUOY_K8S_VERSION", "v1");
         for (mode, aggregator) in [(Permissions::Minimal, false), (Permissions::ClusterAdmin, true)] {
             let objects = made(&options(mode, &suite));
             let roles = of_kind(&objects, "ClusterRole");
@@ -240,7 +241,8 @@ fn minimal_rules_follow_what_is_recorded() {
         for (resource, verb) in [("pods", "create"), ("pods", "patch"), ("secrets", "create"), ("events", "list")] {
             assert!(allows(&inside, "", resource, verb), "{resource} {verb}");
         }
-        for (resource, verb) in [("secrets", "get"), ("secrets", "patch"), ("secrets", "delete"), ("events", "create")] {
+        for (resource, verb) in [("secrets", "get"), ("secrets", "patch"), ("secrets", "delete"), ("events", "create")]
+        {
             assert!(!allows(&inside, "", resource, verb), "{resource} {verb}");
         }
         assert!(allows(&inside, "apps", "daemonsets", "create"));
@@ -248,9 +250,7 @@ fn minimal_rules_follow_what_is_recorded() {
     let (nothing, _) = rules(&needs(Queries::Nothing));
     assert!(!allows(&nothing, "", "pods", "list") && !allows(&nothing, "", "nodes/proxy", "get"));
     let (everything, _) = rules(&needs(Queries::Everything));
-    for (group, resource) in
-        [("", "pods"), ("", "services"), ("apps", "deployments"), ("", "pods/log")]
-    {
+    for (group, resource) in [("", "pods"), ("", "services"), ("apps", "deployments"), ("", "pods/log")] {
         assert!(allows(&everything, group, resource, "get"), "{resource}");
     }
     assert!(!allows(&everything, "", "nodes/proxy", "get"));
@@ -325,7 +325,8 @@ fn a_plugin_gets_what_its_definition_asks_for_whatever_its_name() {
 fn permissions_that_cannot_be_given_are_refused() {
     let refused = |options: &ManifestOptions| manifest(options).unwrap_err().to_string();
     assert!(refused(&plugins(Permissions::NamespaceAdmin, &[RENAMED])).contains("`namespaceAdmin`"));
-    let both = READER.replace("spec: {image: i}", "spec: {image: i}\npodSpec: {serviceAccountName: own, containers: []}");
+    let both =
+        READER.replace("spec: {image: i}", "spec: {image: i}\npodSpec: {serviceAccountName: own, containers: []}");
     assert!(refused(&plugins(Permissions::Minimal, &[&both])).contains("`own` and has `plumbline.permissions`"));
     let thief = "sonobuoy-config: {driver: Job, plugin-name: thief}\nspec: {image: i}\nextra-volumes: [{name: v, secret: {secretName: plumbline-authority}}]";
     assert!(refused(&plugins(Permissions::Minimal, &[thief])).contains("`plumbline-authority` is reserved"));

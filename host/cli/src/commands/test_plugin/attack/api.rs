@@ -65,11 +65,8 @@ fn requests(namespace: &str) -> Vec<Request> {
         content_type: "application/json",
         body: None,
     };
-    let post = |what: &str, path: String, body: Value| Request {
-        method: Method::POST,
-        body: Some(body),
-        ..get(what, path)
-    };
+    let post =
+        |what: &str, path: String, body: Value| Request { method: Method::POST, body: Some(body), ..get(what, path) };
     let metadata = json!({"name": "plumbline-attack"});
     let container = json!({
         "name": "c",
@@ -112,7 +109,10 @@ fn requests(namespace: &str) -> Vec<Request> {
         get("list nodes", "/api/v1/nodes".to_owned()),
         get("read ConfigMaps", format!("{core}/configmaps")),
         get("read the configuration of a kubelet", "/api/v1/nodes/any/proxy/configz".to_owned()),
-        get("execute in a pod through a kubelet", "/api/v1/nodes/any/proxy/exec/kube-system/any/any?command=id".to_owned()),
+        get(
+            "execute in a pod through a kubelet",
+            "/api/v1/nodes/any/proxy/exec/kube-system/any/any?command=id".to_owned(),
+        ),
         get("reach the aggregator through the API server", format!("{core}/pods/https:{aggregator}:8080/proxy/")),
         get("read the log of the aggregator", format!("{core}/pods/{aggregator}/log")),
         get("execute in the aggregator by GET", exec(aggregator)),
@@ -133,7 +133,10 @@ fn requests(namespace: &str) -> Vec<Request> {
             method: Method::DELETE,
             ..get(
                 "delete the network policy",
-                format!("/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies/{}?{dry}", names::NETWORK_POLICY),
+                format!(
+                    "/apis/networking.k8s.io/v1/namespaces/{namespace}/networkpolicies/{}?{dry}",
+                    names::NETWORK_POLICY
+                ),
             )
         },
         Request {

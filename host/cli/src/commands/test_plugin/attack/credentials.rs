@@ -59,10 +59,12 @@ fn token(root: &Path, place: &str, loot: &mut Loot, attempts: &mut Attempts) {
 async fn look_at_processes(victim: &str, loot: &mut Loot, attempts: &mut Attempts) {
     let deadline = Instant::now() + PATIENCE;
     let mut found = processes();
-    while !(found.iter().any(|(_, role)| *role == Role::Victim) && found.iter().any(|(_, role)| *role == Role::Aggregator))
+    while !(found.iter().any(|(_, role)| *role == Role::Victim)
+        && found.iter().any(|(_, role)| *role == Role::Aggregator))
     {
         if Instant::now() >= deadline {
-            let why = format!("the worker of `{victim}` and the aggregator are not both among the processes of this node");
+            let why =
+                format!("the worker of `{victim}` and the aggregator are not both among the processes of this node");
             attempts.add("see the processes of the node", Attempt::Failed(why));
             break;
         }
@@ -78,9 +80,8 @@ async fn look_at_processes(victim: &str, loot: &mut Loot, attempts: &mut Attempt
             Err(_) => attempts.add(format!("read the environment of {name}"), Attempt::Refused),
             Ok(bytes) => {
                 let text = String::from_utf8_lossy(&bytes).into_owned();
-                let value = |key: &str| {
-                    text.split('\0').find_map(|variable| variable.strip_prefix(key)?.strip_prefix('='))
-                };
+                let value =
+                    |key: &str| text.split('\0').find_map(|variable| variable.strip_prefix(key)?.strip_prefix('='));
                 if let (Some(certificate), Some(key)) = (value("CLIENT_CERT"), value("CLIENT_KEY")) {
                     let found = format!("the environment of {name}");
                     loot.certificates.push(Certificate { found, pem: format!("{certificate}\n{key}") });

@@ -24,8 +24,10 @@ pub(super) async fn attack(args: &AttackArgs, namespace: &str, found: &[Certific
         Ok(Err(error)) => return attempts.add("connect to the aggregator", Attempt::Failed(error.to_string())),
         Err(_) => return attempts.add("connect to the aggregator", Attempt::Failed("no answer".to_owned())),
     }
-    let forged = args.victim.parse().map_err(|_| "the victim is not a plugin".to_owned()).and_then(|victim| forge(&victim));
-    let mut identities = vec![("no certificate".to_owned(), Ok(None)), ("a forged certificate".to_owned(), forged.map(Some))];
+    let forged =
+        args.victim.parse().map_err(|_| "the victim is not a plugin".to_owned()).and_then(|victim| forge(&victim));
+    let mut identities =
+        vec![("no certificate".to_owned(), Ok(None)), ("a forged certificate".to_owned(), forged.map(Some))];
     identities.extend(found.iter().map(|one| (one.found.clone(), Ok(Some(one.pem.clone())))));
     let url = format!("https://{address}/api/v1/results/global/{}", args.victim);
     for (with, pem) in identities {
