@@ -35,13 +35,8 @@ pub(crate) async fn insist(
     request: &Request<Vec<u8>>,
 ) -> Result<Value, ClusterError> {
     let deadline = Instant::now() + patience;
-    let pauses = ExponentialBuilder::new()
-        .with_min_delay(Duration::from_millis(250))
-        .with_max_delay(Duration::from_secs(15))
-        .with_jitter()
-        .without_max_times();
     (|| attempt(cluster, what, request))
-        .retry(pauses)
+        .retry(pauses())
         .when(|refusal: &Refusal| refusal.error.is_transient())
         .adjust(|refusal: &Refusal, pause: Option<Duration>| {
             let pause = pause?.max(refusal.retry_after.unwrap_or_default());
@@ -52,6 +47,29 @@ pub(crate) async fn insist(
         })
         .await
         .map_err(|refusal| refusal.error)
+}
+
+/// Repeats `act`, which sends several requests, while that may help and `patience` lasts. A conflict is a reason to begin it again.
+pub(crate) async fn insist_on<T, F: Future<Output = Result<T, ClusterError>>>(
+    patience: Duration,
+    act: impl FnMut() -> F,
+) -> Result<T, ClusterError> {
+    let deadline = Instant::now() + patience;
+    act.retry(pauses())
+        .when(|error: &ClusterError| error.is_transient() || error.is_conflict())
+        .adjust(|_, pause: Option<Duration>| pause.filter(|pause| Instant::now() + *pause < deadline))
+        .notify(|error: &ClusterError, pause: Duration| {
+            tracing::warn!("{error}; trying again in {} ms", pause.as_millis());
+        })
+        .await
+}
+
+fn pauses() -> ExponentialBuilder {
+    ExponentialBuilder::new()
+        .with_min_delay(Duration::from_millis(250))
+        .with_max_delay(Duration::from_secs(15))
+        .with_jitter()
+        .without_max_times()
 }
 
 async fn attempt(cluster: &Cluster, what: &str, request: &Request<Vec<u8>>) -> Result<Value, Refusal> {

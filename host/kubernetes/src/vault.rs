@@ -10,6 +10,7 @@ use plumbline_core::RunId;
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
+use crate::insist::{PATIENCE, insist_on};
 use crate::names;
 
 /// The key in the Secret.
@@ -76,24 +77,34 @@ impl SecretVault {
             data: Some(data),
             ..Secret::default()
         };
-        match self.api.create(&PostParams::default(), &secret).await {
+        let create = format!("create secret `{name}`");
+        let conflict = match self.api.create(&PostParams::default(), &secret).await {
+            Ok(_) => return Ok(()),
+            Err(kube::Error::Api(status)) if status.code == 409 => kube::Error::Api(status),
+            Err(error) => return Err(ClusterError::api(create, &error)),
+        };
+        // Of an earlier run, which is over: there is one run in a namespace.
+        match self.api.patch(name, &PatchParams::default(), &Patch::Merge(&secret)).await {
             Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.code == 409 => {
-                // Of an earlier run, which is over: there is one run in a namespace.
-                let patched = self.api.patch(name, &PatchParams::default(), &Patch::Merge(&secret)).await;
-                patched.map(|_| ()).map_err(|error| ClusterError::api(format!("replace secret `{name}`"), &error))
-            }
-            Err(error) => Err(ClusterError::api(format!("create secret `{name}`"), &error)),
+            // It is gone, or the conflict was another one, such as a quota that was being counted.
+            Err(kube::Error::Api(status)) if status.code == 404 => Err(ClusterError::api(create, &conflict)),
+            Err(error) => Err(ClusterError::api(format!("replace secret `{name}`"), &error)),
         }
     }
 }
 
 impl Vault for SecretVault {
     fn load(&self) -> BoxFuture<'_, Result<Option<String>, DispatchError>> {
-        Box::pin(async { self.read().await.map_err(|error| DispatchError::new(error.to_string())) })
+        Box::pin(async {
+            let read = insist_on(PATIENCE, || self.read()).await;
+            read.map_err(|error| DispatchError::new(error.to_string()))
+        })
     }
 
     fn keep<'a>(&'a self, pem: &'a str) -> BoxFuture<'a, Result<(), DispatchError>> {
-        Box::pin(async move { self.write(pem).await.map_err(|error| DispatchError::new(error.to_string())) })
+        Box::pin(async move {
+            let written = insist_on(PATIENCE, || self.write(pem)).await;
+            written.map_err(|error| DispatchError::new(error.to_string()))
+        })
     }
 }

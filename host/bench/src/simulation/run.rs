@@ -131,7 +131,10 @@ async fn complete(double: &ApiDouble, process: &mut Process) -> Result<RunStatus
         if let Some(status) = status_of(double) {
             match status.status {
                 RunPhase::Complete => return Ok(status),
-                RunPhase::Failed => return Err(process.explain("the run has failed").into()),
+                RunPhase::Failed => {
+                    let reason = status.failure.map(|failure| failure.reason).unwrap_or_default();
+                    return Err(process.explain(&format!("the run has failed: {reason}")).into());
+                }
                 _ => {}
             }
         }

@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plumbline_aggregator::Vault as _;
-use plumbline_apidouble::ApiDouble;
+use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use plumbline_kubernetes::{SecretVault, names};
 
 use crate::dispatch::bed::cluster;
@@ -51,4 +51,20 @@ async fn the_authority_of_another_run_is_not_used() {
     assert_eq!(other.load().await.unwrap(), None);
     other.keep("another").await.unwrap();
     assert_eq!(other.load().await.unwrap().as_deref(), Some("another"));
+}
+
+#[tokio::test]
+async fn requests_that_fail_for_a_moment_are_repeated() {
+    let double = ApiDouble::start().await.unwrap();
+    let vault = vault(&double, RUN, "first").await;
+    let fault =
+        |method, kind| double.fault(Fault { method: Some(method), path_contains: "/secrets".into(), kind, times: 1 });
+    let status = |code| FaultKind::Status { code, message: "not now".into(), retry_after: None };
+    fault("POST", status(500));
+    fault("POST", FaultKind::Reset);
+    fault("POST", status(409));
+    vault.keep("the authority").await.unwrap();
+    fault("GET", status(503));
+    fault("GET", FaultKind::Reset);
+    assert_eq!(vault.load().await.unwrap().as_deref(), Some("the authority"));
 }

@@ -239,17 +239,25 @@ impl Volatile {
         for entry in self.entries.iter().rev() {
             match entry {
                 Entry::Created(path) => {
-                    let Some(path) = there(path) else { continue };
-                    let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+                    if let Some(path) = there(path) {
+                        remove(&path);
+                    }
                 }
                 Entry::Renamed(from, to) => {
-                    if let (Some(from), Some(to)) = (there(from), there(to)) {
-                        let _ = fs::rename(to, from);
+                    if let (Some(from), Some(to)) = (there(from), there(to))
+                        && fs::rename(&to, from).is_err()
+                    {
+                        // The directory that it came from was temporary.
+                        remove(&to);
                     }
                 }
             }
         }
     }
+}
+
+fn remove(path: &Path) {
+    let _ = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
 }
 
 fn length(path: &Path) -> Option<u64> {
