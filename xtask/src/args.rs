@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use crate::e2e;
 use crate::error::Error;
+use crate::fuzz::Mode;
 use crate::image;
 
 /// What `cargo xtask help` prints.
@@ -19,9 +20,10 @@ Work:
                   ARGS go to `plumbline run`; its exit code is passed through
   test [ARGS…]    set up, then run all tests; ARGS go to `cargo test`
   bench [ARGS…]   set up, then run the benchmarks, optimised; ARGS go to them
-  fuzz [TARGET] [-- ARGS…]
-                  feed generated input to one fuzz target until it is interrupted, or to each for a minute;
-                  ARGS go to the target (libFuzzer). Needs a nightly toolchain and cargo-fuzz
+  fuzz [TARGET | --hours N | --replay] [-- ARGS…]
+                  feed generated input to one fuzz target until it is interrupted, or to each for a minute or N hours;
+                  ARGS go to the target (libFuzzer). Needs a nightly toolchain and cargo-fuzz.
+                  --replay runs the committed seeds once, and needs neither
   dist            set up, then build the release binary; prints its path and size
   image [--output FILE] [--tag NAME] [--optimised] [--binary FILE]
                   set up, build a static binary, and write an image archive that containerd, podman and docker load; needs
@@ -67,7 +69,7 @@ pub(crate) enum Task {
     Test(Vec<OsString>),
     Bench(Vec<OsString>),
     /// The target, or all; arguments for it.
-    Fuzz(Option<OsString>, Vec<OsString>),
+    Fuzz(Mode, Vec<OsString>),
     Dist,
     Image(image::Options),
     Deploy,
@@ -111,13 +113,20 @@ fn too_many(name: &OsStr, extra: &OsStr) -> Error {
     Error::Usage(format!("`{}` does not take the argument `{}`", name.display(), extra.display()))
 }
 
-/// `[TARGET] [-- ARGS…]`.
+/// `[TARGET | --hours N | --replay] [-- ARGS…]`.
 fn fuzz(args: Vec<OsString>) -> Result<Task, Error> {
     let mut args = args.into_iter().peekable();
-    let target = args.next_if(|arg| arg != OsStr::new("--"));
+    let mode = match args.next_if(|arg| arg != OsStr::new("--")) {
+        Some(option) if option == OsStr::new("--replay") => Mode::Replay,
+        Some(option) if option == OsStr::new("--hours") => {
+            let hours = args.next().and_then(|hours| hours.to_str()?.parse().ok()).filter(|hours| *hours > 0);
+            Mode::Hours(hours.ok_or_else(|| Error::Usage("`--hours` takes a number of hours, 1 or more".to_owned()))?)
+        }
+        target => Mode::Search(target),
+    };
     match args.next() {
         Some(extra) if extra != OsStr::new("--") => Err(too_many(OsStr::new("fuzz"), &extra)),
-        _ => Ok(Task::Fuzz(target, args.collect())),
+        _ => Ok(Task::Fuzz(mode, args.collect())),
     }
 }
 
@@ -175,11 +184,14 @@ mod tests {
 
     #[test]
     fn a_fuzz_target_stands_before_the_separator() {
-        assert_eq!(parse("fuzz").unwrap(), Task::Fuzz(None, Vec::new()));
-        assert_eq!(parse("fuzz junit").unwrap(), Task::Fuzz(Some("junit".into()), Vec::new()));
-        assert_eq!(parse("fuzz -- -runs=1").unwrap(), Task::Fuzz(None, strings(&["-runs=1"])));
+        assert_eq!(parse("fuzz").unwrap(), Task::Fuzz(Mode::Search(None), Vec::new()));
+        assert_eq!(parse("fuzz junit").unwrap(), Task::Fuzz(Mode::Search(Some("junit".into())), Vec::new()));
+        assert_eq!(parse("fuzz -- -runs=1").unwrap(), Task::Fuzz(Mode::Search(None), strings(&["-runs=1"])));
         let both = parse("fuzz junit -- -runs=1 -- x").unwrap();
-        assert_eq!(both, Task::Fuzz(Some("junit".into()), strings(&["-runs=1", "--", "x"])));
+        assert_eq!(both, Task::Fuzz(Mode::Search(Some("junit".into())), strings(&["-runs=1", "--", "x"])));
+        assert_eq!(parse("fuzz --replay").unwrap(), Task::Fuzz(Mode::Replay, Vec::new()));
+        assert_eq!(parse("fuzz --hours 2 -- -jobs=2").unwrap(), Task::Fuzz(Mode::Hours(2), strings(&["-jobs=2"])));
+        assert!(parse("fuzz --hours soon").unwrap_err().to_string().contains("`--hours`"));
         assert!(parse("fuzz junit -runs=1").unwrap_err().to_string().contains("`-runs=1`"));
     }
 

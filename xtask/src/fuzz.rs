@@ -13,7 +13,7 @@ use crate::report::say;
 /// Coverage instrumentation is not in stable compilers.
 const TOOLCHAIN: &str = "nightly";
 /// Seconds for each target when all of them run: long enough to go beyond the seeds.
-const SECONDS_EACH: &str = "60";
+const SECONDS_EACH: u64 = 60;
 
 /// The workspace of the fuzz targets. It is one of its own: their instrumentation and their lock file are nobody else's business.
 pub(crate) fn manifest(root: &Path) -> PathBuf {
@@ -30,27 +30,66 @@ pub(crate) fn lint(workspace: &Workspace) -> Command {
     cargo
 }
 
-/// Runs one target until it is interrupted, or each for a minute; `args` go to the targets.
-pub(crate) fn run(workspace: &Workspace, target: Option<&OsStr>, args: &[OsString]) -> Result<ExitCode, Error> {
-    let targets = targets(workspace.root())?;
-    if let Some(wanted) = target {
-        if !targets.iter().any(|name| wanted == name.as_str()) {
-            let known = targets.join(", ");
-            return Err(Error::Usage(format!("there is no fuzz target `{}`; there are {known}", wanted.display())));
+/// What a fuzz command does.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Runs one target until it is interrupted, or each for a minute.
+    Search(Option<OsString>),
+    /// Runs each target for this many hours.
+    Hours(u32),
+    /// Runs the seeds of each target once, with the machine's own toolchain.
+    Replay,
+}
+
+/// Runs fuzz targets; `args` go to them.
+pub(crate) fn run(workspace: &Workspace, mode: &Mode, args: &[OsString]) -> Result<ExitCode, Error> {
+    let root = workspace.root();
+    let targets = targets(root)?;
+    let seconds = match mode {
+        Mode::Replay => return replay(workspace, &targets, args),
+        Mode::Search(Some(wanted)) => {
+            if !targets.iter().any(|name| wanted == name.as_str()) {
+                let known = targets.join(", ");
+                return Err(Error::Usage(format!("there is no fuzz target `{}`; there are {known}", wanted.display())));
+            }
+            tools(root)?;
+            return run_one(root, wanted, args);
         }
-        tools(workspace.root())?;
-        return run_one(workspace.root(), wanted, args);
-    }
-    tools(workspace.root())?;
+        Mode::Search(None) => SECONDS_EACH,
+        Mode::Hours(hours) => u64::from(*hours) * 3600,
+    };
+    tools(root)?;
     let mut args = args.to_vec();
-    args.insert(0, format!("-max_total_time={SECONDS_EACH}").into());
+    args.insert(0, format!("-max_total_time={seconds}").into());
     for target in &targets {
-        say(format_args!("fuzz target `{target}` for {SECONDS_EACH} seconds"));
-        let code = run_one(workspace.root(), OsStr::new(target), &args)?;
+        say(format_args!("fuzz target `{target}` for {seconds} seconds"));
+        let code = run_one(root, OsStr::new(target), &args)?;
         if code != ExitCode::SUCCESS {
             return Ok(code);
         }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs the seeds of each target once. Nothing is instrumented, so any toolchain and no cargo-fuzz will do.
+fn replay(workspace: &Workspace, targets: &[String], args: &[OsString]) -> Result<ExitCode, Error> {
+    let root = workspace.root();
+    let cargo = |subcommand| {
+        let mut cargo = process::cargo_locked(root, subcommand);
+        cargo.arg("--manifest-path").arg(manifest(root)).arg("--target-dir").arg(workspace.target());
+        cargo
+    };
+    process::run_talkative(cargo("build").arg("--bins"))?;
+    for target in targets {
+        let mut cargo = cargo("run");
+        cargo.args(["--quiet", "--bin", target, "--", "-runs=0"]).args(args);
+        cargo.arg(root.join("fuzz/seeds").join(target));
+        let code = process::exit_code(process::status(&mut cargo)?);
+        if code != 0 {
+            return Ok(ExitCode::from(code));
+        }
+    }
+    say(format_args!("replayed the seeds of {} fuzz targets", targets.len()));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -126,9 +165,18 @@ mod tests {
     }
 
     #[test]
+    fn every_target_has_seeds() {
+        let workspace = Workspace::find().unwrap();
+        for target in targets(workspace.root()).unwrap() {
+            let seeds = fs::read_dir(workspace.root().join("fuzz/seeds").join(&target));
+            assert!(seeds.is_ok_and(|mut seeds| seeds.next().is_some()), "`{target}` has no seeds");
+        }
+    }
+
+    #[test]
     fn a_target_that_is_not_there_is_answered_with_those_that_are() {
         let workspace = Workspace::find().unwrap();
-        let error = run(&workspace, Some(OsStr::new("jnuit")), &[]).unwrap_err().to_string();
+        let error = run(&workspace, &Mode::Search(Some("jnuit".into())), &[]).unwrap_err().to_string();
         assert!(error.contains("`jnuit`") && error.contains("junit"), "{error}");
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
             setup(&workspace)?;
             return bench(&workspace, &args);
         }
-        Task::Fuzz(target, args) => return fuzz::run(&workspace, target.as_deref(), &args),
+        Task::Fuzz(mode, args) => return fuzz::run(&workspace, &mode, &args),
         Task::Dist => dist(&workspace)?,
         Task::Image(options) => image::image(&workspace, &options)?,
         Task::Deploy => {

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use plumbline_archive::disk::Disk;
 use plumbline_core::RunId;
 use plumbline_core::run_status::RunStatus;
 use serde::{Deserialize, Serialize};
@@ -57,9 +58,8 @@ pub(crate) fn remember(entry: &Entry) -> io::Result<()> {
     let Some(directory) = directory() else { return Ok(()) };
     fs::create_dir_all(&directory)?;
     let path = directory.join(format!("{}.json", entry.run));
-    let mut file = tempfile::NamedTempFile::new_in(&directory)?;
-    serde_json::to_writer(&mut file, entry)?;
-    file.persist(path).map_err(|error| error.error)?;
+    // The paths in it are nobody else's business.
+    Disk::default().replace(&path, &serde_json::to_vec(entry)?, 0o600)?;
     for old in list_in(&directory)?.into_iter().skip(MAX_REMEMBERED).filter(|old| !old.work.exists()) {
         fs::remove_file(directory.join(format!("{}.json", old.run)))?;
     }
