@@ -147,6 +147,24 @@ async fn what_the_dispatcher_reports_stands_in_place_of_the_result() {
 }
 
 #[tokio::test]
+async fn what_keeps_a_result_from_arriving_is_in_the_status_until_it_arrives() {
+    let bed = Bed::new();
+    let mut live = bed.live(vec![source("p", "Job", "")], &["n1"]).await;
+    let (launch, reports) = live.launched.next().await;
+    let reason = |state: &plumbline_aggregator::State| state.status().plugins.unwrap()[0].reason.clone();
+    for told in [Some("the worker is silent".to_owned()), None, Some("the node is not ready".to_owned())] {
+        reports.send(Report::Trouble { key: key("p/global"), reason: told.clone() }).await.unwrap();
+        let mut changes = live.state.changes();
+        while reason(&live.state) != told {
+            changes.changed().await.unwrap();
+        }
+    }
+    send(&launch.access, "p/global", &file("a.txt", "a")).await.unwrap();
+    assert_eq!(reason(&live.state), None);
+    live.finished().await;
+}
+
+#[tokio::test]
 async fn a_report_about_a_result_that_nobody_expects_changes_nothing() {
     let bed = Bed::new();
     let mut live = bed.live(vec![source("p", "Job", "")], &["n1"]).await;

@@ -10,6 +10,7 @@ use super::line::{Line, Tone, cut_end, cut_middle, width};
 use super::plugins::{Phase, Plugin, RunView, counted, failed_tests, period, results, tone_of};
 use super::rate::Rate;
 use super::screen::Size;
+use crate::output::one_line;
 
 /// Spaces between the parts of a line.
 const GAP: &str = "   ";
@@ -145,6 +146,12 @@ impl LiveView {
                 _ => format!("waiting {text}"),
             };
             parts.push(Part::message(1, Tone::Warning, text));
+        }
+        // A pod that waits has told why.
+        if let Some(trouble) = plugin.trouble.filter(|_| plugin.waiting.is_empty()) {
+            let others = if plugin.troubled > 1 { format!("{} results: ", plugin.troubled) } else { String::new() };
+            let reason = one_line(trouble.reason.as_deref().unwrap_or_default());
+            parts.push(Part::message(1, Tone::Warning, format!("{others}{reason}")));
         }
         if let Some((still, node)) = plugin.stalled {
             let text = format!("no progress for {}: {}", period(still), run.logs.hint(&plugin.name, node));

@@ -296,6 +296,21 @@ fn a_plugin_with_a_verdict_has_its_colour() {
 }
 
 #[test]
+fn what_keeps_a_result_from_arriving_is_in_its_row() {
+    let entry = |node: &str| json!({"plugin": "logs", "node": node, "status": "running", "last-heartbeat": "2026-11-20T12:59:00Z",
+        "reason": format!("node `{node}` is not ready")});
+    let rows = |entries: Value| {
+        let seen = seen(entries);
+        let frame = LiveView::default().frame(RunView::of_cluster(&seen), now(), Size { columns: 120, rows: 24 });
+        frame.iter().map(|line| line.render(false)).collect::<Vec<_>>().join("\n")
+    };
+    let one = rows(json!([entry("n1")]));
+    assert!(one.contains("  node `n1` is not ready"), "{one}");
+    let two = rows(json!([entry("n1"), entry("n2")]));
+    assert!(two.contains("2 results: node `n1` is not ready"), "{two}");
+}
+
+#[test]
 fn a_stalled_plugin_says_where_to_look_and_has_no_estimate() {
     let mut view = LiveView::default();
     let mut text = String::new();

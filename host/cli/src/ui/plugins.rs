@@ -113,6 +113,10 @@ pub(super) struct Plugin<'a> {
     pub(super) result: Option<String>,
     /// Why the result of a plugin with one expected result is missing or late.
     pub(super) reason: Option<&'a str>,
+    /// Awaited results that something keeps from arriving.
+    pub(super) troubled: u64,
+    /// The first of them, and why.
+    pub(super) trouble: Option<&'a PluginStatus>,
 }
 
 /// The progress of tests.
@@ -150,6 +154,8 @@ impl<'a> Plugin<'a> {
             heard: false,
             result: None,
             reason: None,
+            troubled: 0,
+            trouble: None,
         }
     }
 
@@ -169,6 +175,10 @@ impl<'a> Plugin<'a> {
             EntryStatus::Running | EntryStatus::Other(_) => {}
         }
         self.reason = entry.reason.as_deref().filter(|_| self.expected == 1);
+        if entry.reason.is_some() && !entry.status.is_final() {
+            add(&mut self.troubled, entry.count());
+            self.trouble.get_or_insert(entry);
+        }
         self.heard |= entry.last_heartbeat.is_some();
         for (status, count) in entry.result_counts.iter().flatten() {
             add(self.counts.entry(one_line(status)).or_default(), *count);

@@ -84,24 +84,26 @@ mod tests {
                 json!({"name": "scan", "state": {"running": {}}, "lastState": ended(1, "Error"), "restartCount": 1}),
             ),
             pod("w6", json!({"name": "scan", "state": ended(3, "Error")})),
+            pod("w7", json!({"name": "scan", "state": ended(0, "OOMKilled")})),
         ];
         let watched = Watched {
             plugin: "a".parse().unwrap(),
             session: "s".into(),
             per_node: true,
-            missing: ["w1", "w2", "w3", "w4", "w5"].map(|node| format!("a/{node}").parse().unwrap()).into(),
+            missing: ["w1", "w2", "w3", "w4", "w5", "w7"].map(|node| format!("a/{node}").parse().unwrap()).into(),
             container: "scan".into(),
             heard: Heard::new(|_| None),
         };
         let told: Vec<String> =
             exits(&pods, &watched).iter().map(|exit| format!("{}: {}", exit.key, exit.text)).collect();
         let good: Vec<bool> = exits(&pods, &watched).iter().map(|exit| exit.success).collect();
-        assert_eq!(good, [true, false, false, false]);
+        assert_eq!(good, [true, false, false, false, false]);
         insta::assert_snapshot!(told.join("\n"), @r"
         a/w1: container `scan` of pod `p-w1` ended with exit code 0
         a/w2: container `scan` of pod `p-w2` ended with exit code 3
         a/w3: container `scan` of pod `p-w3` was killed because it used more memory than its limit of 64Mi, exit code 137 (OOMKilled)
         a/w4: container `scan` of pod `p-w4` ended with exit code 2
+        a/w7: container `scan` of pod `p-w7` ended after one of its processes was killed because it used more memory than its limit of 64Mi, exit code 0 (OOMKilled)
         ");
         assert!(!have_ended(&pods, &watched));
         assert!(have_ended(&pods[..4], &watched));
