@@ -31,10 +31,10 @@ Work:
   deploy          set up, then write anew what is generated below deploy/ from what `plumbline gen` prints
   bindings        write anew what is generated from the contract and from the definition's reader: the SDKs' bindings,
                   docs/wit.md, the JSON Schemas
-  e2e [--nodes 1|3] [--keep] [--tests-binary] [-- ARGS…]
+  e2e [--nodes 1|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [-- ARGS…]
                   run the end-to-end tests against a real cluster: the one of PLUMBLINE_E2E_KUBECONFIG, or one that is put up
                   on this machine and down again (not with --keep); skipped, with the reason, where neither is possible.
-                  --tests-binary puts the program into the image as the tests were built with it (it must be static), instead of
+                  --kubernetes chooses the version; `all`: each that host/e2e/cluster/versions lists. --tests-binary puts the program into the image as the tests were built with it (it must be static), instead of
                   a release build. ARGS go to the test binary (docs/e2e.md)
 
 Checks:

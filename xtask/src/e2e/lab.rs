@@ -10,18 +10,35 @@ use crate::error::Error;
 use crate::lock::Lock;
 use crate::report::say;
 
+/// The file that lists versions of Kubernetes, one in a line.
+const VERSIONS: &str = "versions";
+
 /// The scripts, and where they keep what they make. One process at a time uses them.
 #[derive(Debug)]
 pub(crate) struct Scripts {
     dir: PathBuf,
     state: PathBuf,
+    /// The version of Kubernetes; without it, the one that the scripts choose.
+    kubernetes: Option<String>,
     _lock: Lock,
 }
 
 impl Scripts {
     pub(crate) fn new(dir: &Path, state: PathBuf) -> Result<Self, Error> {
         let lock = Lock::take(&state)?;
-        Ok(Self { dir: dir.to_path_buf(), state, _lock: lock })
+        Ok(Self { dir: dir.to_path_buf(), state, kubernetes: None, _lock: lock })
+    }
+
+    /// The same for another version of Kubernetes.
+    pub(crate) fn with_kubernetes(self, version: Option<String>) -> Self {
+        Self { kubernetes: version, ..self }
+    }
+
+    /// The versions of Kubernetes that the tests run on.
+    pub(crate) fn versions(&self) -> Result<Vec<String>, Error> {
+        let list = self.dir.join(VERSIONS);
+        let text = fs::read_to_string(&list).map_err(Error::io("read", &list))?;
+        Ok(text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned).collect())
     }
 
     /// Builds what the cluster needs and is not there yet. The script knows what that is, for its version of Kubernetes.
@@ -39,6 +56,9 @@ impl Scripts {
         let mut command = Command::new(self.dir.join(name));
         // Scripts that talk on stdout: ours belongs to nobody here.
         command.env("TESTCLUSTER", &self.state).stdin(Stdio::null()).stdout(Stdio::from(std::io::stderr()));
+        if let Some(version) = &self.kubernetes {
+            command.env("K8S", version);
+        }
         command
     }
 

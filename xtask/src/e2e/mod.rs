@@ -6,8 +6,9 @@ mod options;
 mod place;
 mod suite;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 pub(crate) use options::Options;
 
@@ -18,7 +19,7 @@ use crate::process;
 use crate::report::say;
 use interrupt::Interrupt;
 use lab::Lab;
-use options::Round;
+use options::{Kubernetes, Round};
 use place::{Place, Surroundings};
 use suite::Suite;
 
@@ -57,12 +58,7 @@ fn given(
 }
 
 /// Against a cluster on this machine, put up for it.
-fn in_lab(
-    workspace: &Workspace,
-    options: &Options,
-    scripts: &std::path::Path,
-    state: PathBuf,
-) -> Result<ExitCode, Error> {
+fn in_lab(workspace: &Workspace, options: &Options, scripts: &Path, state: PathBuf) -> Result<ExitCode, Error> {
     // All that can be built is built before there is a cluster that would compete with it, and outside its network.
     let (tests, built) = if options.tests_binary {
         crate::tasks::setup(workspace)?;
@@ -74,13 +70,41 @@ fn in_lab(
     };
     let suite = Suite { tests, image: built.name, binary: built.binary };
     let interrupt = Interrupt::catch()?;
-    let scripts = lab::Scripts::new(scripts, state)?;
-    scripts.build(&interrupt)?;
+    let mut scripts = lab::Scripts::new(scripts, state)?;
+    let versions = match &options.kubernetes {
+        Kubernetes::Newest => vec![None],
+        Kubernetes::Version(version) => vec![Some(version.clone())],
+        Kubernetes::All => scripts.versions()?.into_iter().map(Some).collect(),
+    };
+    let (mut code, mut table) = (ExitCode::SUCCESS, Vec::new());
+    for version in versions {
+        let (start, shown) = (Instant::now(), version.clone());
+        scripts = scripts.with_kubernetes(version);
+        let ended = on_version(&scripts, &suite, &built.archive, options, &interrupt)?;
+        let result = if ended == ExitCode::SUCCESS { "passed" } else { "failed" };
+        if ended != ExitCode::SUCCESS {
+            code = ended;
+        }
+        table.extend(shown.map(|version| format!("{version:<9} {result} {:>4} s", start.elapsed().as_secs())));
+    }
+    table.iter().for_each(|line| say(format_args!("e2e: Kubernetes {line}")));
+    Ok(code)
+}
+
+/// All rounds on one version of Kubernetes. The first round that fails ends them, and its exit code is the result.
+fn on_version(
+    scripts: &lab::Scripts,
+    suite: &Suite,
+    image: &Path,
+    options: &Options,
+    interrupt: &Interrupt,
+) -> Result<ExitCode, Error> {
+    scripts.build(interrupt)?;
     for round in options.rounds() {
         say(format_args!("e2e: {round}"));
-        let lab = Lab::up(&scripts, round.nodes, options.keep, &interrupt)?;
-        lab.load(&built.archive, &interrupt)?;
-        let code = suite.run(&interrupt, Some(&lab), &round, None, options)?;
+        let lab = Lab::up(scripts, round.nodes, options.keep, interrupt)?;
+        lab.load(image, interrupt)?;
+        let code = suite.run(interrupt, Some(&lab), &round, None, options)?;
         if code != ExitCode::SUCCESS {
             return Ok(code);
         }

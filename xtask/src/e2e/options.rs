@@ -17,8 +17,40 @@ pub(crate) struct Options {
     pub(crate) keep: bool,
     /// Whether the image carries the program as the tests have it, instead of a release build: nothing is compiled for it alone.
     pub(crate) tests_binary: bool,
+    /// Which versions of Kubernetes; without it, the newest.
+    pub(crate) kubernetes: Kubernetes,
     /// For the test binary.
     pub(crate) args: Vec<OsString>,
+}
+
+/// Versions of Kubernetes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kubernetes {
+    /// The newest one that the scripts list.
+    #[default]
+    Newest,
+    /// This one.
+    Version(String),
+    /// All that the scripts list, one after the other.
+    All,
+}
+
+impl Kubernetes {
+    fn parse(value: Option<&str>) -> Result<Self, Error> {
+        let is_version = |text: &str| {
+            let parts: Vec<&str> = text.split('.').collect();
+            parts.len() == 3
+                && parts.iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        match value {
+            Some("all") => Ok(Self::All),
+            Some(version) if is_version(version) => Ok(Self::Version(version.to_owned())),
+            other => Err(Error::Usage(format!(
+                "`--kubernetes` is a version such as 1.36.3, or `all`, not `{}`",
+                other.unwrap_or_default()
+            ))),
+        }
+    }
 }
 
 /// One cluster, and the tests that are run against it.
@@ -62,7 +94,7 @@ impl fmt::Display for Round {
 }
 
 impl Options {
-    /// `[--nodes 1|3] [--keep] [--tests-binary] [-- ARGS…]`.
+    /// `[--nodes 1|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [-- ARGS…]`.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -78,8 +110,17 @@ impl Options {
                 Some(text) if text.starts_with("--nodes=") => {
                     options.nodes = Some(nodes(text.strip_prefix("--nodes="))?)
                 }
+                Some("--kubernetes") => {
+                    options.kubernetes = Kubernetes::parse(args.next().as_ref().and_then(|value| value.to_str()))?
+                }
+                Some(text) if text.starts_with("--kubernetes=") => {
+                    options.kubernetes = Kubernetes::parse(text.strip_prefix("--kubernetes="))?
+                }
                 _ => return Err(Error::Usage(format!("`e2e` does not take the argument `{}`", arg.display()))),
             }
+        }
+        if options.keep && options.kubernetes == Kubernetes::All {
+            return Err(Error::Usage("`--keep` needs one version: only one cluster can stay".to_owned()));
         }
         if options.keep && options.nodes.is_none() {
             return Err(Error::Usage("`--keep` needs `--nodes`: only one cluster can stay".to_owned()));
@@ -122,6 +163,13 @@ mod tests {
     }
 
     #[test]
+    fn a_version_is_chosen_or_all_of_them() {
+        assert_eq!(parse("").unwrap().kubernetes, Kubernetes::Newest);
+        assert_eq!(parse("--kubernetes 1.36.3").unwrap().kubernetes, Kubernetes::Version("1.36.3".to_owned()));
+        assert_eq!(parse("--kubernetes=all").unwrap().kubernetes, Kubernetes::All);
+    }
+
+    #[test]
     fn the_rest_is_for_the_tests() {
         assert_eq!(parse("--nodes 1 -- --nocapture run").unwrap().args, ["--nocapture", "run"]);
         assert!(parse("--tests-binary").unwrap().tests_binary && !parse("-- --tests-binary").unwrap().tests_binary);
@@ -129,7 +177,13 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_refused_by_name() {
-        for (line, told) in [("--nodes 2", "`2`"), ("--nodes", "`--nodes`"), ("now", "`now`"), ("--keep", "`--keep`")] {
+        for (line, told) in [
+            ("--nodes 2", "`2`"),
+            ("--nodes", "`--nodes`"),
+            ("now", "`now`"),
+            ("--kubernetes 1.36", "`1.36`"),
+            ("--keep", "`--keep`"),
+        ] {
             let error = parse(line).unwrap_err().to_string();
             assert!(error.contains(told), "{line}: {error}");
         }

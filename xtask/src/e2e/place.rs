@@ -9,8 +9,10 @@ use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
 
-/// Where the scripts of a test cluster are looked for, from the checkout.
-const SCRIPTS: &str = "../shared/testcluster";
+/// The scripts of a test cluster, from the root of the checkout.
+const SCRIPTS: &str = "host/e2e/cluster";
+/// A controller of cgroup v1, which the scripts need.
+const CGROUP: &str = "/sys/fs/cgroup/memory";
 /// What the folder must have.
 const PARTS: [&str; 2] = ["build", "cluster"];
 
@@ -25,6 +27,9 @@ pub(crate) struct Surroundings {
     /// The folder with the scripts, if they are there.
     scripts: Option<PathBuf>,
     root: bool,
+    /// Whether this user may create the namespaces of a node.
+    namespaces: bool,
+    cgroup_v1: bool,
     state: Option<PathBuf>,
 }
 
@@ -41,6 +46,8 @@ impl Surroundings {
             named,
             scripts: there.then_some(folder),
             root: process::output(Command::new("id").arg("-u"))?.trim() == "0",
+            namespaces: process::output(Command::new("unshare").args(["--net", "--mount", "--uts", "true"])).is_ok(),
+            cgroup_v1: Path::new(CGROUP).is_dir(),
             // As the scripts themselves find it.
             state: set("TESTCLUSTER")
                 .map(PathBuf::from)
@@ -83,6 +90,13 @@ impl Place {
             (Some(_), _) if !around.root => Ok(Self::Nowhere(
                 "a cluster on this machine needs namespaces of the kernel, which only root can make".to_owned(),
             )),
+            (Some(_), _) if !around.namespaces => Ok(Self::Nowhere(
+                "a cluster on this machine needs namespaces of the kernel, and `unshare` may not create them"
+                    .to_owned(),
+            )),
+            (Some(_), _) if !around.cgroup_v1 => Ok(Self::Nowhere(format!(
+                "a cluster on this machine needs cgroup v1, and `{CGROUP}` is not a directory"
+            ))),
             (Some(scripts), _) => match &around.state {
                 Some(state) => Ok(Self::Lab { scripts: scripts.clone(), state: state.clone() }),
                 None => Err(Error::NoCache),
@@ -91,8 +105,7 @@ impl Place {
                 Err(Error::Usage(format!("PLUMBLINE_TESTCLUSTER: `{}` has no `build` and `cluster`", named.display())))
             }
             (None, None) => Ok(Self::Nowhere(format!(
-                "there is no cluster: neither PLUMBLINE_E2E_KUBECONFIG (with PLUMBLINE_E2E_IMAGE) is set, nor are there scripts \
-                 for one in `{SCRIPTS}` or PLUMBLINE_TESTCLUSTER"
+                "there is no cluster: PLUMBLINE_E2E_KUBECONFIG is not set, and `{SCRIPTS}` has no scripts for one"
             ))),
         }
     }
@@ -103,7 +116,14 @@ mod tests {
     use super::*;
 
     fn machine() -> Surroundings {
-        Surroundings { scripts: Some("/s".into()), root: true, state: Some("/state".into()), ..Surroundings::default() }
+        Surroundings {
+            scripts: Some("/s".into()),
+            root: true,
+            namespaces: true,
+            cgroup_v1: true,
+            state: Some("/state".into()),
+            ..Surroundings::default()
+        }
     }
 
     #[test]
@@ -131,5 +151,7 @@ mod tests {
         };
         assert!(why(Surroundings::default()).contains("PLUMBLINE_E2E_KUBECONFIG"));
         assert!(why(Surroundings { root: false, ..machine() }).contains("root"));
+        assert!(why(Surroundings { namespaces: false, ..machine() }).contains("unshare"));
+        assert!(why(Surroundings { cgroup_v1: false, ..machine() }).contains("cgroup v1"));
     }
 }

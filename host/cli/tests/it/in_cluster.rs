@@ -108,7 +108,7 @@ async fn exit_codes_tell_how_far_it_came() {
     cluster.double.update("pods", "sonobuoy", "sonobuoy", |pod| {
         pod["metadata"]["annotations"]["sonobuoy.hept.io/status"] = told.into();
     });
-    codes(3, 1);
+    codes(3, 2);
     cluster.archive();
     assert!(codes(4, 2).contains(".tar.gz.damaged`; try again"));
     cluster.double.remove("pods", "sonobuoy", "sonobuoy");
