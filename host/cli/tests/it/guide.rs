@@ -39,12 +39,14 @@ fn guide() -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// A directory in which `plumbline` is this program.
+/// A `PATH` in which `plumbline` is this program, with the pytest of the set-up.
 pub(crate) fn path_with_this_program(dir: &Path) -> std::ffi::OsString {
     let bin = dir.join("bin");
     fs::create_dir_all(&bin).unwrap();
     std::os::unix::fs::symlink(assert_cmd::cargo::cargo_bin!("plumbline"), bin.join("plumbline")).unwrap();
     let mut paths = vec![bin];
+    let pytest = std::env::var_os("PLUMBLINE_PYTEST").map(std::path::PathBuf::from);
+    paths.extend(pytest.as_deref().and_then(Path::parent).map(Path::to_path_buf));
     paths.extend(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()));
     std::env::join_paths(paths).unwrap()
 }
