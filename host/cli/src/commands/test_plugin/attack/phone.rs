@@ -14,15 +14,22 @@ use super::{Attempt, Attempts};
 use crate::args::AttackArgs;
 
 /// How long one request may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Between two attempts to connect.
+const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Sends a result for the victim without a certificate, with one of a CA of our own, and with each that was found.
 pub(super) async fn attack(args: &AttackArgs, namespace: &str, found: &[Certificate], attempts: &mut Attempts) {
     let address = format!("{}.{namespace}.svc:{}", names::AGGREGATOR_SERVICE, names::AGGREGATOR_PORT);
-    match timeout(PATIENCE, TcpStream::connect(&address)).await {
-        Ok(Ok(_)) => {}
-        Ok(Err(error)) => return attempts.add("connect to the aggregator", Attempt::Failed(error.to_string())),
-        Err(_) => return attempts.add("connect to the aggregator", Attempt::Failed("no answer".to_owned())),
+    // The Service may need a moment until every node knows it.
+    let connected = timeout(PATIENCE, async {
+        while TcpStream::connect(&address).await.is_err() {
+            tokio::time::sleep(TRY_AGAIN).await;
+        }
+    });
+    if connected.await.is_err() {
+        return attempts.add("connect to the aggregator", Attempt::Failed("nothing was tried: no connection".to_owned()));
     }
     let forged =
         args.victim.parse().map_err(|_| "the victim is not a plugin".to_owned()).and_then(|victim| forge(&victim));
