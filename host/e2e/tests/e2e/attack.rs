@@ -103,3 +103,22 @@ fn a_plugin_gets_nothing_in_the_mode_cluster_read() {
 fn a_plugin_gets_nothing_in_the_mode_cluster_admin() {
     nothing_is_allowed("attack-admin", "clusterAdmin");
 }
+
+/// Without this, an attack that tries nothing would pass above.
+#[test]
+fn an_attack_with_permissions_is_noticed() {
+    let Some(bed) = Bed::new("attack-noticed") else { return };
+    let file = attacker(&bed, "thief-job", "Job", 0);
+    let mut definition: Value = serde_json::from_str(&std::fs::read_to_string(bed.path(&file)).unwrap()).unwrap();
+    let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+    definition["plumbline"] = json!({"permissions": {"cluster": everything}});
+    std::fs::write(bed.path(&file), definition.to_string()).unwrap();
+    let done = bed.run(&[Plugin::job(VICTIM)], &["-p", &file, "--wait"]).expect(1);
+    assert!(done.err.contains("plugin `thief-job` may do everything in the cluster"), "{done:?}");
+    let retrieved = bed.command("retrieve", &["."]).expect(0);
+    let report = bed.plumbline(&["results", retrieved.out.trim()]).expect(1).out;
+    for noticed in ["find a token", "read the CA key of the run, as this pod", "create a privileged pod", "delete the pod of"] {
+        assert!(report.contains(noticed), "{noticed}: {report}");
+    }
+    assert!(!report.contains("as nobody"), "{report}");
+}

@@ -112,7 +112,12 @@ fn container(options: &ManifestOptions, modules: &[String]) -> Value {
         "volumeMounts": mounts,
         // The requests are what waiting takes; the limit leaves room for a module at its default limit (256 MiB) beside the server. None
         // on processors: a slow aggregator helps nobody.
-        "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+        // From a node whose disk is full, pods that use more than they request are evicted first: the journal, errors and the
+        // archive have 1 GiB.
+        "resources": {
+            "requests": {"cpu": "50m", "ephemeral-storage": "1Gi", "memory": "64Mi"},
+            "limits": {"memory": "512Mi"},
+        },
         // Asked until it succeeds once: the pod is ready when the binary runs on this node. Nothing is asked later: the server is closed
         // when the run is over, while the pod stays for whoever fetches the archive; a probe of the port would then restart it (or, in a
         // run that is over within seconds, never have seen it open). That the aggregator lives is told by the heartbeat in its status.
