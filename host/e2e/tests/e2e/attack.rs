@@ -117,7 +117,9 @@ fn an_attack_with_permissions_is_noticed() {
     assert!(done.err.contains("plugin `thief-job` may do everything in the cluster"), "{done:?}");
     let retrieved = bed.command("retrieve", &["."]).expect(0);
     let report = bed.plumbline(&["results", retrieved.out.trim()]).expect(1).out;
-    for noticed in ["find a token", "read the CA key of the run, as this pod", "create a privileged pod", "delete the pod of"] {
+    for noticed in
+        ["find a token", "read the CA key of the run, as this pod", "create a privileged pod", "delete the pod of"]
+    {
         assert!(report.contains(noticed), "{noticed}: {report}");
     }
     assert!(!report.contains("as nobody"), "{report}");

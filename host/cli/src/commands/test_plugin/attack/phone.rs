@@ -29,7 +29,8 @@ pub(super) async fn attack(args: &AttackArgs, namespace: &str, found: &[Certific
         }
     });
     if connected.await.is_err() {
-        return attempts.add("connect to the aggregator", Attempt::Failed("nothing was tried: no connection".to_owned()));
+        return attempts
+            .add("connect to the aggregator", Attempt::Failed("nothing was tried: no connection".to_owned()));
     }
     let forged =
         args.victim.parse().map_err(|_| "the victim is not a plugin".to_owned()).and_then(|victim| forge(&victim));
