@@ -134,7 +134,8 @@ fn fitting(status: &RunStatus, limit: usize) -> Option<String> {
     serde_json::to_string(status).ok().filter(|json| json.len() <= limit)
 }
 
-/// Leaves `kept` bytes of names and a short reason to each entry; with `None`, no name, no message and no reason.
+/// Leaves `kept` bytes of names and a short reason to each entry; with `None`, no name, no message
+/// and no reason.
 fn drop_names(status: &mut RunStatus, kept: Option<usize>) {
     for entry in status.plugins.iter_mut().flatten() {
         match kept {

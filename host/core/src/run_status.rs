@@ -78,8 +78,8 @@ pub struct PluginStatus {
     /// When its worker was heard of last. Ours: left out when it never was.
     #[serde(rename = "last-heartbeat", skip_serializing_if = "Option::is_none")]
     pub last_heartbeat: Option<Timestamp>,
-    /// Why the result failed, or what keeps it from arriving; at most [`MAX_REASON`] characters on one line. Ours: left out when there
-    /// is nothing to report.
+    /// Why the result failed, or what keeps it from arriving; at most [`MAX_REASON`] characters on
+    /// one line. Ours: left out when there is nothing to report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// How many results this one entry stands for, if it stands for more than one: their node is `<n> nodes`. Ours.
@@ -269,7 +269,8 @@ words! {
         Complete = "complete",
         /// It will not arrive: an error is recorded in its place.
         Failed = "failed",
-        /// It did not arrive in time: the error in its place is a timeout. Sonobuoy writes `failed` here.
+        /// It did not arrive in time: the error in its place is a timeout. Sonobuoy writes `failed`
+        /// here.
         TimedOut = "timed_out",
     }
 }

@@ -28,7 +28,8 @@ pub fn one_line(text: &str) -> String {
         .collect()
 }
 
-/// A line of a log as it may be shown on a terminal: as [`one_line`], but sequences that only set colours stay.
+/// A line of a log as it may be shown on a terminal: as [`one_line`], but sequences that only set
+/// colours stay.
 #[must_use]
 pub fn coloured_line(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());

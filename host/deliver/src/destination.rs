@@ -36,9 +36,10 @@ impl Destination {
     /// Reads an address: `s3://BUCKET/PREFIX`, or `https://HOST/PATH` (`http://` too). The archive's name is added to a prefix, and to a path that
     /// ends with `/`; another path is taken as it is.
     ///
-    /// `settings` are those that other tools for the same storage read from their environment: `AWS_ACCESS_KEY_ID`,
-    /// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, ... for S3;
-    /// `HTTP_AUTHORIZATION` (the value of the header `Authorization`) for HTTP. It is sent over plain HTTP only with
+    /// `settings` are those that other tools for the same storage read from their environment:
+    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_REGION`,
+    /// `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, ... for S3; `HTTP_AUTHORIZATION` (the value of the
+    /// header `Authorization`) for HTTP. It is sent over plain HTTP only with
     /// `HTTP_ALLOW_HTTP=true`.
     ///
     /// # Errors

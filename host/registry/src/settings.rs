@@ -23,7 +23,8 @@ pub struct Settings {
     pub insecure: Vec<String>,
     /// What is read elsewhere than its name says: each as `HOST[/PATH]=HOST[:PORT][/PATH]`. What is written goes where its name says.
     pub mirrors: Vec<String>,
-    /// Token servers that may have the credentials of a registry under another name: each as `REGISTRY=HOST[:PORT]`.
+    /// Token servers that may have the credentials of a registry under another name: each as
+    /// `REGISTRY=HOST[:PORT]`.
     pub token_servers: Vec<String>,
     /// PEM files of authorities that are trusted beside the system's.
     pub authorities: Vec<PathBuf>,

@@ -39,7 +39,8 @@ impl TokenServer {
     }
 }
 
-/// Whether the credentials of `registry` may go to `host`, which is `HOST` with the default port of HTTPS, or `HOST:PORT`.
+/// Whether the credentials of `registry` may go to `host`, which is `HOST` with the default port of
+/// HTTPS, or `HOST:PORT`.
 pub(crate) fn is_allowed(servers: &[TokenServer], registry: &str, host: &str) -> bool {
     let named = servers.iter().any(|server| server.registry == registry && server.host == host);
     named || KNOWN.contains(&(registry, host))

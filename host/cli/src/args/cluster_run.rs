@@ -88,8 +88,8 @@ pub(crate) struct ClusterRunArgs {
     /// Whether workers of Job plugins are native sidecars: `auto` (where the cluster has them), `never` or `always`
     #[arg(long, value_name = "WHEN")]
     pub(crate) native_sidecar: Option<NativeSidecar>,
-    /// A taint that pods of Job plugins without a `podSpec` tolerate, in place of the default ones: `gpu`, `gpu=true:NoSchedule`, or `*`
-    /// for every taint; repeatable
+    /// A taint that pods of Job plugins without a `podSpec` tolerate, in place of the default ones:
+    /// `gpu`, `gpu=true:NoSchedule`, or `*` for every taint; repeatable
     #[arg(long, value_name = "KEY[=VALUE][:EFFECT]")]
     pub(crate) job_toleration: Vec<Toleration>,
 }

@@ -16,8 +16,8 @@ pub(crate) struct RegistryArgs {
     /// Speak to this registry without encryption; repeatable, also `PLUMBLINE_INSECURE_REGISTRIES`
     #[arg(long, value_name = "HOST[:PORT]", help_heading = HEADING)]
     pub(crate) insecure_registry: Vec<String>,
-    /// Send the credentials of this registry to that token server, if the registry names it; repeatable, also
-    /// `PLUMBLINE_REGISTRY_TOKEN_SERVERS`
+    /// Send the credentials of this registry to that token server, if the registry names it;
+    /// repeatable, also `PLUMBLINE_REGISTRY_TOKEN_SERVERS`
     #[arg(long, value_name = "REGISTRY=HOST[:PORT]", help_heading = HEADING)]
     pub(crate) registry_token_server: Vec<String>,
     /// Read what is in this registry, or below a name in it, from another place; repeatable, also `PLUMBLINE_REGISTRY_MIRRORS`

@@ -134,7 +134,8 @@ impl Reported {
         }
     }
 
-    /// Lines about what keeps results of a plugin from arriving. Of a plugin with one result, [`Self::results`] says why it is missing.
+    /// Lines about what keeps results of a plugin from arriving. Of a plugin with one result,
+    /// [`Self::results`] says why it is missing.
     fn reasons(
         &mut self,
         plugin: &Plugin<'_>,

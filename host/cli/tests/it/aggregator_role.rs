@@ -241,7 +241,8 @@ fn an_archive_that_was_not_sent_away_is_sent_by_the_next_container() {
     ends_when_told(pod.stays());
 }
 
-/// Plugins are left out by the configuration, or there are none: then the state of the cluster is all that is wanted.
+/// Plugins are left out by the configuration, or there are none: then the state of the cluster is
+/// all that is wanted.
 #[test]
 fn a_run_without_plugins_collects_the_state_of_the_cluster() {
     for skips in [true, false] {

@@ -18,7 +18,8 @@ pub struct Own {
     pub fail_fast: bool,
     /// How the worker stands beside a Job plugin.
     pub native_sidecar: NativeSidecar,
-    /// Tolerations of pods of Job plugins without a `podSpec`, in place of the default ones; `None`: the default ones.
+    /// Tolerations of pods of Job plugins without a `podSpec`, in place of the default ones;
+    /// `None`: the default ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job_tolerations: Option<Vec<Toleration>>,
     /// Where the aggregator keeps the run and its archive.
@@ -77,7 +78,8 @@ pub struct BundleSource {
 pub struct RegistryAccess {
     /// Registries that are spoken to without encryption, each `HOST` or `HOST:PORT`.
     pub insecure: Vec<String>,
-    /// Token servers that may have the credentials of a registry under another name, each `REGISTRY=HOST[:PORT]`.
+    /// Token servers that may have the credentials of a registry under another name, each
+    /// `REGISTRY=HOST[:PORT]`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub token_servers: Vec<String>,
     /// Authorities that are trusted beside the image's: certificates as PEM text.
@@ -115,7 +117,8 @@ pub struct Graces {
     pub no_pod: u32,
     /// A worker that sent heartbeats before has sent none for so long: it is reported.
     pub silent: u32,
-    /// How much longer the run waits for the result of such a worker; 0: for as long as the API server shows its container running.
+    /// How much longer the run waits for the result of such a worker; 0: for as long as the API
+    /// server shows its container running.
     pub silent_lost: u32,
 }
 

@@ -34,7 +34,8 @@ pub struct TolerationError;
 impl FromStr for Toleration {
     type Err = TolerationError;
 
-    /// Reads a toleration as `kubectl taint` writes taints: `KEY[=VALUE][:EFFECT]`. The key `*` stands for every taint.
+    /// Reads a toleration as `kubectl taint` writes taints: `KEY[=VALUE][:EFFECT]`. The key `*`
+    /// stands for every taint.
     fn from_str(text: &str) -> Result<Self, TolerationError> {
         let (taint, effect) = text.split_once(':').unwrap_or((text, ""));
         if text.contains(':') && !EFFECTS.contains(&effect) {

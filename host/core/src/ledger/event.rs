@@ -55,8 +55,8 @@ pub enum Event {
         /// The result that the worker will send.
         key: ResultKey,
     },
-    /// What currently keeps a result from arriving, as far as the dispatcher can see. Never journalled: a restarted dispatcher looks
-    /// again.
+    /// What currently keeps a result from arriving, as far as the dispatcher can see. Never
+    /// journalled: a restarted dispatcher looks again.
     Trouble {
         /// The result.
         key: ResultKey,
@@ -151,8 +151,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether the journal keeps it. A restarted aggregator learns the rest again from workers and the cluster; heartbeats of every
-    /// node every few seconds would be most of the journal.
+    /// Whether the journal keeps it. A restarted aggregator learns the rest again from workers and
+    /// the cluster; heartbeats of every node every few seconds would be most of the journal.
     #[must_use]
     pub fn is_journalled(&self) -> bool {
         !matches!(self, Self::Hello { .. } | Self::Heartbeat { .. } | Self::Trouble { .. } | Self::Progress { .. })

@@ -19,7 +19,8 @@ const MAX_NAMED: usize = 10;
 /// Looks that may fail one after the other: with five seconds between them, two minutes.
 const MAX_FAILED_LOOKS: u32 = 24;
 
-/// Seconds that a node may need to remove a pod once its grace period has ended, and that clocks may differ.
+/// Seconds that a node may need to remove a pod once its grace period has ended, and that clocks
+/// may differ.
 const SLACK_SECONDS: i64 = 30;
 
 /// Something that keeps an object from going.

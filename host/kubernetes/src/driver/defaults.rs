@@ -16,8 +16,9 @@ pub fn default_tolerations() -> Value {
     ])
 }
 
-/// The pod spec of a definition that brings none. A DaemonSet's sees its node as the node sees itself, and runs on every Linux node,
-/// whatever its taints. For [`Driver::Process`], which has no pod, that of a Job.
+/// The pod spec of a definition that brings none. A DaemonSet's sees its node as the node sees
+/// itself, and runs on every Linux node, whatever its taints. For [`Driver::Process`], which has no
+/// pod, that of a Job.
 #[must_use]
 pub fn default_pod_spec(driver: Driver) -> Value {
     match driver {

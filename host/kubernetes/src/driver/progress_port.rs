@@ -14,9 +14,10 @@ use super::stage::Stage;
 /// Tells plugin and worker the port of the relay.
 pub(super) const PROGRESS_PORT_VARIABLE: &str = "SONOBUOY_PROGRESS_PORT";
 
-/// Ports of plugins that share the network of their nodes. Two workers on one network cannot listen on one port, and a plugin would
-/// report its progress through the worker of another one. The first plugin in the order of names keeps `first`, and each further one
-/// gets the next port. Other plugins have a network of their own and keep `first`, so they are left out.
+/// Ports of plugins that share the network of their nodes. Two workers on one network cannot listen
+/// on one port, and a plugin would report its progress through the worker of another one. The first
+/// plugin in the order of names keeps `first`, and each further one gets the next port. Other
+/// plugins have a network of their own and keep `first`, so they are left out.
 #[must_use]
 pub fn progress_ports<'a>(
     definitions: impl IntoIterator<Item = &'a Definition>,

@@ -26,7 +26,8 @@ pub struct Stage {
     pub results_dir: String,
     /// The port of the worker's progress relay.
     pub progress_port: String,
-    /// The same, by plugin, of plugins that share the network of their nodes: see [`super::progress_ports`].
+    /// The same, by plugin, of plugins that share the network of their nodes: see
+    /// [`super::progress_ports`].
     pub progress_ports: BTreeMap<PluginName, String>,
     /// Tolerations of pods of Jobs without a `podSpec`; `None`: [`super::default_tolerations`].
     pub job_tolerations: Option<Vec<Toleration>>,

@@ -85,6 +85,9 @@ impl Kind {
     fn quiet(self, graces: &Graces) -> Duration {
         let quiet = match self {
             Self::Silent => graces.silent,
+            // Only evidence tells whether a worker says hello at all, and after a restart of the
+            // aggregator, every worker is silent until its next heartbeat.
+            Self::Hello => graces.hello,
             // Most images are there by then.
             Self::Starting => SLOW_START,
             _ => PASSING,
@@ -93,7 +96,8 @@ impl Kind {
     }
 }
 
-/// Troubles that pass within this time are not reported: the container of a plugin ends a moment before its result arrives.
+/// Troubles that pass within this time are not reported: the container of a plugin ends a moment
+/// before its result arrives.
 const PASSING: Duration = Duration::from_secs(10);
 
 /// A container that has not started by then is reported.
@@ -114,7 +118,8 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
-    /// A trouble of this kind. `describe` gets its grace period once that is over, and `None` before.
+    /// A trouble of this kind. `describe` gets its grace period once that is over, and `None`
+    /// before.
     pub(super) fn new(kind: Kind, graces: &Graces, describe: impl Fn(Option<Duration>) -> String) -> Self {
         Self::within(kind, kind.grace(graces), graces, describe)
     }
@@ -211,8 +216,9 @@ fn ended(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble> {
     }
 }
 
-/// Whether the end of a container is the end of the plugin: the plugin's own, the worker's in whatever role it runs, and an init
-/// container's as long as the plugin waits for it. Other containers do not count.
+/// Whether the end of a container is the end of the plugin: the plugin's own, the worker's in
+/// whatever role it runs, and an init container's as long as the plugin waits for it. Other
+/// containers do not count.
 fn matters(pod: &PodFacts, of: &ContainerFacts, container: &str) -> bool {
     match of.role {
         _ if of.name == names::WORKER_CONTAINER => true,

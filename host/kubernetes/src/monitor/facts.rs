@@ -101,7 +101,8 @@ pub(super) struct Ended {
 }
 
 impl Ended {
-    /// The kernel killed a process of the container for memory. The container's first process may have ended well all the same.
+    /// The kernel killed a process of the container for memory. The container's first process may
+    /// have ended well all the same.
     pub(super) fn was_out_of_memory(&self) -> bool {
         self.reason.as_deref() == Some("OOMKilled")
     }

@@ -32,10 +32,11 @@ pub struct Graces {
     pub hello: Duration,
     /// No pod was made for an expected node. Default 5 min.
     pub no_pod: Duration,
-    /// A worker that sent heartbeats before has sent none for so long, although its container runs: it is reported. Default 1 min, twice
-    /// the time between heartbeats.
+    /// A worker that sent heartbeats before has sent none for so long, although its container runs:
+    /// it is reported. Default 1 min, twice the time between heartbeats.
     pub silent: Duration,
-    /// How much longer the result of such a worker is waited for. Default 5 min. `None`: for as long as its container runs.
+    /// How much longer the result of such a worker is waited for. Default 5 min. `None`: for as
+    /// long as its container runs.
     pub silent_lost: Option<Duration>,
 }
 

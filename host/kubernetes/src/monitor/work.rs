@@ -130,7 +130,8 @@ impl Work {
         verdict.into_iter().chain(self.news_again).chain(self.settling.iter().map(|settling| settling.until)).min()
     }
 
-    /// Reports what keeps results from arriving. Never waits: the run loop may itself be waiting, for a disk or for this monitor.
+    /// Reports what keeps results from arriving. Never waits: the run loop may itself be waiting,
+    /// for a disk or for this monitor.
     fn tell_news(&mut self) {
         self.news.extend(self.index.take_news());
         self.news_again = None;

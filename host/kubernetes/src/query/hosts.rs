@@ -23,7 +23,8 @@ const MAX_CONFIG: usize = 1 << 20;
 /// Nodes asked at once; the throttle bounds it further.
 const AT_ONCE: usize = 8;
 
-/// Asks every node that is ready. A node that is not, or does not answer, is recorded, and the others go on.
+/// Asks every node that is ready. A node that is not, or does not answer, is recorded, and the
+/// others go on.
 pub(super) async fn hosts(fetch: &Fetch, record: &Recorder<'_>, scratch: &Arc<Scratch>, nodes: &Nodes) {
     futures_util::stream::iter(&nodes.names)
         .for_each_concurrent(AT_ONCE, |node| async move {

@@ -257,8 +257,8 @@ impl Client {
         Ok(self.address(&home, "")?.origin() == url.origin())
     }
 
-    /// Rejects a token server that is neither the registry itself nor named by the user for it. A registry names it in its answer, so a
-    /// hostile one could have credentials sent to anybody.
+    /// Rejects a token server that is neither the registry itself nor named by the user for it. A
+    /// registry names it in its answer, so a hostile one could have credentials sent to anybody.
     pub(super) fn must_be_token_server(&self, url: &Url, scope: &Scope) -> Result<(), Cause> {
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));

@@ -76,7 +76,8 @@ async fn a_password_does_not_go_to_a_token_server_without_encryption() {
     assert!(thief.seen().is_empty());
 }
 
-/// A registry that sends everybody to the token server at `host`, and the client's settings for both.
+/// A registry that sends everybody to the token server at `host`, and the client's settings for
+/// both.
 async fn elsewhere(host: &str) -> (Double, Settings) {
     let challenge = format!(r#"Bearer realm="http://{host}/token",service="s""#);
     let server = Double::start(move |seen, _, _| match seen.authorization.as_deref() {

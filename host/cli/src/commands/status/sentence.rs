@@ -149,7 +149,8 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
     notes
 }
 
-/// Why a result is missing or may not arrive, and when its worker was heard of last if that was long ago. `None` if all is well.
+/// Why a result is missing or may not arrive, and when its worker was heard of last if that was
+/// long ago. `None` if all is well.
 fn why_missing(status: &RunStatus, entry: &PluginStatus, now: Timestamp) -> Option<String> {
     if entry.status == EntryStatus::Complete {
         return None;

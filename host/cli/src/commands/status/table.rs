@@ -42,7 +42,8 @@ pub(super) fn all(status: &RunStatus) -> String {
     aligned(&rows)
 }
 
-/// The same with when the worker was heard of, and what its pod waits for or why its result is missing.
+/// The same with when the worker was heard of, and what its pod waits for or why its result is
+/// missing.
 pub(super) fn wide(status: &RunStatus, waiting: &[Waiting], now: Timestamp) -> String {
     let mut rows = vec![row(["PLUGIN", "NODE", "STATUS", "RESULT", "HEARD", "PROGRESS", "REASON"])];
     for entry in status.plugins.iter().flatten() {

@@ -157,7 +157,8 @@ impl Index {
         verdicts
     }
 
-    /// What keeps results from arriving, where that has changed; `None` where nothing does any more.
+    /// What keeps results from arriving, where that has changed; `None` where nothing does any
+    /// more.
     pub(in super::super) fn take_news(&mut self) -> BTreeMap<ResultKey, Option<String>> {
         std::mem::take(&mut self.news)
     }

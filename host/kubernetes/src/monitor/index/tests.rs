@@ -241,7 +241,8 @@ fn listening(graces: Graces) -> (Index, Arc<AtomicI64>) {
     (index, heard)
 }
 
-/// Ticks whenever the index asks for it, up to this second. What keeps the result from arriving, and the verdicts, each with its second.
+/// Ticks whenever the index asks for it, up to this second. What keeps the result from arriving,
+/// and the verdicts, each with its second.
 fn run(index: &mut Index, until: u64) -> Vec<(u64, String)> {
     let mut all = Vec::new();
     while let Some(due) = index.next_deadline().map(|due| due.as_secs()).filter(|due| *due <= until) {
@@ -335,4 +336,14 @@ fn a_crash_long_after_another_begins_a_loop_of_its_own() {
     index.pod_applied(crashed(), at(80));
     assert_eq!(told(index.tick(at(139))), []);
     assert_eq!(told(index.tick(at(140))), [("p/w1".to_owned(), Kind::CrashLoop)]);
+}
+
+#[test]
+fn a_worker_that_was_not_heard_of_is_not_reported_before_its_log_was_read() {
+    let mut of = watched(&["w1"]);
+    of.heard = Heard::new(|_| None);
+    let mut index = index(of, &["w1"], &[well("a", "w1")]);
+    assert_eq!(run(&mut index, 59), []);
+    assert_eq!(told(index.tick(at(60))), [("p/w1".to_owned(), Kind::Hello)]);
+    assert!(index.take_news().is_empty());
 }

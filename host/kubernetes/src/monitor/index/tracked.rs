@@ -70,7 +70,8 @@ pub(super) struct Tracked {
     pub(super) pods: BTreeSet<String>,
     pub(super) last: Option<Departed>,
     pub(super) troubles: BTreeMap<Kind, Lasting>,
-    /// A crash loop whose container runs again, as it does between two crashes. Until then another crash belongs to the same loop.
+    /// A crash loop whose container runs again, as it does between two crashes. Until then another
+    /// crash belongs to the same loop.
     pub(super) looped: Option<(Duration, Lasting)>,
     /// What was reported last as that which keeps the result from arriving.
     pub(super) reported: Option<String>,
@@ -130,7 +131,8 @@ impl Tracked {
         self.troubles.values().map(next).filter(|next| *next < Duration::MAX).min()
     }
 
-    /// What is to be reported as that which keeps the result from arriving, if it is something else than before.
+    /// What is to be reported as that which keeps the result from arriving, if it is something else
+    /// than before.
     pub(super) fn news(&mut self, at: Duration) -> Option<Option<String>> {
         if self.settled {
             return None;
