@@ -9,9 +9,6 @@ use plumbline_kubernetes::names;
 /// Requests to the API server are dry runs: an attempt that is allowed changes nothing.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct AttackArgs {
-    /// The name of this plugin
-    #[arg(long, value_name = "PLUGIN")]
-    pub(crate) own: String,
     /// The plugin to send results for
     #[arg(long, value_name = "PLUGIN")]
     pub(crate) victim: String,

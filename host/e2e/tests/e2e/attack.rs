@@ -11,7 +11,7 @@ const VICTIM: &str = "victim";
 /// `test-plugin attack` as a plugin of this name.
 fn attacker(bed: &Bed, name: &str, driver: &str, user: u32) -> String {
     let per_node = driver == "DaemonSet";
-    let mut args = vec!["attack", "--own", name, "--victim", VICTIM, "--namespace", bed.namespace()];
+    let mut args = vec!["attack", "--victim", VICTIM, "--namespace", bed.namespace()];
     if per_node {
         args.extend(["--host-processes", "--stay"]);
     }
