@@ -81,6 +81,10 @@ pub const COMPILE_MEMORY: u64 = 1 << 30;
 /// Processor time that compiling one component may take, 300 s. CPython takes some seconds.
 pub const COMPILE_CPU_SECONDS: u64 = 300;
 
+/// The default limit on the memory of the aggregator's pod, 1 GiB. What it leaves for modules ([`module_memory`]) is enough for three
+/// calls at their default limit, or to compile an interpreter.
+pub const POD_MEMORY: u64 = 1 << 30;
+
 /// Memory for modules and their compilation in an aggregator whose own limit on memory is `limit`, in bytes. The rest, a quarter and at
 /// least 128 MiB, is for everything else.
 #[must_use]
@@ -163,5 +167,19 @@ impl ReceiveLimits {
     #[must_use]
     pub fn idle(&self) -> Duration {
         Duration::from_secs(self.idle_seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_of_the_pod_and_of_modules_agree() {
+        let modules = module_memory(POD_MEMORY);
+        assert_eq!(modules, 768 << 20);
+        assert_eq!(modules / ModuleLimits::default().memory, 3);
+        // In a small pod, modules get half of the memory and everything else the other half.
+        assert_eq!(module_memory(64 << 20), 32 << 20);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use plumbline_core::config::{SecurityContextMode, Storage};
+use plumbline_core::limits::POD_MEMORY;
 use plumbline_core::{Config, Definition};
 use serde_json::{Map, Value, json};
 
@@ -110,13 +111,12 @@ fn container(options: &ManifestOptions, modules: &[String]) -> Value {
         "args": ["aggregator", "--no-exit", format!("--level={level}"), format!("-v={verbosity}"), "--alsologtostderr"],
         "env": env(options),
         "volumeMounts": mounts,
-        // The requests are what waiting takes; the limit leaves room for a module at its default limit (256 MiB) beside the server. None
-        // on processors: a slow aggregator helps nobody.
+        // The requests are what waiting takes. The limit leaves room for modules. None on processors: a slow aggregator helps nobody.
         // From a node whose disk is full, pods that use more than they request are evicted first: the journal, errors and the
         // archive have 1 GiB.
         "resources": {
             "requests": {"cpu": "50m", "ephemeral-storage": "1Gi", "memory": "64Mi"},
-            "limits": {"memory": "512Mi"},
+            "limits": {"memory": format!("{}Gi", POD_MEMORY >> 30)},
         },
         // Asked until it succeeds once: the pod is ready when the binary runs on this node. Nothing is asked later: the server is closed
         // when the run is over, while the pod stays for whoever fetches the archive; a probe of the port would then restart it (or, in a
