@@ -111,6 +111,9 @@ pub const ARCHIVE_PATH_BYTES: usize = 4096;
 /// the run, and at most 340 bytes for plugin and node.
 pub const RESULT_PATH_BYTES: usize = 3072;
 
+/// Bytes of the names of all files and directories of an uploaded result, 32 MiB. They are held in memory while the result is read.
+pub const RESULT_NAME_BYTES: u64 = 32 << 20;
+
 /// Files and directories of a results archive, 2,000,000. Packing and reading use the same bound. It is twice the default of
 /// [`ReceiveLimits::run_entries`], because the run adds its own documents.
 pub const ARCHIVE_ENTRIES: u64 = 2_000_000;

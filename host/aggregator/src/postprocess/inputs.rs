@@ -1,11 +1,12 @@
 //! What a module gets to see of a plugin's directory.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use plumbline_sandbox::ModuleInfo;
 
 use super::process::{PostProcessError, Subject, io_error};
-use super::select::{Selection, result_sets};
+use super::select::{Selection, SetDirectory, result_sets};
 
 /// The files of one result set that a module is given: one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,9 +29,10 @@ pub fn module_inputs(
     let selection = Selection::new(subject.result_files, &module.default_files).map_err(|source| {
         PostProcessError::Pattern { module: module.name.clone().unwrap_or_else(|| "module".to_owned()), source }
     })?;
-    let listing = io_error(format!("failed to list the results of plugin `{}`", subject.plugin.name));
-    let sets = result_sets(dir, "results", subject.per_node).map_err(listing)?;
-    let inputs = sets.into_iter().map(|set| {
+    let listed = result_sets(dir, "results", subject.per_node)
+        .and_then(|sets| sets.iter().map(SetDirectory::list).collect::<io::Result<Vec<_>>>());
+    let listed = listed.map_err(io_error(format!("failed to list the results of plugin `{}`", subject.plugin.name)))?;
+    let inputs = listed.into_iter().map(|set| {
         let files = set.files.into_iter().filter(|file| selection.takes(file));
         ModuleInput { node: set.node, files: files.map(|file| (file.path, file.absolute)).collect() }
     });

@@ -24,7 +24,7 @@ use super::fault::{fault_item, is_of_data};
 use super::keep::keep;
 use super::leaf_counts::LeafCounts;
 use super::reason::{Decided, reason};
-use super::select::{ResultSet, Selection, SetFile, result_sets};
+use super::select::{ResultSet, Selection, SetDirectory, SetFile, result_sets};
 use super::sink::{CallSpool, RunLog, SetSink};
 use super::spool::{RootOutcome, Spool, SpoolWriter};
 use super::summary::{summarize, summary_item};
@@ -247,10 +247,10 @@ struct Notes {
 }
 
 /// Runs every set; neighbouring sets share a spool, and spools come back in the order of their sets.
-fn run_all(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Vec<Spool>> {
+fn run_all(work: &Work<'_>, sets: &[(Kind, SetDirectory)]) -> io::Result<Vec<Spool>> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(sets.len()).max(1);
     let per_piece = sets.len().div_ceil(threads * PIECES_PER_THREAD).max(1);
-    let pieces: Vec<&[(Kind, ResultSet)]> = sets.chunks(per_piece).collect();
+    let pieces: Vec<&[(Kind, SetDirectory)]> = sets.chunks(per_piece).collect();
     let done: Mutex<Vec<Option<io::Result<Spool>>>> = Mutex::new(pieces.iter().map(|_| None).collect());
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -275,12 +275,13 @@ fn run_all(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Vec<Spool>
         .collect()
 }
 
-fn run_piece(work: &Work<'_>, sets: &[(Kind, ResultSet)]) -> io::Result<Spool> {
+fn run_piece(work: &Work<'_>, sets: &[(Kind, SetDirectory)]) -> io::Result<Spool> {
     let mut spool = SpoolWriter::create(work.scratch, work.subject.per_node, work.subject.reads_again())?;
-    for (kind, set) in sets {
+    for (kind, directory) in sets {
+        let set = directory.list()?;
         match kind {
-            Kind::Results => run_results(work, set, &mut spool)?,
-            Kind::Errors => run_errors(work, set, &mut spool)?,
+            Kind::Results => run_results(work, &set, &mut spool)?,
+            Kind::Errors => run_errors(work, &set, &mut spool)?,
         }
     }
     spool.finish()

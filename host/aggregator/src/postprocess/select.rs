@@ -25,6 +25,21 @@ pub(super) struct SetFile {
     pub(super) size: u64,
 }
 
+/// The directory of a result set. Its files are listed when their turn comes, because the names of all results take more memory than
+/// those of a few.
+pub(super) struct SetDirectory {
+    node: Option<String>,
+    path: PathBuf,
+    relative: String,
+}
+
+impl SetDirectory {
+    /// Its files.
+    pub(super) fn list(&self) -> io::Result<ResultSet> {
+        ResultSet::list(self.node.clone(), &self.path, &self.relative)
+    }
+}
+
 /// The files of one node, or of the whole cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResultSet {
@@ -38,19 +53,19 @@ pub(super) struct ResultSet {
 
 /// The result sets below `plugin_dir/top` (`results` or `errors`): one per subdirectory for a plugin that is per node (files beside
 /// them are not looked at), otherwise one of everything. A missing directory has no sets.
-pub(super) fn result_sets(plugin_dir: &Path, top: &str, per_node: bool) -> io::Result<Vec<ResultSet>> {
+pub(super) fn result_sets(plugin_dir: &Path, top: &str, per_node: bool) -> io::Result<Vec<SetDirectory>> {
     let root = plugin_dir.join(top);
     if !root.is_dir() {
         return Ok(Vec::new());
     }
     if !per_node {
-        return Ok(vec![ResultSet::list(None, &root, top)?]);
+        return Ok(vec![SetDirectory { node: None, path: root, relative: top.to_owned() }]);
     }
     let mut sets = Vec::new();
     for (name, path) in entries(&root)? {
         if fs::symlink_metadata(&path)?.is_dir() {
             let relative = format!("{top}/{name}");
-            sets.push(ResultSet::list(Some(name), &path, &relative)?);
+            sets.push(SetDirectory { node: Some(name), path, relative });
         }
     }
     Ok(sets)
@@ -183,6 +198,10 @@ impl Selection {
 mod tests {
     use super::*;
 
+    fn listed(dir: &Path, per_node: bool) -> Vec<ResultSet> {
+        result_sets(dir, "results", per_node).unwrap().iter().map(|set| set.list().unwrap()).collect()
+    }
+
     fn file(path: &str) -> SetFile {
         SetFile { path: path.into(), absolute: PathBuf::new(), size: 0 }
     }
@@ -214,13 +233,13 @@ mod tests {
         }
         fs::write(dir.path().join("results/stray"), "1").unwrap();
         std::os::unix::fs::symlink("/etc/hostname", dir.path().join("results/n1/link")).unwrap();
-        let sets = result_sets(dir.path(), "results", true).unwrap();
+        let sets = listed(dir.path(), true);
         let seen: Vec<_> = sets
             .iter()
             .map(|s| (s.node.as_deref().unwrap(), s.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>()))
             .collect();
         assert_eq!(seen, [("n1", vec!["results/n1/a"]), ("n2", vec!["results/n2/x/b"])]);
-        let sets = result_sets(dir.path(), "results", false).unwrap();
+        let sets = listed(dir.path(), false);
         assert_eq!(sets.len(), 1);
         assert_eq!(sets[0].files.len(), 3);
         assert!(result_sets(dir.path(), "errors", true).unwrap().is_empty());

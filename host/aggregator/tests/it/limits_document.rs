@@ -50,6 +50,7 @@ fn fixed_limits_are_listed() {
         ("levels of directories in an archive", ARCHIVE_DEPTH as u64),
         ("path of a file in an archive", ARCHIVE_PATH_BYTES as u64),
         ("files and directories of an archive", ARCHIVE_ENTRIES),
+        ("names of all files of a result", RESULT_NAME_BYTES >> 20),
         ("different statuses that one call emits", CALL_STATUSES),
     ] {
         assert!(row(what)[1].starts_with(&shown("", value)), "{what}: {:?}", row(what));

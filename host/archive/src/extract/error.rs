@@ -74,7 +74,9 @@ impl ExtractError {
         match self {
             Self::Open { .. } | Self::Write { .. } => Blame::Host,
             Self::Stream(StreamError::Source(_)) => Blame::Transport,
-            Self::Stream(StreamError::TooManyEntries(_) | StreamError::TooManyBytes(_)) => Blame::Size,
+            Self::Stream(
+                StreamError::TooManyEntries(_) | StreamError::TooManyBytes(_) | StreamError::TooManyNameBytes(_),
+            ) => Blame::Size,
             Self::Hostile { .. } | Self::Stream(_) => Blame::Archive,
         }
     }

@@ -1,6 +1,7 @@
 //! What an upload may unpack to.
 
 use plumbline_core::ReceiveLimits;
+use plumbline_core::limits::RESULT_NAME_BYTES;
 
 use crate::member::{NameLimits, StreamLimits};
 
@@ -18,6 +19,8 @@ pub struct ExtractLimits {
     pub entries: u64,
     /// Names. Default [`NameLimits::RESULT`].
     pub names: NameLimits,
+    /// Bytes of all names together. Default [`RESULT_NAME_BYTES`].
+    pub name_bytes: u64,
 }
 
 impl Default for ExtractLimits {
@@ -28,13 +31,18 @@ impl Default for ExtractLimits {
 
 impl From<&ReceiveLimits> for ExtractLimits {
     fn from(limits: &ReceiveLimits) -> Self {
-        Self { unpacked_bytes: limits.unpacked_bytes, entries: limits.entries, names: NameLimits::RESULT }
+        Self {
+            unpacked_bytes: limits.unpacked_bytes,
+            entries: limits.entries,
+            names: NameLimits::RESULT,
+            name_bytes: RESULT_NAME_BYTES,
+        }
     }
 }
 
 impl ExtractLimits {
     pub(crate) fn stream(&self) -> StreamLimits {
-        let Self { unpacked_bytes, entries, names } = *self;
+        let Self { unpacked_bytes, entries, names, .. } = *self;
         StreamLimits { unpacked_bytes, entries, names, plain_tar: false }
     }
 }

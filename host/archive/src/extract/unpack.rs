@@ -99,6 +99,7 @@ pub fn extract_tar_gz(reader: impl Read, dest: &Path, limits: &ExtractLimits) ->
         .map_err(|source| ExtractError::Open { dir: dest.to_owned(), source })?;
     let mut sink = Sink::new(root);
     let mut extracted = Extracted::default();
+    let mut name_bytes = 0_u64;
     let seen = each_member(reader, &limits.stream(), |member| -> Result<_, ExtractError> {
         let name = match &member.name {
             Ok(name) => name.clone(),
@@ -106,6 +107,10 @@ pub fn extract_tar_gz(reader: impl Read, dest: &Path, limits: &ExtractLimits) ->
                 return Err(ExtractError::Hostile { member: member.shown.clone(), why: Hostility::Name(*fault) });
             }
         };
+        name_bytes = name_bytes.saturating_add(name.as_str().len() as u64);
+        if name_bytes > limits.name_bytes {
+            return Err(StreamError::TooManyNameBytes(limits.name_bytes).into());
+        }
         extracted.take(member, &name, &mut sink)?;
         extracted.entries = extracted.files.saturating_add(sink.directories());
         if extracted.entries > limits.entries {

@@ -93,6 +93,9 @@ pub enum StreamError {
     /// More members than the limit, given here.
     #[error("more than {0} files and directories")]
     TooManyEntries(u64),
+    /// More bytes of names than the limit, given here.
+    #[error("the names of all files together have more than {0} bytes")]
+    TooManyNameBytes(u64),
     /// More bytes, unpacked, than the limit, given here.
     #[error("more than {0} bytes unpacked")]
     TooManyBytes(u64),

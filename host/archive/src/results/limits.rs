@@ -32,7 +32,12 @@ impl ReadLimits {
     /// For unpacking what may be read.
     #[must_use]
     pub fn extract(&self) -> ExtractLimits {
-        ExtractLimits { unpacked_bytes: self.unpacked_bytes, entries: self.entries, names: NameLimits::default() }
+        ExtractLimits {
+            unpacked_bytes: self.unpacked_bytes,
+            entries: self.entries,
+            names: NameLimits::default(),
+            name_bytes: u64::MAX,
+        }
     }
 
     pub(super) fn stream(&self) -> StreamLimits {

@@ -222,6 +222,19 @@ fn directories_that_appear_only_in_names_are_counted() {
     assert_eq!(error.blame(), Blame::Size, "{error}");
 }
 
+/// Long names compress well, and whoever lists the files holds them in memory.
+#[test]
+fn names_are_bounded_together() {
+    let limits = ExtractLimits { name_bytes: 20, ..small() };
+    let fits = Tar::new().file("a123456789", b"").file("b123456789", b"");
+    Place::new().extract(&fits.clone().gz(), &limits).unwrap();
+    let error = Place::new().extract(&fits.file("c", b"").gz(), &limits).unwrap_err();
+    assert_eq!(
+        (error.to_string().as_str(), error.blame()),
+        ("the names of all files together have more than 20 bytes", Blame::Size)
+    );
+}
+
 #[test]
 fn the_last_of_a_name_counts_and_kinds_do_not_mix() {
     let twice = Tar::new().file("a", b"a long first").file("a", b"second");

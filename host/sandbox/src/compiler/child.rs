@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::panic::catch_unwind;
 
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sha2::{Digest, Sha256};
 
 use super::{INVALID, NO_MEMORY};
@@ -17,11 +17,10 @@ use crate::engine;
 /// # Errors
 /// When the limits cannot be set, or input or output fail.
 pub fn compile_stdin(memory: u64, cpu_seconds: u64) -> io::Result<i32> {
-    let limit = |value: u64, more: u64| Rlimit { current: Some(value), maximum: Some(value.saturating_add(more)) };
-    setrlimit(Resource::Data, limit(memory, 0))?;
+    limit(Resource::Data, memory, 0)?;
     // At the first of the two, the signal says what was used up. At the second, the process is killed.
-    setrlimit(Resource::Cpu, limit(cpu_seconds, 5))?;
-    setrlimit(Resource::Core, limit(0, 0))?;
+    limit(Resource::Cpu, cpu_seconds, 5)?;
+    limit(Resource::Core, 0, 0)?;
 
     let mut wasm = Vec::new();
     io::stdin().lock().take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut wasm)?;
@@ -48,4 +47,11 @@ pub fn compile_stdin(memory: u64, cpu_seconds: u64) -> io::Result<i32> {
         // The panic stands on standard error.
         Err(_) => Ok(INVALID),
     }
+}
+
+/// Sets the soft limit to `value` and the hard limit `more` above it. Neither goes above the hard limit that the process has.
+fn limit(resource: Resource, value: u64, more: u64) -> io::Result<()> {
+    let most = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+    let limit = Rlimit { current: Some(value.min(most)), maximum: Some(value.saturating_add(more).min(most)) };
+    Ok(setrlimit(resource, limit)?)
 }
