@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use plumbline_archive::extract::{ExtractError, ExtractLimits, extract_tar_gz};
+use plumbline_archive::layout::LEFT_OUT_FILE;
 use plumbline_archive::pack::{PackError, PackOptions, pack_directory};
 use plumbline_core::ReceiveLimits;
 
@@ -39,6 +40,8 @@ pub(super) fn keep(unsent: &Unsent, target: &Path, scratch: &Path, limits: &Rece
     if extracted.files == 0 {
         return Ok(0);
     }
+    // The list of what could not be packed is none of the plugin's files.
+    let list = u64::from(out.path().join(LEFT_OUT_FILE).is_file());
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent)?;
     }
@@ -49,7 +52,7 @@ pub(super) fn keep(unsent: &Unsent, target: &Path, scratch: &Path, limits: &Rece
     }
     fs::rename(out.path(), target)?;
     fs::set_permissions(target, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-    Ok(extracted.files)
+    Ok(extracted.files.saturating_sub(list))
 }
 
 #[cfg(test)]
