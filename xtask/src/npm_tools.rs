@@ -19,9 +19,13 @@ use crate::skip;
 const PACKAGE: &str = include_str!("../npm/package.json");
 const LOCK: &str = include_str!("../npm/package-lock.json");
 
-/// The programs, each with the variable that tells the tests where it is.
-const PROGRAMS: [(&str, &str); 4] =
-    [("jco", "PLUMBLINE_JCO"), ("esbuild", "PLUMBLINE_ESBUILD"), ("tsc", "PLUMBLINE_TSC"), ("bats", "PLUMBLINE_BATS")];
+/// The programs below `node_modules`, each with the variable that tells the tests where it is.
+const PROGRAMS: [(&str, &str); 4] = [
+    (".bin/jco", "PLUMBLINE_JCO"),
+    (".bin/esbuild", "PLUMBLINE_ESBUILD"),
+    (".bin/tsc", "PLUMBLINE_TSC"),
+    ("bats/bin/bats", "PLUMBLINE_BATS"),
+];
 
 /// The variables that tell the tests where the programs are: of those that are named already, in our cache, or installed there now. What
 /// cannot be had is left out, with the reason told: the tests then say that they are skipped.
@@ -49,7 +53,7 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
 fn in_cache() -> Result<PathBuf, Error> {
     let tools = paths::cache()?.join("tools");
     let root = tools.join(format!("npm-{}", version()));
-    let programs = root.join("node_modules/.bin");
+    let programs = root.join("node_modules");
     let _lock = Lock::take(&tools)?;
     if !PROGRAMS.iter().all(|(name, _)| programs.join(name).exists()) {
         say(format_args!("installing jco, esbuild, tsc and bats (about 375 MB) into {}", root.display()));

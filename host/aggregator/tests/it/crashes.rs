@@ -24,7 +24,7 @@ async fn crash_everywhere(crash: Crash) -> usize {
         let hit = steps > at;
         // The second life crashes as well, somewhere.
         story.until_crash(other(at, 100), crash).await;
-        story.to_the_end().await;
+        story.play().await;
         story.check(&format!("crash of the {crash:?} at step {at}, then at step {}", other(at, 100)), &["p/n3"]);
         hit
     })
@@ -54,7 +54,7 @@ async fn a_disk_that_fails_for_a_while_loses_nothing_that_was_acknowledged() {
         // A run that this ends can be continued, in another process.
         if story.live(Some(plan.clone())).await.is_err() {
             plan.halt();
-            story.to_the_end().await;
+            story.play().await;
         }
         story.check(&format!("{failure:?} at step {at}"), &["p/n3"]);
         plan.steps() > at

@@ -71,7 +71,7 @@ impl Story {
     }
 
     /// Lives until the end of the run.
-    pub(crate) async fn to_the_end(&mut self) {
+    pub(crate) async fn play(&mut self) {
         self.live(None).await.unwrap_or_else(|error| panic!("{error}"));
     }
 

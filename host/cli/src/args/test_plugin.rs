@@ -72,7 +72,7 @@ pub(crate) struct TestPluginArgs {
 #[derive(Debug, Clone, clap::Subcommand)]
 pub(crate) enum TestPluginCommand {
     /// Be the image of the conformance suite, as far as can be seen from outside it
-    E2e(FakeE2eArgs),
+    E2e(Box<FakeE2eArgs>),
     Attack(AttackArgs),
 }
 

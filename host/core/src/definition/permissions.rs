@@ -74,7 +74,7 @@ impl ApiPermissions {
                 let path = format!("plumbline.permissions.{key}[{i}]");
                 let of_paths = !rule.non_resource_urls.is_empty();
                 let of_resources = !rule.api_groups.is_empty() && !rule.resources.is_empty();
-                let half = !of_resources && !(rule.api_groups.is_empty() && rule.resources.is_empty());
+                let half = !of_resources && (!rule.api_groups.is_empty() || !rule.resources.is_empty());
                 if half || of_resources == of_paths {
                     return Err(invalid(path, "a rule has `apiGroups` and `resources`, or `nonResourceURLs`"));
                 }

@@ -33,13 +33,16 @@ pub(crate) enum Crash {
     Machine,
 }
 
+/// What happens in a run before a step.
+type Event = fn(&State, &Plan);
+
 /// What happens to which steps, counted from 0.
 pub(crate) struct Plan {
     /// The directory that a crash leaves.
     root: PathBuf,
     stop: Option<(usize, Crash, PathBuf)>,
     fail: Option<(Range<usize>, Failure)>,
-    event: Option<(usize, fn(&State, &Plan))>,
+    event: Option<(usize, Event)>,
     seen: Mutex<Seen>,
     /// Cancelled when the disk has stopped.
     pub(crate) stopped: CancellationToken,
