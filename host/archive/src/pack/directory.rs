@@ -161,7 +161,9 @@ impl<W: Write> Packer<'_, W> {
             target.is_ok_and(|target| target.starts_with(root) && (target.is_file() || target.is_dir()))
         };
         match why {
-            LeftOut::Vanished => false,
+            _ if self.leaves_out(Path::new(shown)) => false,
+            // Neither a socket nor a device holds results.
+            LeftOut::Vanished | LeftOut::Socket | LeftOut::Device => false,
             LeftOut::Symlink => !self.root.as_ref().is_some_and(is_packed),
             _ => true,
         }

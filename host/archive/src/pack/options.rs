@@ -34,7 +34,7 @@ pub struct PackOptions {
     /// Whether a name that is too long or too deep is an error. `false`, the default: the file is left out.
     pub refuse_names: bool,
     /// The name of a member that says in one line what is lost, written only where something is: entries that were left out, except
-    /// links to what is packed itself, and files that were removed meanwhile. Default: none.
+    /// sockets, devices, links to what is packed itself, and files that were removed meanwhile. Default: none.
     pub list_lost: Option<&'static str>,
     /// Bytes of the packed stream, at most. Default: as many as there are.
     pub max_bytes: Option<u64>,
