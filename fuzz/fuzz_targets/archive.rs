@@ -12,8 +12,12 @@ use plumbline_archive::extract::{ExtractLimits, extract_tar_gz};
 use plumbline_archive::member::NameLimits;
 
 /// Small, so that generated archives reach them.
-const LIMITS: ExtractLimits =
-    ExtractLimits { unpacked_bytes: 64 << 10, entries: 20, names: NameLimits { path_bytes: 300, depth: 8 } };
+const LIMITS: ExtractLimits = ExtractLimits {
+    unpacked_bytes: 64 << 10,
+    entries: 20,
+    name_bytes: 4 << 10,
+    names: NameLimits { path_bytes: 300, depth: 8 },
+};
 
 fuzz_target!(|data: &[u8]| {
     // As it is, for the gzip reader; and as the content of a gzip stream, whose checksum no generated input would get right.
