@@ -125,7 +125,7 @@ pub enum Report {
         /// One sentence; `None` once nothing is wrong any more.
         reason: Option<String>,
     },
-    /// Every container beside the worker has ended with exit code 0. The worker may not see that itself, because it has no
+    /// Every container next to the worker has ended with exit code 0. The worker may not see that itself, because it has no
     /// token for the API server.
     PluginEnded {
         /// The result.

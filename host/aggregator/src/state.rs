@@ -139,12 +139,12 @@ impl State {
         self.closing().plugins.remove(plugin);
     }
 
-    /// From now on the worker of `key` is told that its plugin has ended.
+    /// From now on, answers to heartbeats of the worker of `key` say that its plugin has ended.
     pub(crate) fn plugin_ended(&self, key: ResultKey) {
         self.closing().ended.insert(key);
     }
 
-    /// What the worker of `key` is told in answer to its heartbeat.
+    /// The answer to a heartbeat of the worker of `key`.
     pub(crate) fn heartbeat_answer(&self, key: &ResultKey) -> HeartbeatAnswer {
         let plugin_ended = self.closing().ended.contains(key);
         HeartbeatAnswer { send_partial: self.wants_partial(key), plugin_ended }

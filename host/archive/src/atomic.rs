@@ -22,7 +22,7 @@ pub fn is_temporary(name: &OsStr) -> bool {
     random.is_some_and(|random| random.len() == TEMPORARY_RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
-/// A file that is being written beside its target, under a temporary name. [`AtomicFile::commit`] moves it to its target. Dropped
+/// A file that is written next to its target, under a temporary name. [`AtomicFile::commit`] moves it to its target. Dropped
 /// without a commit, it is removed, and the target is unchanged.
 #[derive(Debug)]
 pub struct AtomicFile {

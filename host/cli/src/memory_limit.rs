@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// More than any machine has: what version 1 of control groups says where there is no limit.
 const NONE: u64 = 1 << 60;
 
-/// The limit in bytes; `None`: there is none, or it cannot be read.
+/// The limit in bytes. `None`: there is no limit, or reading it failed.
 pub(crate) fn memory_limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     limit_below(Path::new("/sys/fs/cgroup"), &groups)

@@ -87,7 +87,7 @@ pub struct Outcome {
     pub detections: Option<Detections>,
 }
 
-/// Why there is no tree: this machine failed. What is wrong with results or a module is an item of the tree.
+/// Why there is no tree: this machine failed. Faults of results and modules become items of the tree.
 #[derive(Debug, thiserror::Error)]
 pub enum PostProcessError {
     /// Reading results or writing the tree failed.

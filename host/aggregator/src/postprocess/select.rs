@@ -94,7 +94,7 @@ impl ResultSet {
         Ok(set)
     }
 
-    /// Reports what a worker could not pack. Its list is no result.
+    /// Reports the entries that a worker could not pack. The file that lists them is not a result.
     fn take_list_of_lost(&mut self) -> io::Result<()> {
         let is_list = |file: &SetFile| {
             let names: Vec<&str> = file.path.split('/').collect();

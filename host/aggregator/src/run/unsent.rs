@@ -40,7 +40,7 @@ pub(super) fn keep(unsent: &Unsent, target: &Path, scratch: &Path, limits: &Rece
     if extracted.files == 0 {
         return Ok(0);
     }
-    // The list of what could not be packed is none of the plugin's files.
+    // The plugin did not write the list of entries that could not be packed.
     let list = u64::from(out.path().join(LEFT_OUT_FILE).is_file());
     if let Some(parent) = target.parent() {
         fs::create_dir_all(parent)?;

@@ -1,6 +1,6 @@
 //! Connections that have not presented a certificate yet.
 //!
-//! They are apart from the connections of workers, so that whoever has no certificate cannot keep workers out. A handshake
+//! They are apart from the connections of workers, so that peers without a certificate cannot keep workers out. A handshake
 //! takes milliseconds. Where too many are under way, the oldest one ends: first of the peer that has too many, then of all.
 
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 const OF_ONE_PEER: usize = 256;
 /// Handshakes at once. More wait in the queue of the kernel.
 const AT_ONCE: usize = 1024;
-/// How long a handshake goes on in any case.
+/// Time that every handshake gets, even over the limit.
 const UNDISTURBED: Duration = Duration::from_millis(250);
 
 /// The handshakes under way.

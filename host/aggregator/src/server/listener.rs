@@ -118,7 +118,7 @@ struct Connection {
 async fn accept(listener: TcpListener, connection: Connection, tasks: TaskTracker) {
     let handshakes = Handshakes::default();
     loop {
-        // Over the limit nobody is turned away: the queue of the kernel holds newcomers until a connection ends.
+        // Over the limit, the queue of the kernel holds new connections until one ends.
         let accepted = async {
             drop(connection.slots.acquire().await);
             let (stream, peer) = listener.accept().await?;

@@ -63,7 +63,7 @@ impl Default for PackOptions {
 }
 
 impl PackOptions {
-    /// For a process that is to stay small: no threads beside the caller's.
+    /// For processes that must stay small: no threads but the caller's.
     #[must_use]
     pub fn single_threaded() -> Self {
         Self { threads: NonZeroUsize::MIN, ..Self::default() }

@@ -222,7 +222,7 @@ fn directories_that_appear_only_in_names_are_counted() {
     assert_eq!(error.blame(), Blame::Size, "{error}");
 }
 
-/// Long names compress well, and whoever lists the files holds them in memory.
+/// Long names compress well, and a list of the files holds them in memory.
 #[test]
 fn names_are_bounded_together() {
     let limits = ExtractLimits { name_bytes: 20, ..small() };

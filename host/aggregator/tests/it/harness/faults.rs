@@ -24,7 +24,7 @@ pub(crate) enum Failure {
     Short,
 }
 
-/// What is lost when the disk stops.
+/// Which data is lost when the disk stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Crash {
     /// The process: everything that was written stays.
@@ -48,7 +48,7 @@ pub(crate) struct Plan {
     pub(crate) stopped: CancellationToken,
     /// Cancelled to make a client hang up.
     pub(crate) hang_up: CancellationToken,
-    /// The state of the run, once it has begun.
+    /// The state of the run, once it has started.
     pub(crate) state: OnceLock<State>,
 }
 
@@ -70,7 +70,7 @@ impl Plan {
         Self { fail: Some((steps, failure)), ..Self::of(root) }
     }
 
-    /// Lets `event` happen before step `at`, if the run has begun by then.
+    /// Triggers `event` before step `at`, if the run has started by then.
     pub(crate) fn event(root: &Path, at: usize, event: fn(&State, &Self)) -> Self {
         Self { event: Some((at, event)), ..Self::of(root) }
     }

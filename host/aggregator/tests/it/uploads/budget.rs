@@ -29,7 +29,7 @@ async fn a_plugin_that_sends_too_much_is_refused_and_others_are_not() {
     let refused = ground.put_as("by-node/n2/p", &[GZIP], &bomb).await;
     assert_eq!(refused.status, 413);
     assert!(refused.body.contains("`plugin-bytes`"), "{}", refused.body);
-    // What was refused takes nothing.
+    // A rejected upload takes no space.
     assert_eq!(ground.put_as("by-node/n2/p", &[TEXT, NAMED], &[b'x'; 3_000]).await.status, 200);
     assert_eq!(ground.put_as("by-node/n3/p", &[TEXT, NAMED], b"x").await.status, 200);
     send(&ground.q.access, "q/global", &crate::harness::file("a.txt", vec![b'x'; 9_000])).await.unwrap();

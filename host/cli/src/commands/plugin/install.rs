@@ -37,7 +37,7 @@ pub(crate) fn install(args: &InstallArgs, global: &Global) -> Result<ExitCode, C
 fn as_sonobuoy(name: &str, definition: &str) -> Result<ExitCode, CliError> {
     let failed = || CliError::system(format!("failed to install plugin `{name}`"));
     let cache = IncumbentCache::user().ok_or_else(|| failed().hint("set `HOME` or `SONOBUOY_DIR`"))?;
-    // What cannot be read now could not be run later.
+    // A definition that cannot be read now could not be run later.
     let text = sources::definition_text(definition)?;
     let path = cache.install(name, &text).map_err(|error| failed().because(&error))?;
     say(&format!("installed `{name}` from {definition}: {}", path.display()));

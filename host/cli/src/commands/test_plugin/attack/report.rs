@@ -1,4 +1,4 @@
-//! What was tried, and what came of it.
+//! The attempts, and their results.
 
 use std::fs::{self, File};
 use std::path::Path;
