@@ -24,6 +24,7 @@ use super::files;
 use super::handshakes::{Handshake, Handshakes};
 use super::receive::Receiver;
 use super::router::router;
+use super::shares::Shares;
 use super::store::Store;
 use crate::state::State;
 
@@ -73,6 +74,7 @@ impl Server {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let connection = Connection {
             acceptor: TlsAcceptor::from(tls),
+            shares: Shares::new(state.clone(), limits.connections),
             router: router(Arc::new(Receiver::new(state, store, limits.clone()))),
             head: Duration::from_secs(limits.head_seconds),
             slots: Arc::new(Semaphore::new(limits.connections)),
@@ -112,6 +114,7 @@ struct Connection {
     head: Duration,
     /// For connections that have presented a certificate.
     slots: Arc<Semaphore>,
+    shares: Arc<Shares>,
     stop: CancellationToken,
 }
 
@@ -163,6 +166,9 @@ impl Connection {
             None => return tracing::warn!("{peer} came without a certificate"),
         };
         drop(handshake);
+        let Some(_share) = self.shares.take(&identity) else {
+            return tracing::debug!("connection of {peer} closed: its plugin holds its share of all connections");
+        };
         // Never closed. Only as many wait as there were handshakes when the last slot was taken.
         let Some(Ok(_slot)) = self.stop.run_until_cancelled(self.slots.acquire()).await else { return };
         let router = self.router.clone();

@@ -7,6 +7,7 @@ mod handshakes;
 mod listener;
 mod receive;
 mod router;
+mod shares;
 mod store;
 
 pub use listener::{Server, ServerError};

@@ -139,3 +139,39 @@ async fn strangers_without_a_certificate_do_not_keep_workers_out() {
     drop(strangers);
     live.finished().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plugin_that_holds_connections_does_not_keep_others_out() {
+    let mut bed = Bed::new();
+    bed.settings.receive.connections = 40;
+    // It trickles, so that no limit of time ends it during the test.
+    bed.settings.receive.idle_seconds = 600;
+    let greedy: Vec<String> = (0..60).map(|n| format!("n{n}")).collect();
+    let nodes: Vec<&str> = greedy.iter().map(String::as_str).collect();
+    let sources = vec![source("greedy", "DaemonSet", ""), source("modest", "Job", "")];
+    let mut live = bed.live(sources, &nodes).await;
+    let (first, second) = (live.launch().await, live.launch().await);
+    let (greedy, modest) = match first.definition.name.as_str() {
+        "greedy" => (first.access, second.access),
+        _ => (second.access, first.access),
+    };
+    let mut held = Vec::new();
+    for node in nodes {
+        let mut raw = Raw::connect(&greedy).await;
+        raw.send(put_head(&format!("by-node/{node}/greedy"), &["Content-Length: 10"])).await.unwrap();
+        held.push((node, raw));
+    }
+    until(&live.state, |ledger| ledger.uploads().count() >= 20).await;
+    let sent = tokio::time::timeout(PROMPTLY, send(&modest, "modest/global", &file("a.txt", "a"))).await;
+    sent.expect("the other plugin is served at once").unwrap();
+    assert_eq!(live.state.read(|ledger| ledger.uploads().count()), 20, "the share of the greedy plugin");
+    drop(held);
+    for node in (0..60).map(|n| format!("n{n}")) {
+        let key = format!("greedy/{node}");
+        while send(&greedy, &key, &file("a.txt", "a")).await.is_err() {
+            // The server has not seen every closed connection yet.
+            tokio::task::yield_now().await;
+        }
+    }
+    live.finished().await;
+}
