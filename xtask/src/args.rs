@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 
 use crate::e2e;
 use crate::error::Error;
-use crate::fuzz::Mode;
+use crate::fuzz;
 use crate::image;
 
 /// What `cargo xtask help` prints.
@@ -20,10 +20,9 @@ Work:
                   ARGS go to `plumbline run`; its exit code is passed through
   test [ARGS…]    set up, then run all tests; ARGS go to `cargo test`
   bench [ARGS…]   set up, then run the benchmarks, optimised; ARGS go to them
-  fuzz [TARGET | --hours N | --replay] [-- ARGS…]
-                  feed generated input to one fuzz target until it is interrupted, or to each for a minute or N hours;
-                  ARGS go to the target (libFuzzer). Needs a nightly toolchain and cargo-fuzz.
-                  --replay runs the committed seeds once, and needs neither
+  fuzz [TARGET] [--seconds N | --hours N] [-- ARGS…]
+                  feed the seeds and then generated input to one fuzz target until it is interrupted, or to each for a
+                  minute, or for N seconds or hours; ARGS go to the target (libFuzzer)
   dist            set up, then build the release binary; prints its path and size
   image [--output FILE] [--tag NAME] [--optimised] [--binary FILE]
                   set up, build a static binary, and write an image archive that containerd, podman and docker load; needs
@@ -31,6 +30,8 @@ Work:
   deploy          set up, then write anew what is generated below deploy/ from what `plumbline gen` prints
   bindings        write anew what is generated from the contract and from the definition's reader: the SDKs' bindings,
                   docs/wit.md, the JSON Schemas
+  suite-data      write the names of the suite's tests anew, for the newest release of every minor version of Kubernetes from
+                  1.29 on; needs Go and builds the suite of each version that it does not know, 4 minutes each
   e2e [--nodes 1|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [-- ARGS…]
                   run the end-to-end tests against a real cluster: the one of PLUMBLINE_E2E_KUBECONFIG, or one that is put up
                   on this machine and down again (not with --keep); skipped, with the reason, where neither is possible.
@@ -68,12 +69,12 @@ pub(crate) enum Task {
     Run(Vec<OsString>),
     Test(Vec<OsString>),
     Bench(Vec<OsString>),
-    /// The target, or all; arguments for it.
-    Fuzz(Mode, Vec<OsString>),
+    Fuzz(fuzz::Options),
     Dist,
     Image(image::Options),
     Deploy,
     Bindings,
+    SuiteData,
     E2e(e2e::Options),
     Check,
     Deny,
@@ -89,7 +90,7 @@ impl Task {
             Some("run") => return Ok(Self::Run(without_separator(rest))),
             Some("test") => return Ok(Self::Test(rest)),
             Some("bench") => return Ok(Self::Bench(without_separator(rest))),
-            Some("fuzz") => return fuzz(rest),
+            Some("fuzz") => return fuzz_options(rest).map(Self::Fuzz),
             Some("image") => return image::Options::parse(rest).map(Self::Image),
             Some("e2e") => return e2e::Options::parse(rest).map(Self::E2e),
             Some("help" | "--help" | "-h") => Self::Help,
@@ -98,6 +99,7 @@ impl Task {
             Some("dist") => Self::Dist,
             Some("deploy") => Self::Deploy,
             Some("bindings") => Self::Bindings,
+            Some("suite-data") => Self::SuiteData,
             Some("check") => Self::Check,
             Some("deny") => Self::Deny,
             _ => return Err(Error::Usage(format!("there is no command `{}`", name.display()))),
@@ -113,21 +115,30 @@ fn too_many(name: &OsStr, extra: &OsStr) -> Error {
     Error::Usage(format!("`{}` does not take the argument `{}`", name.display(), extra.display()))
 }
 
-/// `[TARGET | --hours N | --replay] [-- ARGS…]`.
-fn fuzz(args: Vec<OsString>) -> Result<Task, Error> {
-    let mut args = args.into_iter().peekable();
-    let mode = match args.next_if(|arg| arg != OsStr::new("--")) {
-        Some(option) if option == OsStr::new("--replay") => Mode::Replay,
-        Some(option) if option == OsStr::new("--hours") => {
-            let hours = args.next().and_then(|hours| hours.to_str()?.parse().ok()).filter(|hours| *hours > 0);
-            Mode::Hours(hours.ok_or_else(|| Error::Usage("`--hours` takes a number of hours, 1 or more".to_owned()))?)
-        }
-        target => Mode::Search(target),
-    };
-    match args.next() {
-        Some(extra) if extra != OsStr::new("--") => Err(too_many(OsStr::new("fuzz"), &extra)),
-        _ => Ok(Task::Fuzz(mode, args.collect())),
+/// `[TARGET] [--seconds N | --hours N] [-- ARGS…]`.
+fn fuzz_options(args: Vec<OsString>) -> Result<fuzz::Options, Error> {
+    let mut args = args.into_iter();
+    let mut options = fuzz::Options::default();
+    while let Some(arg) = args.next() {
+        let unit = match arg.to_str() {
+            Some("--") => {
+                options.args = args.collect();
+                break;
+            }
+            Some("--seconds") => 1,
+            Some("--hours") => 3600,
+            _ if options.target.is_none() && !arg.as_encoded_bytes().starts_with(b"-") => {
+                options.target = Some(arg);
+                continue;
+            }
+            _ => return Err(too_many(OsStr::new("fuzz"), &arg)),
+        };
+        let number: Option<u64> = args.next().and_then(|number| number.to_str()?.parse().ok());
+        let seconds = number.and_then(|number| number.checked_mul(unit)).filter(|seconds| *seconds > 0);
+        let wrong = || Error::Usage(format!("`{}` takes a number, 1 or more", arg.display()));
+        options.seconds = Some(seconds.ok_or_else(wrong)?);
     }
+    Ok(options)
 }
 
 /// `run -- ARGS` means the same as `run ARGS`. (For `test` the separator has a meaning of its own.)
@@ -161,8 +172,21 @@ mod tests {
         assert_eq!(
             commands,
             [
-                "setup", "modules", "run", "test", "bench", "fuzz", "dist", "image", "deploy", "bindings", "e2e",
-                "check", "deny", "help"
+                "setup",
+                "modules",
+                "run",
+                "test",
+                "bench",
+                "fuzz",
+                "dist",
+                "image",
+                "deploy",
+                "bindings",
+                "suite-data",
+                "e2e",
+                "check",
+                "deny",
+                "help"
             ]
         );
         for command in commands {
@@ -183,15 +207,19 @@ mod tests {
     }
 
     #[test]
-    fn a_fuzz_target_stands_before_the_separator() {
-        assert_eq!(parse("fuzz").unwrap(), Task::Fuzz(Mode::Search(None), Vec::new()));
-        assert_eq!(parse("fuzz junit").unwrap(), Task::Fuzz(Mode::Search(Some("junit".into())), Vec::new()));
-        assert_eq!(parse("fuzz -- -runs=1").unwrap(), Task::Fuzz(Mode::Search(None), strings(&["-runs=1"])));
-        let both = parse("fuzz junit -- -runs=1 -- x").unwrap();
-        assert_eq!(both, Task::Fuzz(Mode::Search(Some("junit".into())), strings(&["-runs=1", "--", "x"])));
-        assert_eq!(parse("fuzz --replay").unwrap(), Task::Fuzz(Mode::Replay, Vec::new()));
-        assert_eq!(parse("fuzz --hours 2 -- -jobs=2").unwrap(), Task::Fuzz(Mode::Hours(2), strings(&["-jobs=2"])));
-        assert!(parse("fuzz --hours soon").unwrap_err().to_string().contains("`--hours`"));
+    fn a_fuzz_target_and_its_time_stand_before_the_separator() {
+        let fuzz = |target: Option<&str>, seconds, args: &[&str]| {
+            Task::Fuzz(fuzz::Options { target: target.map(OsString::from), seconds, args: strings(args) })
+        };
+        assert_eq!(parse("fuzz").unwrap(), fuzz(None, None, &[]));
+        assert_eq!(parse("fuzz junit").unwrap(), fuzz(Some("junit"), None, &[]));
+        assert_eq!(parse("fuzz -- -runs=1").unwrap(), fuzz(None, None, &["-runs=1"]));
+        assert_eq!(parse("fuzz junit -- -runs=1 -- x").unwrap(), fuzz(Some("junit"), None, &["-runs=1", "--", "x"]));
+        assert_eq!(parse("fuzz --hours 2 -- -jobs=2").unwrap(), fuzz(None, Some(7200), &["-jobs=2"]));
+        assert_eq!(parse("fuzz junit --seconds 30").unwrap(), fuzz(Some("junit"), Some(30), &[]));
+        for wrong in ["fuzz --hours soon", "fuzz --hours 0", "fuzz --hours"] {
+            assert!(parse(wrong).unwrap_err().to_string().contains("`--hours`"), "{wrong}");
+        }
         assert!(parse("fuzz junit -runs=1").unwrap_err().to_string().contains("`-runs=1`"));
     }
 

@@ -1,26 +1,42 @@
-//! `cargo xtask fuzz`: generated input for everything that reads foreign bytes, with cargo-fuzz.
+//! `cargo xtask fuzz`: generated input for everything that reads foreign bytes, with libFuzzer.
+//!
+//! The compiler's instrumentation for coverage is stable, so the machine's own toolchain will do. Sanitizers are not, and are not
+//! needed: the workspace forbids unsafe code.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
+use std::sync::Mutex;
+use std::thread;
 
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
-use crate::report::say;
+use crate::report::{line, say};
 
-/// Coverage instrumentation is not in stable compilers.
-const TOOLCHAIN: &str = "nightly";
 /// Seconds for each target when all of them run: long enough to go beyond the seeds.
 const SECONDS_EACH: u64 = 60;
+/// Instruments every branch, and comparisons, so that libFuzzer learns what they compare with.
+const INSTRUMENTATION: &[&str] = &[
+    "-Cpasses=sancov-module",
+    "-Cllvm-args=-sanitizer-coverage-level=4",
+    "-Cllvm-args=-sanitizer-coverage-inline-8bit-counters",
+    "-Cllvm-args=-sanitizer-coverage-pc-table",
+    "-Cllvm-args=-sanitizer-coverage-trace-compares",
+    "-Cllvm-args=-simplifycfg-branch-fold-threshold=0",
+];
+/// One input may take 25 s and 2 GiB; more is a finding.
+const LIMITS: [&str; 2] = ["-timeout=25", "-rss_limit_mb=2048"];
+/// Lines of a log that are shown when its target found something.
+const TAIL: usize = 60;
 
 /// The workspace of the fuzz targets. It is one of its own: their instrumentation and their lock file are nobody else's business.
 pub(crate) fn manifest(root: &Path) -> PathBuf {
     root.join("fuzz/Cargo.toml")
 }
 
-/// Lints the targets with the machine's own toolchain, so that they do not rot where no nightly is.
+/// Lints the targets as the rest of the code.
 pub(crate) fn lint(workspace: &Workspace) -> Command {
     let mut cargo = process::cargo_locked(workspace.root(), "clippy");
     cargo.arg("--manifest-path").arg(manifest(workspace.root()));
@@ -30,81 +46,134 @@ pub(crate) fn lint(workspace: &Workspace) -> Command {
     cargo
 }
 
-/// What a fuzz command does.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// Runs one target until it is interrupted, or each for a minute.
-    Search(Option<OsString>),
-    /// Runs each target for this many hours.
-    Hours(u32),
-    /// Runs the seeds of each target once, with the machine's own toolchain.
-    Replay,
+/// What to fuzz.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    /// One target; all without it.
+    pub(crate) target: Option<OsString>,
+    /// For how long each. Without it, one target runs until it is interrupted.
+    pub(crate) seconds: Option<u64>,
+    /// For the targets.
+    pub(crate) args: Vec<OsString>,
 }
 
-/// Runs fuzz targets; `args` go to them.
-pub(crate) fn run(workspace: &Workspace, mode: &Mode, args: &[OsString]) -> Result<ExitCode, Error> {
-    let root = workspace.root();
-    let targets = targets(root)?;
-    let seconds = match mode {
-        Mode::Replay => return replay(workspace, &targets, args),
-        Mode::Search(Some(wanted)) => {
-            if !targets.iter().any(|name| wanted == name.as_str()) {
-                let known = targets.join(", ");
-                return Err(Error::Usage(format!("there is no fuzz target `{}`; there are {known}", wanted.display())));
-            }
-            tools(root)?;
-            return run_one(root, wanted, args);
+/// Runs one target in the foreground, or all of them, as many at once as there are processors.
+pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode, Error> {
+    let targets = targets(workspace.root())?;
+    if let Some(wanted) = &options.target
+        && !targets.iter().any(|name| wanted == name.as_str())
+    {
+        let known = targets.join(", ");
+        return Err(Error::Usage(format!("there is no fuzz target `{}`; there are {known}", wanted.display())));
+    }
+    let place = Place { fuzz: workspace.root().join("fuzz"), programs: build(workspace, options.target.as_deref())? };
+    match options.target.as_deref().and_then(OsStr::to_str) {
+        Some(target) => {
+            let status = process::status(&mut place.command(target, options.seconds, &options.args)?)?;
+            Ok(ExitCode::from(process::exit_code(status)))
         }
-        Mode::Search(None) => SECONDS_EACH,
-        Mode::Hours(hours) => u64::from(*hours) * 3600,
+        None => all(&place, targets, options.seconds.unwrap_or(SECONDS_EACH), &options.args),
+    }
+}
+
+/// Builds the targets with instrumentation, in a directory of their own. Returns where they are.
+fn build(workspace: &Workspace, only: Option<&OsStr>) -> Result<PathBuf, Error> {
+    let host = host()?;
+    let directory = workspace.target().join("fuzz");
+    let mut cargo = process::cargo_locked(workspace.root(), "build");
+    cargo.arg("--manifest-path").arg(manifest(workspace.root()));
+    // Named, so that build scripts and macros are not instrumented.
+    cargo.args(["--release", "--target", &host]).arg("--target-dir").arg(&directory);
+    cargo.env_remove("CARGO_ENCODED_RUSTFLAGS").env("RUSTFLAGS", INSTRUMENTATION.join(" "));
+    match only {
+        Some(target) => cargo.arg("--bin").arg(target),
+        None => cargo.arg("--bins"),
     };
-    tools(root)?;
-    let mut args = args.to_vec();
-    args.insert(0, format!("-max_total_time={seconds}").into());
-    for target in &targets {
-        say(format_args!("fuzz target `{target}` for {seconds} seconds"));
-        let code = run_one(root, OsStr::new(target), &args)?;
-        if code != ExitCode::SUCCESS {
-            return Ok(code);
-        }
-    }
-    Ok(ExitCode::SUCCESS)
+    process::run_talkative(&mut cargo)?;
+    Ok(directory.join(host).join("release"))
 }
 
-/// Runs the seeds of each target once. Nothing is instrumented, so any toolchain and no cargo-fuzz will do.
-fn replay(workspace: &Workspace, targets: &[String], args: &[OsString]) -> Result<ExitCode, Error> {
-    let root = workspace.root();
-    let cargo = |subcommand| {
-        let mut cargo = process::cargo_locked(root, subcommand);
-        cargo.arg("--manifest-path").arg(manifest(root)).arg("--target-dir").arg(workspace.target());
-        cargo
+/// The platform of the compiler.
+fn host() -> Result<String, Error> {
+    let version = process::output(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or_else(|| Error::Usage(format!("`rustc -vV` names no host: {version}")))
+}
+
+/// Where the targets are and where their inputs go.
+struct Place {
+    fuzz: PathBuf,
+    programs: PathBuf,
+}
+
+impl Place {
+    /// What was found earlier is kept in `corpus` on this machine; `seeds` come with the repository.
+    fn command(&self, target: &str, seconds: Option<u64>, args: &[OsString]) -> Result<Command, Error> {
+        let [corpus, findings] = ["corpus", "artifacts"].map(|kind| self.fuzz.join(kind).join(target));
+        for directory in [&corpus, &findings] {
+            fs::create_dir_all(directory).map_err(Error::io("create", directory))?;
+        }
+        let mut command = Command::new(self.programs.join(target));
+        command.args(LIMITS).arg("-print_final_stats=1");
+        command.arg(format!("-artifact_prefix={}/", findings.display()));
+        if let Some(seconds) = seconds {
+            command.arg(format!("-max_total_time={seconds}"));
+        }
+        command.args(args).arg(corpus).arg(self.fuzz.join("seeds").join(target));
+        Ok(command)
+    }
+
+    fn log(&self, target: &str) -> PathBuf {
+        self.programs.join(format!("{target}.log"))
+    }
+
+    /// Runs `target` to its end and says how that was.
+    fn search(&self, target: &str, seconds: u64, args: &[OsString]) -> Result<ExitStatus, Error> {
+        let log = self.log(target);
+        let file = File::create(&log).map_err(Error::io("create", &log))?;
+        let status = process::status(self.command(target, Some(seconds), args)?.stderr(file))?;
+        let said = fs::read(&log).map_err(Error::io("read", &log))?;
+        let said = String::from_utf8_lossy(&said);
+        if status.success() {
+            say(format_args!("fuzz target `{target}`: {} executions in {seconds} s", executions(&said)));
+        } else {
+            let lines: Vec<&str> = said.lines().collect();
+            line(lines.get(lines.len().saturating_sub(TAIL)..).unwrap_or_default().join("\n"));
+            say(format_args!("fuzz target `{target}` found something: see the lines above and `{}`", log.display()));
+        }
+        Ok(status)
+    }
+}
+
+/// The number that libFuzzer prints at its end.
+fn executions(log: &str) -> &str {
+    let line = log.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
+    line.map_or("an unknown number of", str::trim)
+}
+
+/// Every target runs to its end, also after another has found something.
+fn all(place: &Place, targets: Vec<String>, seconds: u64, args: &[OsString]) -> Result<ExitCode, Error> {
+    let count = targets.len();
+    let next = Mutex::new(targets.into_iter());
+    let worker = || -> Result<bool, Error> {
+        let mut clean = true;
+        loop {
+            // Locked for this statement only.
+            let Some(target) = next.lock().ok().and_then(|mut next| next.next()) else { return Ok(clean) };
+            clean &= place.search(&target, seconds, args)?.success();
+        }
     };
-    process::run_talkative(cargo("build").arg("--bins"))?;
-    for target in targets {
-        let mut cargo = cargo("run");
-        cargo.args(["--quiet", "--bin", target, "--", "-runs=0"]).args(args);
-        cargo.arg(root.join("fuzz/seeds").join(target));
-        let code = process::exit_code(process::status(&mut cargo)?);
-        if code != 0 {
-            return Ok(ExitCode::from(code));
-        }
+    let at_once = thread::available_parallelism().map_or(1, usize::from).min(count);
+    let results: Vec<Result<bool, Error>> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..at_once).map(|_| scope.spawn(worker)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Ok(false))).collect()
+    });
+    let clean = results.into_iter().collect::<Result<Vec<bool>, Error>>()?;
+    if clean.contains(&false) {
+        return Ok(ExitCode::FAILURE);
     }
-    say(format_args!("replayed the seeds of {} fuzz targets", targets.len()));
+    say(format_args!("{count} fuzz targets found nothing"));
     Ok(ExitCode::SUCCESS)
-}
-
-/// What was found earlier is kept in `corpus` on this machine; `seeds` come with the repository.
-fn run_one(root: &Path, target: &OsStr, args: &[OsString]) -> Result<ExitCode, Error> {
-    let fuzz = root.join("fuzz");
-    let [corpus, seeds] = ["corpus", "seeds"].map(|kind| fuzz.join(kind).join(target));
-    fs::create_dir_all(&corpus).map_err(Error::io("create", &corpus))?;
-    let mut command = cargo_fuzz(root);
-    command.args(["run", "--fuzz-dir"]).arg(&fuzz).arg(target).arg(corpus);
-    if seeds.is_dir() {
-        command.arg(seeds);
-    }
-    command.arg("--").args(args);
-    Ok(ExitCode::from(process::exit_code(process::status(&mut command)?)))
 }
 
 /// The targets, by the names of their files, sorted.
@@ -119,34 +188,6 @@ fn targets(root: &Path) -> Result<Vec<String>, Error> {
     }
     names.sort();
     Ok(names)
-}
-
-/// Both are for people who look for defects; nothing else needs them, so they are not installed unasked.
-fn tools(root: &Path) -> Result<(), Error> {
-    let nightly = process::output(Command::new("rustup").args(["run", TOOLCHAIN, "rustc", "--version"]));
-    if nightly.is_err() {
-        return Err(Error::Missing {
-            what: "a nightly toolchain, which fuzzing needs,".to_owned(),
-            install: "`rustup toolchain install nightly` installs it".to_owned(),
-        });
-    }
-    if process::output(cargo_fuzz(root).arg("--version")).is_err() {
-        return Err(Error::Missing {
-            what: "`cargo-fuzz`".to_owned(),
-            install: "`cargo install --locked cargo-fuzz` installs it".to_owned(),
-        });
-    }
-    Ok(())
-}
-
-/// `cargo fuzz` with the nightly toolchain, whatever toolchain started us.
-fn cargo_fuzz(root: &Path) -> Command {
-    let mut command = Command::new("rustup");
-    command.args(["run", TOOLCHAIN, "cargo", "fuzz"]).current_dir(root);
-    for of_the_other in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
-        command.env_remove(of_the_other);
-    }
-    command
 }
 
 #[cfg(test)]
@@ -176,7 +217,49 @@ mod tests {
     #[test]
     fn a_target_that_is_not_there_is_answered_with_those_that_are() {
         let workspace = Workspace::find().unwrap();
-        let error = run(&workspace, &Mode::Search(Some("jnuit".into())), &[]).unwrap_err().to_string();
+        let options = Options { target: Some("jnuit".into()), ..Options::default() };
+        let error = run(&workspace, &options).unwrap_err().to_string();
         assert!(error.contains("`jnuit`") && error.contains("junit"), "{error}");
+    }
+
+    /// A place whose targets are these scripts.
+    fn place(root: &Path, scripts: &[(&str, &str)]) -> Place {
+        use std::os::unix::fs::PermissionsExt;
+
+        let programs = root.join("programs");
+        fs::create_dir(&programs).unwrap();
+        for (name, script) in scripts {
+            let path = programs.join(name);
+            fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        Place { fuzz: root.join("fuzz"), programs }
+    }
+
+    #[test]
+    fn a_finding_fails_the_search_and_does_not_end_the_other_targets() {
+        let root = tempfile::tempdir().unwrap();
+        let place = place(
+            root.path(),
+            &[("a", "echo found >&2; exit 77"), ("b", "echo stat::number_of_executed_units: 12 >&2"), ("c", "exit 0")],
+        );
+        let targets = ["a", "b", "c"].map(str::to_owned).to_vec();
+        assert_eq!(all(&place, targets, 1, &[]).unwrap(), ExitCode::FAILURE);
+        for (target, said) in [("a", "found\n"), ("b", "stat::number_of_executed_units: 12\n"), ("c", "")] {
+            assert_eq!(fs::read_to_string(place.log(target)).unwrap(), said);
+        }
+        assert_eq!(all(&place, vec!["b".into(), "c".into()], 1, &[]).unwrap(), ExitCode::SUCCESS);
+    }
+
+    #[test]
+    fn a_target_gets_its_time_its_corpus_and_its_seeds() {
+        let root = tempfile::tempdir().unwrap();
+        let place = place(root.path(), &[("a", "echo \"$@\" >&2")]);
+        all(&place, vec!["a".into()], 30, &["-runs=1".into()]).unwrap();
+        let said = fs::read_to_string(place.log("a")).unwrap();
+        assert!(said.contains("-max_total_time=30 -runs=1 "), "{said}");
+        assert!(said.ends_with("fuzz/corpus/a ") || said.contains("fuzz/corpus/a "), "{said}");
+        assert!(said.trim_end().ends_with("fuzz/seeds/a"), "{said}");
+        assert_eq!(executions("x\nstat::number_of_executed_units: 7\n"), "7");
     }
 }

@@ -28,6 +28,7 @@ mod python_tools;
 mod report;
 mod skip;
 mod steps;
+mod suite_data;
 mod tasks;
 mod wasm_std;
 

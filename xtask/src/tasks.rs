@@ -14,7 +14,7 @@ use crate::steps::Outcome;
 use crate::wasm_std::WasmStd;
 use crate::{
     check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, modules, npm_tools, process, python_tools,
-    steps, wasm_std,
+    steps, suite_data, wasm_std,
 };
 
 /// Does it.
@@ -47,7 +47,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
             setup(&workspace)?;
             return bench(&workspace, &args);
         }
-        Task::Fuzz(mode, args) => return fuzz::run(&workspace, &mode, &args),
+        Task::Fuzz(options) => return fuzz::run(&workspace, &options),
         Task::Dist => dist(&workspace)?,
         Task::Image(options) => image::image(&workspace, &options)?,
         Task::Deploy => {
@@ -55,6 +55,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
             deploy::write(&workspace)?;
         }
         Task::Bindings => return bindings(&workspace),
+        Task::SuiteData => suite_data::write(&workspace)?,
         Task::E2e(options) => return e2e::e2e(&workspace, &options),
         Task::Check => check::check(&workspace)?,
         Task::Deny => deny(&workspace)?,

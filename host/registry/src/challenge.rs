@@ -1,25 +1,25 @@
-//! What a server that answers 401 wants to see (RFC 9110, section 11).
+//! The header `WWW-Authenticate` of a server that answers 401 (RFC 9110, section 11).
 
 use std::collections::BTreeMap;
 
 use reqwest::header::{HeaderMap, WWW_AUTHENTICATE};
 
-/// One way to say who one is.
+/// An authentication scheme that the server offers.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Challenge {
-    /// Name and password with every request.
+pub enum Challenge {
+    /// A name and a password with every request.
     Basic,
-    /// A token from somewhere.
+    /// A token from a token server.
     Bearer {
-        /// Where from.
+        /// The URL of the token server.
         realm: String,
-        /// For which service.
+        /// The service that the token is for.
         service: Option<String>,
     },
 }
 
 /// The best of what the server offers: tokens are asked for where there are any, because a password goes to fewer places then.
-pub(super) fn best(headers: &HeaderMap) -> Option<Challenge> {
+pub(crate) fn best(headers: &HeaderMap) -> Option<Challenge> {
     let all: Vec<Challenge> =
         headers.get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok()).flat_map(parse).collect();
     let bearer = all.iter().position(|challenge| matches!(challenge, Challenge::Bearer { .. }));
@@ -27,8 +27,10 @@ pub(super) fn best(headers: &HeaderMap) -> Option<Challenge> {
     all.into_iter().nth(at)
 }
 
-/// The challenges of one header: `Scheme key=value, key="value", Scheme …`. What is not understood is left out.
-fn parse(text: &str) -> Vec<Challenge> {
+/// Reads the challenges of one header: `Scheme key=value, key="value", Scheme …`. Leaves out what is neither Basic nor Bearer, or is
+/// malformed.
+#[must_use]
+pub fn parse(text: &str) -> Vec<Challenge> {
     let mut found: Vec<(String, BTreeMap<String, String>)> = Vec::new();
     for part in split(text) {
         let (before, value) = match part.split_once('=') {

@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod artifact;
+pub mod challenge;
 mod check;
 mod client;
 mod copy;

@@ -277,16 +277,16 @@ fn archives_and_products_that_cannot_be_used_say_why() {
 fn without_a_list_of_required_tests_nobody_knows() {
     let bed = Bed::new();
     archive(&bed, GOOD, CERTIFIED);
-    bed.write("run/serverversion.json", r#"{"gitVersion": "v1.31.0"}"#);
+    bed.write("run/serverversion.json", r#"{"gitVersion": "v1.99.0"}"#);
     let args = ["submission", "assemble", "--archive", "run", "--product", "PRODUCT.yaml", "-o", "out"];
     let done = bed.plumbline(&args).expect(0);
-    assert!(done.err.contains("it is not known which tests v1.31 requires"), "{}", done.err);
-    fs::write(bed.path("out/v1.31/my-engine/e2e.log"), "no version").unwrap();
+    assert!(done.err.contains("it is not known which tests v1.99 requires"), "{}", done.err);
+    fs::write(bed.path("out/v1.99/my-engine/e2e.log"), "no version").unwrap();
     let done = bed.plumbline(&["submission", "check", "out"]).expect(3);
     assert!(done.out.contains("not checked  required-tests"), "{}", done.out);
     bed.plumbline(&["submission", "check", "out", "--exit-code", "compat"]).expect(0);
     let image = bed.plumbline(&["submission", "check", "out", "--required", "image"]).expect(2);
-    assert!(image.err.contains("which image has the suite of v1.31"), "{}", image.err);
+    assert!(image.err.contains("which image has the suite of v1.99"), "{}", image.err);
     let nobody =
         bed.plumbline(&["submission", "check", "out", "--required", "image:127.0.0.1:1/conformance:v1.31.0"]).expect(4);
     assert!(nobody.err.contains("cannot be had from image"), "{}", nobody.err);

@@ -49,7 +49,7 @@ async fn a_vendors_version_becomes_the_images() {
     let image = format!("e2e:{NO_REGISTRY}/conformance:$SONOBUOY_K8S_VERSION");
     let done = cluster.plumbline(&["run", "--plugin-image", &image]).expect(0);
     assert!(done.err.contains("warning: whether there is an image"), "{}", done.err);
-    assert!(done.err.contains("tests of v1.30.2 are chosen"), "{}", done.err);
+    assert!(done.err.contains("tests of v1.30.14 are chosen"), "{}", done.err);
     let plugins = cluster.plugins();
     let names: Vec<_> =
         plugins.iter().map(|plugin| plugin["sonobuoy-config"]["plugin-name"].as_str().unwrap()).collect();
@@ -116,9 +116,9 @@ async fn a_conformance_run_has_the_suite_alone_and_a_certificate_takes_all_of_it
 async fn that_nobody_knows_what_is_required_is_said_before_it_begins() {
     let image = format!("{NO_REGISTRY}/conformance:v1");
     for (version, more, warned) in [
-        ("v1.29.6", &[][..], true),
-        ("v1.29.6", &["--required", "conformance.yaml"], false),
-        ("v1.29.6", &["--required", "image"], false),
+        ("v1.99.6", &[][..], true),
+        ("v1.99.6", &["--required", "conformance.yaml"], false),
+        ("v1.99.6", &["--required", "image"], false),
         ("v1.30.2", &[], false),
     ] {
         let cluster = Cluster::new(version).await;
@@ -127,7 +127,7 @@ async fn that_nobody_knows_what_is_required_is_said_before_it_begins() {
         let run = ["conformance", "run", "--kube-conformance-image", &image, "--dry-run"];
         let product = ["--submission-dir", "out", "--product", "PRODUCT.yaml"];
         let told = cluster.plumbline(&[&run[..], &product, more].concat()).expect(0).err;
-        assert_eq!(told.contains("which tests v1.29 requires is not known"), warned, "{version} {more:?}: {told}");
+        assert_eq!(told.contains("which tests v1.99 requires is not known"), warned, "{version} {more:?}: {told}");
         let nowhere = cluster.plumbline(&[&run[..], &product, &["--required", "nowhere.yaml"]].concat()).expect(2).err;
         assert!(nowhere.contains("`nowhere.yaml` cannot be read"), "{nowhere}");
     }

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use tokio::sync::Mutex;
 
 use super::answer;
-use super::challenge::{self, Challenge};
 use super::session::{Client, Scope};
+use crate::challenge::{self, Challenge};
 use crate::credentials::{Credentials, Secret};
 use crate::error::{Cause, Told};
 use crate::limits::MAX_TOKEN_BYTES;

@@ -3,7 +3,6 @@
 mod answer;
 mod auth;
 mod blobs;
-mod challenge;
 mod manifests;
 mod referrers;
 mod retry;

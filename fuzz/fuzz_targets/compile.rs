@@ -1,0 +1,17 @@
+//! What compiling a component costs that inspection lets through. libFuzzer's own limits are the test: 2 GiB and 25 s for at most 64 KiB.
+#![no_main]
+
+use std::sync::OnceLock;
+
+use libfuzzer_sys::fuzz_target;
+use plumbline_sandbox::{Sandbox, SandboxConfig};
+
+static SANDBOX: OnceLock<Sandbox> = OnceLock::new();
+
+fuzz_target!(|wasm: &[u8]| {
+    let sandbox = SANDBOX.get_or_init(|| {
+        let config = SandboxConfig { max_component_bytes: 64 << 10, max_instances: 1, ..SandboxConfig::default() };
+        Sandbox::new(config).expect("the limits agree")
+    });
+    let _ = sandbox.load("fuzz", wasm);
+});
