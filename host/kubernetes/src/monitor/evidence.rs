@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::assess::Kind;
+use super::events::COMPONENT;
 use super::facts::PodFacts;
 use super::index::Verdict;
 use super::logs::Log;
@@ -97,7 +98,9 @@ async fn events(cluster: &Cluster, namespace: &str, pod: &PodFacts) -> Result<Ve
 
 fn last_events(list: &Value) -> Vec<Value> {
     let items = list.get("items").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let mut events: Vec<(String, Value)> = items.iter().map(|event| (time(event), brief(event))).collect();
+    // Our own say what the record says anyway.
+    let others = items.iter().filter(|event| event.pointer("/source/component").is_none_or(|own| own != COMPONENT));
+    let mut events: Vec<(String, Value)> = others.map(|event| (time(event), brief(event))).collect();
     // RFC 3339 in UTC, all from one server: the order of texts is that of times.
     events.sort_by(|a, b| a.0.cmp(&b.0));
     let skip = events.len().saturating_sub(EVENTS);

@@ -12,6 +12,7 @@
 mod assess;
 mod capture;
 mod confirm;
+mod events;
 mod evidence;
 mod exits;
 mod facts;

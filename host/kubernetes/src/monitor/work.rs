@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::assess::Kind;
 use super::capture::{self, Capture};
 use super::confirm::{Asker, SecondLook};
+use super::events::{About, Events};
 use super::evidence::{Evidence, WorkerSays, gather};
 use super::exits::{ended_well, exits, have_ended};
 use super::facts::PodFacts;
@@ -76,6 +77,7 @@ pub(super) struct Work {
     /// When to offer the news again.
     news_again: Option<Instant>,
     capture: Capture,
+    events: Events,
     gate: Arc<Semaphore>,
     beside: JoinSet<Done>,
 }
@@ -85,6 +87,7 @@ impl Work {
         let capture = Capture::new(options.cluster.clone(), options.namespace.clone(), options.tree.clone());
         Self {
             index: Index::new(options.namespace.clone(), options.graces.clone()),
+            events: Events::new(&options.cluster, &options.namespace),
             options: Arc::new(options),
             started: Instant::now(),
             reports: BTreeMap::new(),
@@ -135,16 +138,30 @@ impl Work {
     fn tell_news(&mut self) {
         self.news.extend(self.index.take_news());
         self.news_again = None;
-        let reports = &self.reports;
-        self.news.retain(|key, reason| {
-            let report = || Report::Trouble { key: key.clone(), reason: reason.clone() };
+        for (key, reason) in std::mem::take(&mut self.news) {
             // Of a plugin that is not watched any more, nobody wants to know.
-            let Some(sender) = reports.get(&key.plugin) else { return false };
-            matches!(sender.try_send(report()), Err(mpsc::error::TrySendError::Full(_)))
-        });
+            let Some(sender) = self.reports.get(&key.plugin) else { continue };
+            match sender.try_send(Report::Trouble { key: key.clone(), reason: reason.clone() }) {
+                Err(mpsc::error::TrySendError::Full(_)) => drop(self.news.insert(key, reason)),
+                Err(mpsc::error::TrySendError::Closed(_)) => {}
+                Ok(()) => self.tell_cluster(&key, reason),
+            }
+        }
         if !self.news.is_empty() {
             self.news_again = Some(Instant::now() + NEWS_PAUSE);
         }
+    }
+
+    /// Creates an event about a result that is delayed.
+    fn tell_cluster(&mut self, key: &ResultKey, reason: Option<String>) {
+        let (Some(reason), Some(pod)) = (reason, self.index.pod_for(key).cloned()) else { return };
+        let (events, gate) = (self.events.clone(), Arc::clone(&self.gate));
+        self.beside.spawn(async move {
+            // Never closed.
+            let _permit = gate.acquire().await;
+            events.warn(&pod, About::Delayed, &reason).await;
+            Done::Nothing
+        });
     }
 
     fn obey(&mut self, command: Command) {
@@ -204,6 +221,7 @@ impl Work {
                 options: Arc::clone(&self.options),
                 gate: Arc::clone(&self.gate),
                 capture: self.capture.clone(),
+                events: self.events.clone(),
                 heard: watched.heard.clone(),
                 reports,
             };
@@ -277,6 +295,7 @@ struct Case {
     options: Arc<MonitorOptions>,
     gate: Arc<Semaphore>,
     capture: Capture,
+    events: Events,
     heard: Heard,
     reports: mpsc::Sender<Report>,
 }
@@ -337,6 +356,9 @@ impl Case {
         }
         if let (Kind::Hello, Some(token)) = (kind, &options.fail_fast) {
             token.cancel();
+        }
+        if let Some(pod) = &verdict.pod {
+            self.events.warn(pod, About::Lost, &sentence).await;
         }
         // At once: whoever cleans up the node next may take the log with it.
         if let Some(pod) = &verdict.pod

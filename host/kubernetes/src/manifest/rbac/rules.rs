@@ -109,8 +109,8 @@ fn namespace() -> Vec<PolicyRule> {
             ..rule(&[""], &["configmaps"], &["get", "patch", "update"])
         },
         rule(&[""], &["configmaps"], &["create"]),
-        // Why a pod does not start.
-        rule(&[""], &["events"], &["list"]),
+        // Why a pod does not start, and that a result is late or lost.
+        rule(&[""], &["events"], &["list", "create"]),
     ]
 }
 

@@ -88,7 +88,7 @@ fn cluster_read(needs: &Needs) -> Vec<String> {
 }
 
 fn in_namespace() -> String {
-    "in its namespace, the aggregator creates and deletes pods and DaemonSets, reads pods, logs and events, reads and writes its own two Secrets, and writes its status".to_owned()
+    "in its namespace, the aggregator creates and deletes pods and DaemonSets, reads pods, logs and events, creates events about late and lost results, reads and writes its own two Secrets, and writes its status".to_owned()
 }
 
 fn kubelets(needs: &Needs) -> Option<String> {

@@ -195,6 +195,12 @@ impl Index {
         self.pods.values().filter(|pod| pod.session.as_deref() == Some(session)).cloned().collect()
     }
 
+    /// The pod that speaks for a result, if there is one.
+    pub(in super::super) fn pod_for(&self, key: &ResultKey) -> Option<&PodFacts> {
+        let tracked = self.plugins.get(&key.plugin)?.keys.get(&key.node)?;
+        newest(&self.pods, tracked)
+    }
+
     /// Whether a node is gone or not ready: its agent, which logs come from, would be waited for in vain.
     pub(in super::super) fn is_away(&self, node: &str) -> bool {
         self.nodes.is_complete() && self.nodes.get(node).is_none_or(|node| !node.ready)

@@ -238,10 +238,12 @@ fn minimal_rules_follow_what_is_recorded() {
         for write in ["create", "update", "patch", "delete", "deletecollection", "*"] {
             assert!(cluster.iter().all(|rule| !rule.verbs.contains(&write.to_owned())), "{write}");
         }
-        for (resource, verb) in [("pods", "create"), ("pods", "patch"), ("secrets", "create"), ("events", "list")] {
+        for (resource, verb) in
+            [("pods", "create"), ("pods", "patch"), ("secrets", "create"), ("events", "list"), ("events", "create")]
+        {
             assert!(allows(&inside, "", resource, verb), "{resource} {verb}");
         }
-        for (resource, verb) in [("secrets", "get"), ("secrets", "patch"), ("secrets", "delete"), ("events", "create")]
+        for (resource, verb) in [("secrets", "get"), ("secrets", "patch"), ("secrets", "delete"), ("events", "delete")]
         {
             assert!(!allows(&inside, "", resource, verb), "{resource} {verb}");
         }

@@ -45,6 +45,30 @@ async fn a_worker_that_falls_silent_is_reported_and_then_lost() {
     let (key, error) = bed.failed().await;
     assert_eq!((key.as_str(), &error.details["reason"]), ("scan/w1", &"Silent".into()));
     assert!(!bed.fail_fast.is_cancelled());
+    let mut events = bed.double.changed("events", |events| events.len() == 2).await;
+    events.sort_by_key(|event| event["reason"].to_string());
+    for (event, (reason, lasted)) in
+        events.iter().zip([("ResultDelayed", "has sent no heartbeat"), ("ResultLost", &error.error)])
+    {
+        assert_eq!((&event["type"], &event["reason"]), (&"Warning".into(), &reason.into()));
+        assert_eq!(event["involvedObject"]["name"], "scan-x");
+        assert!(event["message"].as_str().unwrap().contains(lasted), "{event}");
+    }
+}
+
+#[tokio::test]
+async fn without_the_permission_for_events_everything_else_goes_on() {
+    let double = double(&["w1"]).await;
+    double.deny("create", "events");
+    double.put("pods", pod("scan-x", "w1", running()));
+    let mut bed = Bed::new(double, graces(200)).await;
+    let said = Timestamp::now();
+    let mut watched = watched(&["w1"]);
+    watched.heard = Heard::new(move |_| Some(said));
+    bed.watch(watched).await;
+    assert!(bed.trouble().await.1.is_some());
+    assert_eq!(bed.failed().await.1.details["reason"], "Silent");
+    assert_eq!(bed.double.list("events").len(), 0);
 }
 
 #[tokio::test]
