@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod chain;
+mod data;
 pub mod images;
 pub mod lists;
 pub mod submission;

@@ -2,13 +2,13 @@
 
 use thiserror::Error;
 
-use super::embedded::{embedded, embedded_for, embedded_versions};
+use super::embedded::embedded_for;
 use super::error::ListError;
 use super::list::TestList;
 use super::near::near;
 use super::regex::GoRegexError;
 use super::selection::Selection;
-use super::version::closest_version;
+use super::version::Version;
 
 /// What a selection comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,8 +52,8 @@ pub enum SelectionError {
     List(#[from] ListError),
 }
 
-/// Holds a focus and a skip against the tests of `version` that this program knows; empty expressions are none. A version whose minor version is not known is answered with what is
-/// known of the closest one, and then a selection of nothing is only a warning.
+/// Holds a focus and a skip against the tests of `version` that this program knows; empty expressions are none. For a version that is
+/// newer than all lists, that of the newest stands in, and then a selection of nothing is only a warning.
 ///
 /// # Errors
 /// When an expression is none, or the list is of the same minor version and nothing is selected.
@@ -64,14 +64,12 @@ pub fn check_selection(
 ) -> Result<Checked, SelectionError> {
     let selection =
         Selection::parse(focus, skip).map_err(|(what, error)| SelectionError::Expression { what, error })?;
-    let (list, certain) = match embedded_for(version) {
-        Ok(list) => (list, version.is_some()),
-        Err(error) => {
-            let closest = version.and_then(|version| closest_version(version, embedded_versions(), true));
-            (closest.and_then(embedded).ok_or(error)??, false)
-        }
-    };
-    let mut warnings: Vec<String> = version.and_then(|version| list.stands_in_for(version)).into_iter().collect();
+    let list = embedded_for(version)?;
+    let certain =
+        Version::parse(&list.version).zip(version.and_then(Version::parse)).is_some_and(|(a, b)| a.same_minor(&b));
+    // Within a minor version, tests keep their names.
+    let other = version.filter(|_| !certain).and_then(|version| list.stands_in_for(version));
+    let mut warnings: Vec<String> = other.into_iter().collect();
     match checked(&list, &selection, focus, skip) {
         Ok(checked) => Ok(Checked { warnings, ..checked }),
         Err(nothing) if certain => Err(nothing),

@@ -3,21 +3,15 @@
 use super::error::ListError;
 use super::list::TestList;
 use super::resolve::resolve;
-use super::version::{Version, closest_version, latest, told};
+use super::version::{Version, closest, latest, older, told};
+use crate::data::TESTS;
 
 /// What messages call it.
 const PLACE: &str = "this program";
 
-/// The lists, by version (data/e2e-lists/README.md says where they are from).
-const LISTS: [(&str, &[u8]); 3] = [
-    ("v1.29.6", include_bytes!("../../data/e2e-lists/v1.29.6.gz")),
-    ("v1.30.1", include_bytes!("../../data/e2e-lists/v1.30.1.gz")),
-    ("v1.30.2", include_bytes!("../../data/e2e-lists/v1.30.2.gz")),
-];
-
 /// The versions whose lists are in this program, from the first to the last.
 pub fn embedded_versions() -> impl Iterator<Item = &'static str> {
-    LISTS.iter().map(|(version, _)| *version)
+    TESTS.iter().map(|(version, _)| *version)
 }
 
 /// The list of exactly `version`, if it is in this program.
@@ -28,16 +22,18 @@ pub fn embedded(version: &str) -> Option<Result<TestList, ListError>> {
     Some(resolve(&name, PLACE, &mut |version| Ok(bytes(version).map(<[u8]>::to_vec))))
 }
 
-/// The list in this program that is closest to `version` and of the same minor version; without a version the latest. The list says of which version it is
-/// ([`TestList::stands_in_for`]).
+/// The list in this program that is closest to `version` and of the same minor version. For a version that is newer than that, the
+/// list of the version before it. Without a version, the latest. The list says of which version it is ([`TestList::stands_in_for`]).
 ///
 /// # Errors
-/// When `version` is none, or no list is of its minor version.
+/// When `version` is none, or is older than all lists.
 pub fn embedded_for(version: Option<&str>) -> Result<TestList, ListError> {
     let chosen = match version {
         None => latest(embedded_versions()),
-        Some(version) if Version::parse(version).is_none() => return Err(ListError::Version(version.to_owned())),
-        Some(version) => closest_version(version, embedded_versions(), false),
+        Some(version) => {
+            let wanted = Version::parse(version).ok_or_else(|| ListError::Version(version.to_owned()))?;
+            closest(&wanted, embedded_versions()).or_else(|| older(&wanted, embedded_versions()))
+        }
     };
     let unknown = || ListError::Unknown {
         version: version.unwrap_or_default().to_owned(),
@@ -48,5 +44,5 @@ pub fn embedded_for(version: Option<&str>) -> Result<TestList, ListError> {
 }
 
 fn bytes(version: &str) -> Option<&'static [u8]> {
-    LISTS.iter().find(|(known, _)| *known == version).map(|(_, bytes)| *bytes)
+    TESTS.iter().find(|(known, _)| *known == version).map(|(_, bytes)| *bytes)
 }

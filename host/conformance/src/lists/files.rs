@@ -8,7 +8,7 @@ use super::error::ListError;
 use super::list::TestList;
 use super::resolve::resolve;
 use super::text::{Kept, MAX_PACKED, kept, parse};
-use super::version::{Version, closest_version, latest, told};
+use super::version::{Version, closest, latest, told};
 
 /// How the files of a directory may end.
 const ENDINGS: [&str; 3] = [".gz", ".txt", ""];
@@ -24,10 +24,13 @@ pub fn read_dir(dir: &Path, version: &str) -> Result<TestList, ListError> {
     let place = dir.display().to_string();
     let known = versions_in(dir)?;
     let names = || known.iter().map(String::as_str);
-    let chosen = if version.is_empty() { latest(names()) } else { closest_version(version, names(), false) };
-    if !version.is_empty() && Version::parse(version).is_none() {
-        return Err(ListError::Version(version.to_owned()));
-    }
+    let chosen = match version {
+        "" => latest(names()),
+        version => {
+            let wanted = Version::parse(version).ok_or_else(|| ListError::Version(version.to_owned()))?;
+            closest(&wanted, names())
+        }
+    };
     let chosen = chosen.ok_or_else(|| ListError::Unknown {
         version: if version.is_empty() { "any version".to_owned() } else { version.to_owned() },
         place: format!("`{place}`"),

@@ -54,7 +54,10 @@ impl TestList {
         if self.version.is_empty() || self.version == name {
             return None;
         }
-        Some(format!("no list of the tests of {name} in {}: using that of {}", self.source, self.version))
+        let minor = Version::parse(&self.version)
+            .is_some_and(|own| Version::parse(&name).is_some_and(|of| own.same_minor(&of)));
+        let means = if minor { "" } else { ", although tests were added and renamed since" };
+        Some(format!("no list of the tests of {name} in {}: using that of {}{means}", self.source, self.version))
     }
 }
 

@@ -34,4 +34,3 @@ pub use resolve::{MAX_DELTAS, Read, resolve};
 pub use selection::Selection;
 pub use tags::tags;
 pub use text::{MAX_LINE, MAX_PACKED, MAX_TESTS, MAX_TEXT, parse};
-pub use version::closest_version;

@@ -53,12 +53,10 @@ impl Version {
         self.minor() == other.minor()
     }
 
-    /// How far apart two versions are: first the minor; the patch only where that is the same.
-    fn distance(&self, other: &Self) -> (u64, u64, u64, bool) {
-        let [major, minor, patch] = self.numbers;
-        let [other_major, other_minor, other_patch] = other.numbers;
-        let patches = if self.same_minor(other) { patch.abs_diff(other_patch) } else { 0 };
-        (major.abs_diff(other_major), minor.abs_diff(other_minor), patches, self.pre_release != other.pre_release)
+    /// How many patch releases lie between two versions of one minor version.
+    fn patches(&self, other: &Self) -> (u64, bool) {
+        let ([_, _, patch], [_, _, other_patch]) = (self.numbers, other.numbers);
+        (patch.abs_diff(other_patch), self.pre_release != other.pre_release)
     }
 }
 
@@ -88,18 +86,17 @@ fn parts(pre: &str) -> Vec<(bool, u64, String)> {
     pre.split('.').map(part).collect()
 }
 
-/// The one of `known` that is closest to `version`: of the same minor version, or, with `any_minor`, of any. Of two that are equally far the later one.
-#[must_use]
-pub fn closest_version<'a>(
-    version: &str,
-    known: impl IntoIterator<Item = &'a str>,
-    any_minor: bool,
-) -> Option<&'a str> {
-    let wanted = Version::parse(version)?;
+/// The one of `known` that is closest to `version` and of the same minor version. Of two that are equally close the later one.
+pub(super) fn closest<'a>(version: &Version, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let known = known.into_iter().filter_map(|name| Some((Version::parse(name)?, name)));
-    let known = known.filter(|(version, _)| any_minor || version.same_minor(&wanted));
-    let closest = known.min_by(|(a, _), (b, _)| a.distance(&wanted).cmp(&b.distance(&wanted)).then_with(|| b.cmp(a)));
+    let known = known.filter(|(known, _)| known.same_minor(version));
+    let closest = known.min_by(|(a, _), (b, _)| a.patches(version).cmp(&b.patches(version)).then_with(|| b.cmp(a)));
     closest.map(|(_, name)| name)
+}
+
+/// The latest of `known` that is older than `version`.
+pub(super) fn older<'a>(version: &Version, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    latest(known.into_iter().filter(|name| Version::parse(name).is_some_and(|known| known < *version)))
 }
 
 /// The latest of `known`; what is no version is left out.
@@ -142,14 +139,16 @@ mod tests {
     #[test]
     fn the_closest_is_of_the_same_minor_version() {
         let known = ["v1.29.6", "v1.30.1", "v1.30.5", "v1.31.0", "v1.31.0-rc.1", "README"];
-        let closest = |version| closest_version(version, known, false);
+        let closest = |version| closest(&Version::parse(version)?, known);
         assert_eq!(closest("v1.30.1"), Some("v1.30.1"));
         assert_eq!(closest("v1.30.3"), Some("v1.30.5"), "equally far: the later one");
         assert_eq!(closest("v1.30.99"), Some("v1.30.5"));
         assert_eq!(closest("v1.31.4"), Some("v1.31.0"));
         assert_eq!(closest("v1.32.0"), None);
-        assert_eq!(closest_version("v1.32.0", known, true), Some("v1.31.0"));
-        assert_eq!(closest_version("v1.28.1", ["v1.30.1", "v1.30.2"], true), Some("v1.30.2"));
+        let older = |version| older(&Version::parse(version)?, known);
+        assert_eq!(older("v1.32.0"), Some("v1.31.0"));
+        assert_eq!(older("v1.30.0"), Some("v1.29.6"));
+        assert_eq!(older("v1.28.1"), None);
         assert_eq!(closest("nonsense"), None);
         assert_eq!(latest(known), Some("v1.31.0"));
         assert_eq!(latest(["v1.31.0-rc.9", "v1.31.0-rc.10", "v1.31.0-beta.11"]), Some("v1.31.0-rc.10"));

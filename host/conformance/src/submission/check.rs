@@ -188,6 +188,9 @@ fn results_readable(cases: &Cases) -> Finding {
     Finding::passed(rule, format!("{} ran, {} skipped", plural(cases.ran() as usize, "case", "cases"), cases.skipped()))
 }
 
+/// How the required tests become known.
+const REQUIRED_HINT: &str = "`--required FILE` takes the `conformance.yaml` of that version of Kubernetes, `--required image` asks the suite's image";
+
 fn required_tests(cases: &Cases, required: Option<&Required>, release: Option<Release>) -> Finding {
     let rule = rules::REQUIRED_TESTS;
     if cases.problem.is_some() {
@@ -196,9 +199,19 @@ fn required_tests(cases: &Cases, required: Option<&Required>, release: Option<Re
     let Some(required) = required else {
         let version = release.map_or_else(|| "this version".to_owned(), |release| release.to_string());
         return Finding::not_checked(rule, format!("the required tests of {version} are not known"))
-            .hint("`--required FILE` takes the `conformance.yaml` of that version of Kubernetes");
+            .hint(REQUIRED_HINT);
     };
     let missing: Vec<&String> = required.names.difference(cases.without_failure()).collect();
+    if let Some(release) = release.filter(|release| *release != required.release) {
+        let ran = required.names.len() - missing.len();
+        let what = format!(
+            "the required tests of {release} are not known; {ran} of the {} of {} ran without failure ({})",
+            required.names.len(),
+            required.release,
+            required.source
+        );
+        return Finding::not_checked(rule, what).hint(REQUIRED_HINT).names(missing);
+    }
     if missing.is_empty() {
         return Finding::passed(
             rule,

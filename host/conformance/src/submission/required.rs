@@ -6,12 +6,8 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::release::{Release, ReleaseError};
-
-/// The lists that come with this program (`data/required/README.md` says where they are from).
-const EMBEDDED: [(&str, &str); 2] = [
-    ("v1.30", include_str!("../../data/required/v1.30.txt")),
-    ("v1.36", include_str!("../../data/required/v1.36.txt")),
-];
+use crate::data::REQUIRED;
+use crate::lists::{ListError, resolve};
 
 /// Bytes of a `conformance.yaml`: 16 MiB. That of v1.36 has 240 KiB.
 const MAX_BYTES: usize = 16 << 20;
@@ -19,7 +15,7 @@ const MAX_BYTES: usize = 16 << 20;
 /// The tests that a submission for one version must have passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Required {
-    /// The version.
+    /// The version that the list is of. It may be older than the version of the submission: see [`Required::embedded`].
     pub release: Release,
     /// Their names, without `[It] `.
     pub names: BTreeSet<String>,
@@ -85,18 +81,28 @@ impl Required {
         Ok(Self { release, names, source: source.into() })
     }
 
-    /// The list for `release` that comes with this program, if it has one.
-    #[must_use]
-    pub fn embedded(release: Release) -> Option<Self> {
-        let wanted = release.to_string();
-        let (_, text) = EMBEDDED.iter().find(|(known, _)| *known == wanted)?;
-        let names = text.lines().map(str::to_owned).collect();
-        Some(Self { release, names, source: format!("the list of Kubernetes {release} that comes with this program") })
+    /// The list for `release` that comes with this program. For a release that is newer than all of them, that of the newest, as its
+    /// field `release` says. `None` for older ones.
+    ///
+    /// # Errors
+    /// When the list in this program is damaged.
+    pub fn embedded(release: Release) -> Result<Option<Self>, ListError> {
+        let Some((version, release)) = Self::known().filter(|(_, known)| *known <= release).last() else {
+            return Ok(None);
+        };
+        let bytes = |wanted: &str| REQUIRED.iter().find(|(known, _)| *known == wanted).map(|(_, bytes)| bytes.to_vec());
+        let list = resolve(version, "this program", &mut |version| Ok(bytes(version)))?;
+        let names = list.tests.into_iter().collect();
+        Ok(Some(Self {
+            release,
+            names,
+            source: format!("the list of Kubernetes {version} that comes with this program"),
+        }))
     }
 
-    /// The versions for which [`Required::embedded`] has a list.
-    pub fn known() -> impl Iterator<Item = &'static str> {
-        EMBEDDED.iter().map(|(version, _)| *version)
+    /// The versions for which [`Required::embedded`] has a list, oldest first.
+    pub fn known() -> impl Iterator<Item = (&'static str, Release)> {
+        REQUIRED.iter().filter_map(|(version, _)| Some((*version, version.parse().ok()?)))
     }
 }
 
@@ -148,13 +154,16 @@ mod tests {
     }
 
     #[test]
-    fn lists_that_come_with_the_program_are_sorted_and_whole() {
-        for (version, count) in [("v1.30", 402), ("v1.36", 446)] {
-            let required = Required::embedded(release(version)).unwrap();
-            assert_eq!(required.names.len(), count);
-            assert!(required.names.iter().all(|name| name.contains(super::super::CONFORMANCE)));
+    fn every_version_has_its_list_and_a_newer_one_that_of_the_newest() {
+        for (version, release) in Required::known() {
+            let required = Required::embedded(release).unwrap().unwrap();
+            assert_eq!(required.release, release);
+            assert!((380..600).contains(&required.names.len()), "{version}: {}", required.names.len());
+            assert!(required.names.iter().all(|name| name.contains(super::super::CONFORMANCE)), "{version}");
+            assert!(required.source.contains(version));
         }
-        assert_eq!(Required::embedded(release("v1.29")), None);
-        assert_eq!(Required::known().collect::<Vec<_>>(), ["v1.30", "v1.36"]);
+        let (_, newest) = Required::known().last().unwrap();
+        assert_eq!(Required::embedded(release("v1.99")).unwrap().unwrap().release, newest);
+        assert_eq!(Required::embedded(release("v1.28")).unwrap(), None);
     }
 }

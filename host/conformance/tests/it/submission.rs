@@ -1,9 +1,9 @@
 //! Submissions against the rules.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::{env, fs};
+use std::fs;
 
+use plumbline_conformance::lists::embedded;
 use plumbline_conformance::submission::{
     Cases, Contents, FILES, Finding, FoundFile, LogVersions, Outcome, Place, Release, Required, Summary, assemble,
     check,
@@ -186,18 +186,32 @@ fn results_that_the_verifier_cannot_read() {
 }
 
 #[test]
-fn the_lists_that_come_along_are_those_of_the_suite() {
-    let Some(data) = env::var_os("PLUMBLINE_CONFORMANCE_DATA").map(PathBuf::from) else {
-        eprintln!(
-            "SKIPPED: PLUMBLINE_CONFORMANCE_DATA names no directory with `v1.30.yaml` and `v1.36.yaml` (conformance.yaml of Kubernetes)"
-        );
-        return;
-    };
-    for version in Required::known() {
-        let release: Release = version.parse().unwrap();
-        let text = fs::read_to_string(data.join(format!("{version}.yaml"))).unwrap();
-        assert_eq!(Required::from_yaml(&text, release, "x").unwrap().names, Required::embedded(release).unwrap().names);
+fn what_is_required_is_among_the_tests_of_its_version() {
+    let mut compared = 0;
+    for (version, release) in Required::known() {
+        let required = Required::embedded(release).unwrap().unwrap();
+        let Some(list) = embedded(version) else { continue };
+        let list = list.unwrap();
+        let unknown: Vec<_> = required.names.iter().filter(|name| list.tests.binary_search(name).is_err()).collect();
+        assert!(unknown.is_empty(), "{version}: {unknown:?}");
+        compared += 1;
     }
+    assert_eq!(compared, 7);
+}
+
+#[test]
+fn the_list_of_an_older_version_does_not_make_a_submission_complete() {
+    let newest = Required::known().last().unwrap().1;
+    assert_eq!(Required::embedded("v1.99".parse().unwrap()).unwrap().unwrap().release, newest);
+    let mut newer = Submission::good();
+    newer.required.as_mut().unwrap().release = "v1.29".parse().unwrap();
+    let findings = newer.check();
+    let finding = findings.iter().find(|finding| finding.rule == "required-tests").unwrap();
+    assert_eq!(finding.outcome, Outcome::NotChecked);
+    assert!(
+        finding.what.starts_with("the required tests of v1.30 are not known; 2 of the 2 of v1.29 ran"),
+        "{finding:?}"
+    );
 }
 
 proptest! {

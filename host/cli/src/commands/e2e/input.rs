@@ -5,8 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use plumbline_conformance::lists::{
-    ListError, MAX_PACKED, TestList, closest_version, embedded_for, embedded_versions, parse, read_dir, read_file,
-    resolve,
+    ListError, MAX_PACKED, TestList, embedded_for, embedded_versions, parse, read_dir, read_file, resolve,
 };
 use plumbline_kubernetes::{Cluster, ConnectOptions};
 
@@ -27,7 +26,7 @@ pub(super) fn read(args: &E2eArgs) -> Result<TestList, CliError> {
     let version = version(args)?;
     let version = version.as_deref();
     let list = match args.input.as_str() {
-        "offline" => embedded_for(version).map_err(|error| offline(&error, version))?,
+        "offline" => embedded_for(version).map_err(|error| offline(&error))?,
         "online" => by_version(&args.url, version)?,
         "-" => {
             let mut bytes = Vec::new();
@@ -89,14 +88,13 @@ fn failed(place: &str, error: &dyn Error) -> CliError {
         .hint("`--input offline` needs no network and no file")
 }
 
-fn offline(error: &ListError, version: Option<&str>) -> CliError {
+fn offline(error: &ListError) -> CliError {
     let told = CliError::usage("there are no tests to list").because(error);
-    let closest = version.and_then(|version| closest_version(version, embedded_versions(), true));
-    match closest {
-        Some(closest) => told.hint(format!(
-            "`--input online` fetches lists of more versions, `--input image` asks the suite itself; of those here `--version {closest}` is closest"
+    match (error, embedded_versions().next()) {
+        (ListError::Unknown { .. }, Some(oldest)) => told.hint(format!(
+            "`--input online` fetches lists of more versions, `--input image` asks the suite itself; the oldest one here is `--version {oldest}`"
         )),
-        None => told.hint("a version is written as `v1.30.2`"),
+        _ => told.hint("a version is written as `v1.30.2`"),
     }
 }
 

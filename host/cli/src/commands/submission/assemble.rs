@@ -140,10 +140,7 @@ fn results_in_order(
         refuse(args, &error)?;
     }
     match required(&args.required, release, suite)? {
-        None => say(&format!(
-            "warning: it is not known which tests {release} requires: `--required FILE` takes the `conformance.yaml` of that version"
-        )),
-        Some(required) => {
+        Some(required) if required.release == release => {
             let missing: Vec<&String> =
                 required.names.difference(cases.passed()).filter(|name| !cases.failed().contains(*name)).collect();
             if !missing.is_empty() {
@@ -161,6 +158,9 @@ fn results_in_order(
                 )?;
             }
         }
+        _ => say(&format!(
+            "warning: it is not known which tests {release} requires: `--required FILE` takes the `conformance.yaml` of that version"
+        )),
     }
     Ok(())
 }

@@ -25,7 +25,9 @@ pub(super) fn required(
     version: Option<&str>,
 ) -> Result<Option<Required>, CliError> {
     match &args.required {
-        None => Ok(Required::embedded(release)),
+        None => Required::embedded(release).map_err(|error| {
+            CliError::system("the list of required tests in this program cannot be read").because(&error)
+        }),
         Some(RequiredFrom::File(path)) => from_file(path, release).map(Some),
         Some(RequiredFrom::Image(reference)) => from_image(args, reference.as_deref(), release, version).map(Some),
     }

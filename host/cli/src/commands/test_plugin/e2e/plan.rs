@@ -8,6 +8,13 @@ use plumbline_core::go_quote;
 
 use super::settings::Settings;
 
+/// What the suite reports around its tests.
+const NODES: [&str; 4] = [
+    "[ReportBeforeSuite]",
+    "[SynchronizedBeforeSuite]",
+    "[SynchronizedAfterSuite]",
+    "[ReportAfterSuite] Kubernetes e2e suite report",
+];
 /// What the names of the nodes begin with that report on a run.
 const REPORT: &str = "[Report";
 
@@ -61,7 +68,7 @@ impl Counts {
 pub(super) fn plan(settings: &Settings, test_time: Option<Duration>) -> Vec<Case> {
     // A focus that names a test as a whole runs it again: nobody writes such a focus for a first run.
     let named: BTreeSet<&str> = alternatives(&settings.focus).map(plain_name).collect();
-    let case = |name: &String| {
+    let case = |name: &str| {
         let node = is_suite_node(name);
         let again = || named.contains(go_quote(name).as_str());
         let fails = || settings.fail.as_ref().is_some_and(|fail| fail.is_match(name));
@@ -77,9 +84,9 @@ pub(super) fn plan(settings: &Settings, test_time: Option<Duration>) -> Vec<Case
             _ if settings.dry_run || node => Duration::ZERO,
             _ => test_time.unwrap_or_else(|| pretended(name)),
         };
-        Case { name: name.clone(), node, fate, time }
+        Case { name: name.to_owned(), node, fate, time }
     };
-    let mut cases: Vec<Case> = settings.list.tests.iter().map(case).collect();
+    let mut cases: Vec<Case> = NODES.into_iter().chain(settings.list.specs()).map(case).collect();
     if counts(&cases).selected() == 0 {
         // For no test nothing is set up; only the reports are written.
         cases.retain(|case| !case.node || case.name.starts_with(REPORT));
