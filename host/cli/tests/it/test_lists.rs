@@ -147,7 +147,7 @@ fn the_suite_itself_names_its_tests() {
         Done::of(command)
     };
     run(&["images", "load", "world", "--to", &registry.host]).expect(0);
-    let listed = run(&["e2e", "--input", "image", "--version", "v1.28.0"]).expect(0);
+    let listed = run(&["e2e", "--input", "image", "--version", "v1.36.0"]).expect(0);
     assert_eq!(listed.out, "[sig-a] one: two\n[sig-b] three\n");
     assert!(listed.err.contains("its program is run on this machine"), "{}", listed.err);
     let image = format!("image:{}/conformance:v1.36.0", registry.host);

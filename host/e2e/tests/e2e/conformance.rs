@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::bed::{Bed, Done};
 
 /// The version whose tests are played, whatever the cluster's is.
-const VERSION: &str = "v1.30.2";
+const VERSION: &str = "v1.37.2";
 
 /// A conformance test of that version that is in every list.
 const ONE_TEST: &str = "Pods should be submitted and removed";
@@ -112,7 +112,7 @@ fn a_whole_suite_that_passes_becomes_a_submission() {
     definition(&bed, &[]);
     fs::write(bed.path("PRODUCT.yaml"), PRODUCT).unwrap();
     conformance(&bed, &["--submission-dir", "submission", "--product", "PRODUCT.yaml"]).expect(0);
-    let folder = bed.path("submission/v1.30/plummet-engine");
+    let folder = bed.path("submission/v1.37/plummet-engine");
     let mut names: Vec<_> =
         fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
