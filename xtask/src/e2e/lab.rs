@@ -41,10 +41,25 @@ impl Scripts {
         Ok(text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Builds what the cluster needs and is not there yet. The script knows what that is, for its version of Kubernetes.
-    pub(crate) fn build(&self, interrupt: &Interrupt) -> Result<(), Error> {
-        say("preparing a Kubernetes for tests (about 12 minutes the first time)");
-        interrupt.run(&mut self.script("build"))
+    /// Builds what the cluster needs and is not there yet, with the images of the conformance suite or without them. The script
+    /// knows what that is, for its version of Kubernetes.
+    pub(crate) fn build(&self, suite: bool, interrupt: &Interrupt) -> Result<(), Error> {
+        say("preparing a Kubernetes for tests (about 15 minutes the first time)");
+        interrupt.run(self.script("build").args(suite.then_some("suite")))
+    }
+
+    /// The archives with the images of the conformance suite.
+    fn suite(&self) -> Result<Vec<PathBuf>, Error> {
+        let version = match &self.kubernetes {
+            Some(version) => version.clone(),
+            None => self.versions()?.pop().unwrap_or_default(),
+        };
+        let dir = self.state.join(format!("suite-{version}"));
+        let files = fs::read_dir(&dir).map_err(Error::io("read", &dir))?;
+        let mut archives: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
+        archives.retain(|path| path.extension().is_some_and(|extension| extension == "tar"));
+        archives.sort();
+        Ok(archives)
     }
 
     /// Where a cluster's processes are noted.
@@ -101,6 +116,11 @@ impl<'a> Lab<'a> {
     /// Gives every node an image.
     pub(crate) fn load(&self, archive: &Path, interrupt: &Interrupt) -> Result<(), Error> {
         interrupt.run(self.scripts.cluster(&["load"]).arg(archive))
+    }
+
+    /// Gives every node the images of the conformance suite.
+    pub(crate) fn load_suite(&self, interrupt: &Interrupt) -> Result<(), Error> {
+        self.scripts.suite()?.iter().try_for_each(|archive| self.load(archive, interrupt))
     }
 
     /// A command inside the cluster's network.

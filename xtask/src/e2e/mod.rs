@@ -99,11 +99,15 @@ fn on_version(
     options: &Options,
     interrupt: &Interrupt,
 ) -> Result<ExitCode, Error> {
-    scripts.build(interrupt)?;
-    for round in options.rounds() {
+    let rounds = options.rounds();
+    scripts.build(rounds.iter().any(Round::runs_the_suite), interrupt)?;
+    for round in rounds {
         say(format_args!("e2e: {round}"));
         let lab = Lab::up(scripts, round.nodes, options.keep, interrupt)?;
         lab.load(image, interrupt)?;
+        if round.runs_the_suite() {
+            lab.load_suite(interrupt)?;
+        }
         let code = suite.run(interrupt, Some(&lab), &round, None, options)?;
         if code != ExitCode::SUCCESS {
             return Ok(code);

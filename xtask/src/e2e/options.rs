@@ -5,8 +5,8 @@ use std::fmt;
 
 use crate::error::Error;
 
-/// Tests in this module of the suite need several nodes.
-const OF_SEVERAL_NODES: &str = "nodes::";
+/// Tests in these modules of the suite need several nodes.
+const OF_SEVERAL_NODES: [&str; 2] = ["nodes::", "suite::"];
 
 /// Which clusters, and what of the suite.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -73,12 +73,17 @@ impl Round {
     pub(crate) const ALL: Self = Self { nodes: 1, tests: Tests::All };
 
     /// Arguments for the test binary that choose the tests.
-    pub(crate) fn filter(&self) -> &'static [&'static str] {
+    pub(crate) fn filter(&self) -> Vec<&'static str> {
         match self.tests {
-            Tests::All => &[],
-            Tests::OfOneNode => &["--skip", OF_SEVERAL_NODES],
-            Tests::OfSeveralNodes => &[OF_SEVERAL_NODES],
+            Tests::All => Vec::new(),
+            Tests::OfOneNode => OF_SEVERAL_NODES.iter().flat_map(|module| ["--skip", module]).collect(),
+            Tests::OfSeveralNodes => OF_SEVERAL_NODES.to_vec(),
         }
+    }
+
+    /// Whether the cluster runs the conformance suite, whose images then have to be there.
+    pub(crate) const fn runs_the_suite(&self) -> bool {
+        !matches!(self.tests, Tests::OfOneNode)
     }
 }
 

@@ -70,6 +70,9 @@ impl Suite {
             .stdin(Stdio::null());
         if let Some(lab) = lab {
             command.env("PLUMBLINE_E2E_NODE_COMMAND", lab.node_command());
+            if round.runs_the_suite() {
+                command.env("PLUMBLINE_E2E_SUITE", "loaded");
+            }
         }
         command.args([THREADS]).args(round.filter()).args(&options.args);
         Ok(ExitCode::from(process::exit_code(interrupt.status(&mut command)?)))

@@ -1,7 +1,7 @@
 //! The program against a real cluster, as a person uses it (docs/e2e.md).
 //!
-//! Every test is skipped, and says so, unless `PLUMBLINE_E2E_KUBECONFIG` names a cluster. Tests that need more than one node stand in
-//! the module `nodes`: `cargo xtask e2e` chooses them by that name.
+//! Every test is skipped, and says so, unless `PLUMBLINE_E2E_KUBECONFIG` names a cluster. Tests that need more than one node are in
+//! the modules `nodes` and `suite`: `cargo xtask e2e` chooses them by these names.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
@@ -25,6 +25,7 @@ mod run;
 mod settings;
 mod sink;
 mod stock;
+mod suite;
 mod turns;
 mod unreachable;
 mod upload;
