@@ -1,4 +1,4 @@
-//! Takes the stock modules that `cargo xtask setup` built, so that the program carries them, ready compiled.
+//! Takes the built-in modules that `cargo xtask setup` built, so that the program carries them, ready compiled.
 
 use std::env;
 use std::error::Error;
@@ -33,8 +33,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         for extension in ["wasm", "cwasm"] {
             let file = modules.join(name).with_extension(extension);
             println!("cargo::rerun-if-changed={}", file.display());
-            let bytes = fs::read(&file)
-                .map_err(|error| format!("stock module {}: {error}; run `cargo xtask setup` first", file.display()))?;
+            let bytes = fs::read(&file).map_err(|error| {
+                format!("built-in module {}: {error}; run `cargo xtask setup` first", file.display())
+            })?;
             fs::write(out.join(name).with_extension(extension), bytes)?;
         }
         writeln!(

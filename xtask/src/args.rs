@@ -12,7 +12,7 @@ pub(crate) const HELP: &str = "\
 cargo xtask COMMAND [ARGS…]
 
 Set-up (each says what it downloads or builds before it does so):
-  setup           everything that is missing: the wasm32-unknown-unknown standard library, then the stock modules
+  setup           everything that is missing: the wasm32-unknown-unknown standard library, then the built-in modules
   modules         build the modules and pack them as components into target/modules
 
 Work:
@@ -51,7 +51,7 @@ Environment:
                     2  `rustup target add` (not when RUSTUP_AUTO_INSTALL is 0)
                     3  built from Debian's source package of the same Rust version
                     4  Debian's packaged Rust (rustc-web) with a standard library built from its own source
-  PLUMBLINE_HELM, PLUMBLINE_KUSTOMIZE, PLUMBLINE_MOTO_SERVER, PLUMBLINE_PYTEST, PLUMBLINE_BATS
+  PLUMBLINE_HELM, PLUMBLINE_MOTO_SERVER, PLUMBLINE_PYTEST, PLUMBLINE_BATS
                   for test: the programs, in place of those that are installed into the cache (with go, python3 and npm)
   PLUMBLINE_DOCKER_REGISTRY, PLUMBLINE_SKOPEO
                   for test: the programs, in place of those that are unpacked into the cache (Debian's packages)

@@ -1,4 +1,4 @@
-//! Helm and kustomize, for the tests of `deploy/`: built from the Go module proxy, since neither is in any other registry of packages.
+//! Helm, for the tests of `deploy/`: built from the Go module proxy, because no other registry of packages has it.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -22,16 +22,9 @@ pub(crate) struct GoTool {
     pub(crate) variable: &'static str,
 }
 
-/// About 170 and 55 seconds of one processor, once; less for the second where Go's own cache has what they share.
-pub(crate) const TOOLS: [GoTool; 2] = [
-    GoTool { name: "helm", package: "helm.sh/helm/v3/cmd/helm", version: "v3.22.0", variable: "PLUMBLINE_HELM" },
-    GoTool {
-        name: "kustomize",
-        package: "sigs.k8s.io/kustomize/kustomize/v5",
-        version: "v5.8.2",
-        variable: "PLUMBLINE_KUSTOMIZE",
-    },
-];
+/// About 170 seconds of one processor, once.
+pub(crate) const HELM: GoTool =
+    GoTool { name: "helm", package: "helm.sh/helm/v3/cmd/helm", version: "v3.22.0", variable: "PLUMBLINE_HELM" };
 
 impl GoTool {
     /// The program: the one that is named already, one in our cache, or one that is built there now. `None`, with the reason told, where

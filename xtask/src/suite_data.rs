@@ -53,7 +53,7 @@ fn go(directory: &Path, args: &[&str]) -> Command {
 fn newest_patches(cache: &Path) -> Result<Vec<String>, Error> {
     let listed = process::output(go(cache, &["list", "-m", "-json", "-versions", MODULE]).env_remove("GOFLAGS"))?;
     let listed: Value = serde_json::from_str(&listed).map_err(|error| Error::unexpected(error.to_string()))?;
-    let versions = listed["Versions"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let versions = listed.get("Versions").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     Ok(newest(versions))
 }
 
@@ -109,7 +109,7 @@ fn module(build: &Path, version: &str) -> Result<PathBuf, Error> {
     let download = process::output(go(build, &download).env_remove("GOFLAGS"))?;
     let download: Value = serde_json::from_str(&download).map_err(|error| Error::unexpected(error.to_string()))?;
     let named = |key: &str| {
-        let path = download[key].as_str().map(PathBuf::from);
+        let path = download.get(key).and_then(Value::as_str).map(PathBuf::from);
         path.ok_or_else(|| Error::unexpected(format!("`go mod download` names no {key} of {version}")))
     };
     let theirs = named("GoMod")?;

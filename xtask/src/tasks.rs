@@ -36,10 +36,8 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
             // Tests build modules as authors do.
             cargo.envs(std.variable());
             cargo.envs(debian_tools::ensure());
-            for tool in go_tools::TOOLS {
-                if let Some(program) = tool.ensure() {
-                    cargo.env(tool.variable, program);
-                }
+            if let Some(helm) = go_tools::HELM.ensure() {
+                cargo.env(go_tools::HELM.variable, helm);
             }
             return passed_through(cargo.args(["--workspace", "--no-fail-fast"]).args(args));
         }

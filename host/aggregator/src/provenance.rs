@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 /// Where a plugin came from, as far as whoever starts the run knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
-    /// How it was named: a path, an address, `oci://…`, the name of an installed or a stock plugin.
+    /// How it was named: a path, an address, `oci://…`, the name of an installed or a built-in plugin.
     #[serde(default)]
     pub reference: Option<String>,
     /// Digest of its bundle, `sha256:` and hexadecimal.

@@ -68,7 +68,7 @@ impl ItemSink for Count {
     }
 }
 
-/// Decode only: the stock module, or that in a file, in the sandbox, all limits on.
+/// Decode only: the built-in module, or that in a file, in the sandbox, all limits on.
 fn sandbox(file: &Path, module: Option<&Path>) -> Result<(f64, u64)> {
     let sandbox = Sandbox::new(SandboxConfig::default())?;
     let module = match module {

@@ -1,6 +1,6 @@
 //! The same reader of JUnit in every language that modules are written in: what a runtime costs, in bytes, in time and in memory.
 //!
-//! Rust is the stock module. The others are projects below `host/bench/modules/`, one directory each, built as their authors would build them; a
+//! Rust is the built-in module. The others are projects below `host/bench/modules/`, one directory each, built as their authors would build them; a
 //! language whose tools are not there has a row that says so.
 
 use std::fs;

@@ -44,7 +44,7 @@ struct Args {
     /// Where the cluster that is played leaves its files, the aggregator's log among them (`cluster`)
     #[arg(long, value_name = "DIR", hide = true)]
     keep: Option<PathBuf>,
-    /// A component to measure in place of the stock module `junit`
+    /// A component to measure in place of the built-in module `junit`
     #[arg(long, value_name = "FILE.wasm")]
     module: Option<String>,
     /// A program whose workers are measured in place of the one beside this, such as the static one of the image (`worker`)

@@ -1,4 +1,4 @@
-//! The aggregator from nothing to accepting results, stock modules loaded.
+//! The aggregator from nothing to accepting results, built-in modules loaded.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -36,7 +36,7 @@ pub(crate) fn measure(runs: usize) -> Result<()> {
         times.push(spawn(&["start"])?.seconds);
     }
     let rows = [[
-        "sandbox, ten stock modules, authority, journal, server".to_owned(),
+        "sandbox, ten built-in modules, authority, journal, server".to_owned(),
         format!("{:.0} ms", median(&times) * 1e3),
     ]];
     table::print(&format!("Start until results are accepted (median of {runs})"), ["what", "time"], &rows);

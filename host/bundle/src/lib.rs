@@ -5,7 +5,7 @@
 //! |---|---|
 //! | a bundle in a directory, and its digest | [`Bundle`], [`Digest`] |
 //! | the tar | [`Bundle::pack`], [`unpack`], [`unpack_verified`] |
-//! | bundles of the user | [`Store`]; those of single runs: [`Cache`]; definitions of the incumbent: [`IncumbentCache`] |
+//! | bundles of the user | [`Store`]; those of single runs: [`Cache`]; definitions of Sonobuoy: [`SonobuoyCache`] |
 //! | a set of plugins, by digest | [`Lock`] |
 //!
 //! Everything here blocks: it is meant for threads that may block. Nothing here runs or compiles a module, and nothing uses a network.
@@ -16,12 +16,12 @@ mod cache;
 mod digest;
 mod dirs;
 mod error;
-mod incumbent;
 pub mod limits;
 mod lock_mismatch;
 mod lockfile;
 mod name;
 mod selection;
+mod sonobuoy;
 mod store;
 mod unpack;
 mod unpack_error;
@@ -33,11 +33,11 @@ pub use bundle::{Bundle, BundleFile, ModuleFile, Packed};
 pub use cache::{Cache, CacheError};
 pub use digest::{Digest, DigestError, DigestWriter};
 pub use error::BundleError;
-pub use incumbent::{IncumbentCache, IncumbentError};
 pub use lock_mismatch::{BundleMismatch, LockMismatch};
 pub use lockfile::{LOCK_FILE, Lock, LockError, LockedModule, LockedPlugin, Subject};
 pub use name::EntryFault;
 pub use selection::DEFINITION_FILES;
+pub use sonobuoy::{SonobuoyCache, SonobuoyError};
 pub use store::{Entry, InstallRecord, Installed, Origin, Store, StoreError};
 pub use unpack::{unpack, unpack_verified};
 pub use unpack_error::UnpackError;

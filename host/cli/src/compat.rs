@@ -114,7 +114,7 @@ impl Name {
         }
     }
 
-    /// The exit code for an error that has `code` by our own rules: the incumbent knows only 1, for the caller's errors as for the system's.
+    /// The exit code for an error that has `code` by our own rules: Sonobuoy knows only 1, for the caller's errors as for the system's.
     pub(crate) fn error(self, code: ExitCode) -> ExitCode {
         let failed = [error::USAGE, error::SYSTEM].map(ExitCode::from).contains(&code);
         if self == Self::Sonobuoy && failed { ExitCode::FAILURE } else { code }
@@ -163,7 +163,7 @@ fn without_hidden(mut error: clap::Error, command: &clap::Command) -> clap::Erro
     error
 }
 
-/// Flags that are taken everywhere and mean nothing here: those of the incumbent's logging library (klog, glog). Where logs go and how
+/// Flags that are taken everywhere and mean nothing here: those of Sonobuoy's logging library (klog, glog). Where logs go and how
 /// much they tell is `--level` alone. Each may stand several times, as it may there.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Ignored {
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn command_lines_of_manifests_in_use_are_taken() {
-        // As the incumbent's aggregator, and what it launches, is called; from its manifests, old and new.
+        // As Sonobuoy's aggregator, and what it launches, is called; from its manifests, old and new.
         for line in [
             "/sonobuoy worker global --level=trace -v=6 --logtostderr",
             "/sonobuoy worker single-node --level=trace -v=6 --logtostderr --sleep=-1",

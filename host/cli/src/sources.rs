@@ -1,4 +1,4 @@
-//! What `--plugin` can name: a stock plugin, a file, a directory, a packed bundle, an address, a registry, an installed bundle, standard
+//! What `--plugin` can name: a built-in plugin, a file, a directory, a packed bundle, an address, a registry, an installed bundle, standard
 //! input.
 
 pub(crate) mod address;
@@ -26,7 +26,7 @@ use definition::{directory_of, has_definition, parse, read, read_file};
 
 pub(crate) use definition::{from_directory, from_file};
 pub(crate) use failure::{bundle_error, cache_error, store_error};
-pub(crate) use installed::{incumbent, store};
+pub(crate) use installed::{sonobuoy, store};
 pub(crate) use packed::{is_packed, signatures_beside};
 pub(crate) use remote::{is_remote, pull};
 pub(crate) use stock::{stock_names, stock_yaml};
@@ -62,13 +62,13 @@ pub(crate) enum Where {
     Registry,
     /// The user's installed bundles.
     Installed,
-    /// The incumbent's directory.
-    Incumbent,
+    /// Sonobuoy's directory.
+    Sonobuoy,
 }
 
-/// The plugin that `reference` names: the stock plugin of that name, as it is executed at `place`, else a file (a definition or a packed
+/// The plugin that `reference` names: the built-in plugin of that name, as it is executed at `place`, else a file (a definition or a packed
 /// bundle), a directory with `plugin.yaml`, an address, a reference to a registry, an installed bundle, or `-` for standard input. All
-/// but stock plugins, directories and registries may end in `@NAME`: the plugin is then called so.
+/// but built-in plugins, directories and registries may end in `@NAME`: the plugin is then called so.
 pub(crate) fn find(reference: &str, place: Place) -> Result<Found, CliError> {
     if reference == "-" {
         return parse(read(io::stdin().lock(), "standard input")?, "standard input", None);

@@ -1,4 +1,4 @@
-//! The sandbox and the stock modules, as every command that reads results uses them.
+//! The sandbox and the built-in modules, as every command that reads results uses them.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::limits::Limits;
 use crate::memory_limit::memory_limit;
 
-/// The stock modules in a sandbox; compiled code of other modules is cached below the user's cache directory.
+/// The built-in modules in a sandbox; compiled code of other modules is cached below the user's cache directory.
 pub(crate) fn modules(limits: &Limits) -> Result<Modules, CliError> {
     let (sandbox, stock) = sandbox(limits)?;
     Ok(Modules::new(sandbox, stock))
@@ -37,7 +37,7 @@ pub(crate) fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), Cli
     let sandbox = Sandbox::new(config)
         .map_err(|error| CliError::system("the sandbox for modules cannot be set up").because(&error))?;
     let stock = plumbline_stock::accept(&sandbox).map_err(|error| {
-        CliError::system("the stock modules cannot be loaded").because(&error).hint("install this program anew")
+        CliError::system("the built-in modules cannot be loaded").because(&error).hint("install this program anew")
     })?;
     Ok((sandbox, stock.into_iter().map(LazyModule::from).collect()))
 }

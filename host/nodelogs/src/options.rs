@@ -21,25 +21,11 @@ pub struct Options {
     pub since: Duration,
     /// Bytes of the newest lines that are kept.
     pub max_bytes: u64,
-    /// Who reads the journal.
-    pub via: Via,
     /// How long `journalctl` may take.
     pub time_limit: Duration,
     /// A program and its first arguments that, followed by a root, a program and arguments, executes that program in that root: see
     /// [`crate::enter`]. Without one, `journalctl` is asked only for the root `/`.
     pub helper: Option<(PathBuf, Vec<String>)>,
-}
-
-/// Who reads the journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Via {
-    /// The machine's `journalctl`, or, where that cannot be, this program.
-    #[default]
-    Auto,
-    /// The machine's `journalctl` and nobody else.
-    Journalctl,
-    /// This program.
-    Files,
 }
 
 impl Default for Options {
@@ -48,7 +34,6 @@ impl Default for Options {
             root: PathBuf::from("/"),
             since: Duration::from_secs(60 * DEFAULT_MINUTES),
             max_bytes: DEFAULT_MAX_BYTES,
-            via: Via::Auto,
             time_limit: DEFAULT_TIME_LIMIT,
             helper: None,
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::collect::{CollectError, Collected, Source, collect};
+use crate::collect::{CollectError, Collected, collect};
 use crate::mark;
 use crate::newest::Newest;
 use crate::options::Options;
@@ -15,8 +15,6 @@ use crate::options::Options;
 /// What was written.
 #[derive(Debug)]
 pub struct Summary {
-    /// Who read the journal; `None`: nobody could.
-    pub source: Option<Source>,
     /// Lines of the journal, those that did not fit included.
     pub lines: u64,
     /// Of these, how many did not fit.
@@ -98,7 +96,7 @@ fn print(options: &Options) -> Result<Summary, WriteError> {
 
 /// Lets the logs come, and says what stands before and after them.
 fn gather(options: &Options, newest: &mut Newest<'_>) -> io::Result<(Summary, Vec<u8>, Vec<u8>)> {
-    let Collected { source, notes, failure } = collect(options, newest)?;
+    let Collected { notes, failure } = collect(options, newest)?;
     newest.end_line()?;
     let missing = newest.missing()?;
     let head = if newest.is_whole() { Vec::new() } else { mark::truncated(missing, options.max_bytes) };
@@ -108,7 +106,7 @@ fn gather(options: &Options, newest: &mut Newest<'_>) -> io::Result<(Summary, Ve
         Some(error @ CollectError::NoJournal { .. }) => tail.extend(mark::no_journal(&error.to_string())),
         Some(error) => tail.extend(mark::failed(&chain(error))),
     }
-    let summary = Summary { source, lines: newest.came().0, missing_lines: missing.lines, notes, failure };
+    let summary = Summary { lines: newest.came().0, missing_lines: missing.lines, notes, failure };
     Ok((summary, head, tail))
 }
 

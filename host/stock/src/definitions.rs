@@ -1,4 +1,4 @@
-//! The stock plugin definitions.
+//! The built-in plugin definitions.
 
 /// A plugin inside this program: the same name for its execution on one machine and in a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What the program brings along: the stock modules, ready compiled, and the stock plugin definitions.
+//! What the program brings along: the built-in modules, ready compiled, and the built-in plugin definitions.
 #![forbid(unsafe_code)]
 
 mod definitions;

@@ -1,4 +1,4 @@
-//! The stock modules.
+//! The built-in modules.
 
 use plumbline_sandbox::{Accepted, LoadError, Module, Sandbox};
 
@@ -13,9 +13,9 @@ pub struct Embedded {
     pub compiled: &'static [u8],
 }
 
-/// A stock module that cannot be loaded: the program is damaged.
+/// A built-in module that cannot be loaded: the program is damaged.
 #[derive(Debug, thiserror::Error)]
-#[error("stock module `{name}` cannot be loaded: {source}")]
+#[error("built-in module `{name}` cannot be loaded: {source}")]
 pub struct StockError {
     /// The module.
     pub name: &'static str,
@@ -25,13 +25,13 @@ pub struct StockError {
 
 static MODULES: &[Embedded] = include!(concat!(env!("OUT_DIR"), "/modules.rs"));
 
-/// The stock modules as bytes.
+/// The built-in modules as bytes.
 #[must_use]
 pub fn embedded() -> &'static [Embedded] {
     MODULES
 }
 
-/// The stock modules, loaded into `sandbox`.
+/// The built-in modules, loaded into `sandbox`.
 ///
 /// # Errors
 /// [`StockError`] when the program is damaged.
@@ -46,7 +46,7 @@ pub fn load(sandbox: &Sandbox) -> Result<Vec<Module>, StockError> {
         .collect()
 }
 
-/// The stock modules, inspected and not yet loaded: each is when it is first needed, which for most of them is never in one run.
+/// The built-in modules, inspected and not yet loaded: each is when it is first needed, which for most of them is never in one run.
 ///
 /// # Errors
 /// [`StockError`] when the program is damaged.

@@ -1,4 +1,4 @@
-//! The stock module `gojson`: reads what `go test -json` writes, and emits one item per file and one per test.
+//! The built-in module `gojson`: reads what `go test -json` writes, and emits one item per file and one per test.
 //!
 //! The files are read as a stream, event by event. What bounds the memory: [`MAX_EVENT`] and [`MAX_KEPT`].
 //!

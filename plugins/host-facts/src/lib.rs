@@ -1,4 +1,4 @@
-//! The stock module `host-facts`: what `plumbline worker facts` gathers on a machine, as items, and over all nodes of a cluster what
+//! The built-in module `host-facts`: what `plumbline worker facts` gathers on a machine, as items, and over all nodes of a cluster what
 //! differs from the majority.
 //!
 //! # Items of a document

@@ -1,4 +1,4 @@
-//! The stock judge `checks`: numbered requirements on a plugin's results, on the health of the cluster, and on measures from logs.
+//! The built-in judge `checks`: numbered requirements on a plugin's results, on the health of the cluster, and on measures from logs.
 //!
 //! A file of `data` is a list of checks, in YAML or JSON; so is the option `checks`.
 //!

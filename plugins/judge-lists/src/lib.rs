@@ -1,4 +1,4 @@
-//! The stock judge for lists: which failures are known, which tests are flaky, which may be skipped, what failed before, and what a rerun
+//! The built-in judge for lists: which failures are known, which tests are flaky, which may be skipped, what failed before, and what a rerun
 //! says. One module under five names: `known-failures`, `flaky`, `allowed-skips`, `baseline`, `reruns`. The entry of the chain says which one
 //! is meant.
 //!

@@ -1,4 +1,4 @@
-//! The stock module `manual`: takes the result tree that a plugin wrote itself, in YAML (or JSON, which is YAML too).
+//! The built-in module `manual`: takes the result tree that a plugin wrote itself, in YAML (or JSON, which is YAML too).
 //!
 //! ```yaml
 //! name: disks                   # of the whole; ignored, the file's own name is used

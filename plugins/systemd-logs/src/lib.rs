@@ -1,4 +1,4 @@
-//! The stock module `systemd-logs`: reads the logs of a node's journal, one JSON object per line as `journalctl -o json` prints them, and
+//! The built-in module `systemd-logs`: reads the logs of a node's journal, one JSON object per line as `journalctl -o json` prints them, and
 //! counts them by unit and priority.
 //!
 //! The files are read as a stream, line by line. What bounds the memory: [`MAX_LINE`], [`MAX_UNITS_KNOWN`], and the texts of few messages.

@@ -118,9 +118,11 @@ impl<'a> Lab<'a> {
         interrupt.run(self.scripts.cluster(&["load"]).arg(archive))
     }
 
-    /// Gives every node the images of the conformance suite.
-    pub(crate) fn load_suite(&self, interrupt: &Interrupt) -> Result<(), Error> {
-        self.scripts.suite()?.iter().try_for_each(|archive| self.load(archive, interrupt))
+    /// Puts an image and those of the conformance suite into the cluster's registries.
+    pub(crate) fn push_with_suite(&self, archive: &Path, interrupt: &Interrupt) -> Result<(), Error> {
+        let mut archives = self.scripts.suite()?;
+        archives.push(archive.to_path_buf());
+        archives.iter().try_for_each(|archive| interrupt.run(self.scripts.cluster(&["push"]).arg(archive)))
     }
 
     /// A command inside the cluster's network.
@@ -133,6 +135,11 @@ impl<'a> Lab<'a> {
     /// How a command is run in the place of a node: these words, the node's number from 1, and the command.
     pub(crate) fn node_command(&self) -> String {
         format!("{} node", self.scripts.dir.join("cluster").display())
+    }
+
+    /// Sonobuoy's program, whose image the nodes have.
+    pub(crate) fn sonobuoy(&self) -> PathBuf {
+        self.scripts.state.join("sonobuoy")
     }
 
     /// The administrator's kubeconfig.

@@ -106,7 +106,7 @@ fn on_version(
         let lab = Lab::up(scripts, round.nodes, options.keep, interrupt)?;
         lab.load(image, interrupt)?;
         if round.runs_the_suite() {
-            lab.load_suite(interrupt)?;
+            lab.push_with_suite(image, interrupt)?;
         }
         let code = suite.run(interrupt, Some(&lab), &round, None, options)?;
         if code != ExitCode::SUCCESS {

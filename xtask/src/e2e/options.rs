@@ -5,13 +5,13 @@ use std::fmt;
 
 use crate::error::Error;
 
-/// Tests in these modules of the suite need several nodes.
-const OF_SEVERAL_NODES: [&str; 2] = ["nodes::", "suite::"];
+/// Tests in these modules need three nodes.
+const OF_THREE_NODES: [&str; 2] = ["nodes::", "suite::"];
 
 /// Which clusters, and what of the suite.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// How many nodes; without it, a round with one, and one with three for the tests that need them.
+    /// How many nodes; without it, a round with two, and one with three for the tests that need them.
     nodes: Option<u32>,
     /// Whether a cluster that was put up stays.
     pub(crate) keep: bool,
@@ -64,8 +64,8 @@ pub(crate) struct Round {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tests {
     All,
-    OfOneNode,
-    OfSeveralNodes,
+    OfTwoNodes,
+    OfThreeNodes,
 }
 
 impl Round {
@@ -76,14 +76,14 @@ impl Round {
     pub(crate) fn filter(&self) -> Vec<&'static str> {
         match self.tests {
             Tests::All => Vec::new(),
-            Tests::OfOneNode => OF_SEVERAL_NODES.iter().flat_map(|module| ["--skip", module]).collect(),
-            Tests::OfSeveralNodes => OF_SEVERAL_NODES.to_vec(),
+            Tests::OfTwoNodes => OF_THREE_NODES.iter().flat_map(|module| ["--skip", module]).collect(),
+            Tests::OfThreeNodes => OF_THREE_NODES.to_vec(),
         }
     }
 
     /// Whether the cluster runs the conformance suite, whose images then have to be there.
     pub(crate) const fn runs_the_suite(&self) -> bool {
-        !matches!(self.tests, Tests::OfOneNode)
+        !matches!(self.tests, Tests::OfTwoNodes)
     }
 }
 
@@ -91,15 +91,15 @@ impl fmt::Display for Round {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tests = match self.tests {
             Tests::All => "all tests",
-            Tests::OfOneNode => "tests that need one node",
-            Tests::OfSeveralNodes => "tests that need several nodes",
+            Tests::OfTwoNodes => "tests that need at most two nodes",
+            Tests::OfThreeNodes => "tests that need three nodes",
         };
         write!(f, "{tests}, nodes: {}", self.nodes)
     }
 }
 
 impl Options {
-    /// `[--nodes 1|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [-- ARGS…]`.
+    /// `[--nodes 1|2|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [-- ARGS…]`.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -136,19 +136,16 @@ impl Options {
     /// What is to be done, in order.
     pub(crate) fn rounds(&self) -> Vec<Round> {
         match self.nodes {
-            Some(1) => vec![Round { nodes: 1, tests: Tests::OfOneNode }],
+            Some(nodes @ ..3) => vec![Round { nodes, tests: Tests::OfTwoNodes }],
             Some(nodes) => vec![Round { nodes, tests: Tests::All }],
-            None => vec![Round { nodes: 1, tests: Tests::OfOneNode }, Round { nodes: 3, tests: Tests::OfSeveralNodes }],
+            None => vec![Round { nodes: 2, tests: Tests::OfTwoNodes }, Round { nodes: 3, tests: Tests::OfThreeNodes }],
         }
     }
 }
 
 fn nodes(value: Option<&str>) -> Result<u32, Error> {
-    match value {
-        Some("1") => Ok(1),
-        Some("3") => Ok(3),
-        _ => Err(Error::Usage(format!("`--nodes` is 1 or 3, not `{}`", value.unwrap_or_default()))),
-    }
+    let number = value.and_then(|value| value.parse().ok()).filter(|number| (1..=3).contains(number));
+    number.ok_or_else(|| Error::Usage(format!("`--nodes` is 1, 2 or 3, not `{}`", value.unwrap_or_default())))
 }
 
 #[cfg(test)]
@@ -160,10 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn one_node_first_and_three_only_for_what_needs_them() {
+    fn two_nodes_first_and_three_only_for_what_needs_them() {
         let rounds = |line: &str| parse(line).unwrap().rounds().iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(rounds(""), ["tests that need one node, nodes: 1", "tests that need several nodes, nodes: 3"]);
-        assert_eq!(rounds("--nodes 1"), ["tests that need one node, nodes: 1"]);
+        assert_eq!(
+            rounds(""),
+            ["tests that need at most two nodes, nodes: 2", "tests that need three nodes, nodes: 3"]
+        );
+        assert_eq!(rounds("--nodes 1"), ["tests that need at most two nodes, nodes: 1"]);
         assert_eq!(rounds("--nodes=3 --keep"), ["all tests, nodes: 3"]);
     }
 
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_refused_by_name() {
         for (line, told) in [
-            ("--nodes 2", "`2`"),
+            ("--nodes 4", "`4`"),
             ("--nodes", "`--nodes`"),
             ("now", "`now`"),
             ("--kubernetes 1.36", "`1.36`"),

@@ -1,4 +1,4 @@
-//! The trees that the incumbent makes of real directories, case by case.
+//! The trees that Sonobuoy makes of real directories, case by case.
 
 use std::fs;
 use std::path::Path;
@@ -82,7 +82,7 @@ fn every_case_gives_the_tree_that_it_should() {
         let golden = fs::read(format!("{DATA}/{case}/{case}.golden.json")).unwrap();
         let mut golden: Item = serde_json::from_slice(&golden).unwrap();
         if case == "job-complex-err" {
-            // The incumbent prints the pod as its language prints maps; here it stays what it was in the document.
+            // Sonobuoy prints the pod as its language prints maps; here it stays what it was in the document.
             let document = fs::read(format!("{DATA}/{case}/errors/error.json")).unwrap();
             let document: Value = serde_json::from_slice(&document).unwrap();
             let printed = golden.items[0].details.insert("pod".into(), document["pod"].clone()).unwrap();

@@ -220,6 +220,6 @@ fn what_a_judge_is_given_is_checked_before_anything_runs() {
     );
     let bad = told(json!({"judge": "misbehave", "evidence": ["a/{b"]})).unwrap_err();
     assert!(bad.starts_with("plugin `p`: `plumbline.verdict[0].evidence`: "), "{bad}");
-    // A stock module that plays another role is no judge.
+    // A built-in module that plays another role is no judge.
     assert!(told(json!({"judge": "junit"})).unwrap_err().contains("unknown judge `junit`"));
 }

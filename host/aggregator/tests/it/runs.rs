@@ -361,7 +361,7 @@ async fn a_run_without_plugins_does_not_begin() {
     assert!(matches!(bed.begin(Vec::new(), dispatcher).await, Err(RunError::NoPlugins)));
 }
 
-/// The stock module of that name as a file `file` in `dir`.
+/// The built-in module of that name as a file `file` in `dir`.
 fn bundle(dir: &Path, module: &str, file: &str) {
     let stock = plumbline_stock::embedded().iter().find(|stock| stock.name == module).unwrap();
     std::fs::write(dir.join(file), stock.wasm).unwrap();

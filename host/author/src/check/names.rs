@@ -41,7 +41,7 @@ pub(super) fn check(answers: &[Answer], host: &Host<'_>, checked: &mut Checked) 
             if stock.is_some() {
                 checked.warning(
                     &answer.file,
-                    format!("`{name}` is the name of a stock module, which this one takes the place of"),
+                    format!("`{name}` is the name of a built-in module, which this one takes the place of"),
                     Some("for plugins of this bundle only; choose another name if that is not meant"),
                 );
             }

@@ -13,7 +13,7 @@ use crate::project::{AuthorError, MANIFEST_FILE};
 pub struct Host<'a> {
     /// Where modules are loaded.
     pub sandbox: &'a Sandbox,
-    /// What its stock modules say of themselves.
+    /// What its built-in modules say of themselves.
     pub stock: Vec<&'a ModuleInfo>,
     /// Its limits.
     pub limits: &'a LimitPolicy,

@@ -93,7 +93,7 @@ fn two_that_answer_to_one_name_and_one_that_hides_a_stock_module_are_found() {
     for part in [
         "warning: junit.wasm: it calls itself `tally`, and its file `junit`",
         "error: tally.wasm: `tally` names a post-processor in `junit.wasm` too",
-        "warning: junit.wasm: `junit` is the name of a stock module",
+        "warning: junit.wasm: `junit` is the name of a built-in module",
     ] {
         assert!(told.iter().any(|line| line.contains(part)), "{part}: {told:#?}");
     }

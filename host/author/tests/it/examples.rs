@@ -59,7 +59,7 @@ fn no_example_is_forgotten() {
 
 #[test]
 fn verdict() {
-    // No module of its own: the stock judges it.
+    // No module of its own: the built-in judges it.
     let failure = cases::wrong(&root().join("examples/verdict"));
     assert!(failure.is_none(), "{}", failure.unwrap_or_default());
 }

@@ -79,7 +79,7 @@ fn without_files_there_is_nothing_to_damage() {
     assert!(matches!(run(&bed, 1, 0), Err(FuzzError::NothingToDamage)));
 }
 
-/// The stock reader of JUnit stands a thousand of them.
+/// The built-in reader of JUnit stands a thousand of them.
 #[test]
 fn stock_junit_stands_damaged_files() {
     let bed = Bed::new("junit", "");

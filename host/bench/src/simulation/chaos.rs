@@ -11,13 +11,13 @@ const SLOW: u64 = 800;
 
 /// Makes `double` unreliable until dropped.
 pub(super) async fn play(double: &ApiDouble, seed: u64) {
-    let mut random = Random(seed.wrapping_add(0x9e37_79b9_7f4a_7c15));
+    let mut random = fastrand::Rng::with_seed(seed);
     let mut tick = tokio::time::interval(PAUSE);
     loop {
         tick.tick().await;
         // A fault that met no request is gone: otherwise, few requests would meet all of them.
         double.clear_faults();
-        match random.below(20) {
+        match random.u32(..20) {
             0 => double.expire_watches(),
             1 => double.drop_watches(),
             2..8 => double.fault(fault(&mut random)),
@@ -26,29 +26,16 @@ pub(super) async fn play(double: &ApiDouble, seed: u64) {
     }
 }
 
-fn fault(random: &mut Random) -> Fault {
+fn fault(random: &mut fastrand::Rng) -> Fault {
     let status = |code, message: &str| FaultKind::Status { code, message: message.into(), retry_after: None };
-    let kind = match random.below(7) {
+    let kind = match random.u32(..7) {
         0 => FaultKind::Status { code: 429, message: "too many requests".into(), retry_after: Some(1) },
         1 => status(500, "internal error"),
         2 => status(503, "the server is currently unable to handle the request"),
         3 => status(409, "the object has been modified; please apply your changes to the latest version"),
-        4 => FaultKind::Stall(Duration::from_millis(random.below(SLOW))),
+        4 => FaultKind::Stall(Duration::from_millis(random.u64(..SLOW))),
         _ => FaultKind::Reset,
     };
-    let times = if random.below(5) == 0 { 3 } else { 1 };
+    let times = if random.u32(..5) == 0 { 3 } else { 1 };
     Fault { method: None, path_contains: String::new(), kind, times }
-}
-
-/// SplitMix64, by Steele, Lea and Flood (2014): the same seed always gives the same faults.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit
-    }
 }

@@ -27,7 +27,7 @@ pub enum StoreError {
     #[error("another process has been installing or removing bundles in `{}` for too long", .0.display())]
     Busy(PathBuf),
     /// The name belongs to the program.
-    #[error("the name `{0}` belongs to a stock plugin, which would be found in its place")]
+    #[error("the name `{0}` belongs to a built-in plugin, which would be found in its place")]
     Reserved(String),
     /// There is no installed bundle of this name.
     #[error("no bundle `{0}` is installed")]

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use super::RegistryArgs;
 
-/// Where the incumbent's project keeps lists of tests, by version.
+/// Where Sonobuoy's project keeps lists of tests, by version.
 const ONLINE: &str = "https://raw.githubusercontent.com/vmware-tanzu/sonobuoy/main/cmd/sonobuoy/app/e2e/testLists";
 
 /// List the tests of the suite, and what a focus selects of them.
@@ -24,7 +24,7 @@ pub(crate) struct E2eArgs {
     /// The version of Kubernetes, such as `v1.30.2`; `auto` asks the cluster; without it, the latest that is known
     #[arg(long, value_name = "VERSION")]
     pub(crate) version: Option<String>,
-    /// Where the names are from: `offline` (lists in this program), `online` (those of the incumbent's project), `-` (standard input), a list, a directory of lists
+    /// Where the names are from: `offline` (lists in this program), `online` (those of Sonobuoy's project), `-` (standard input), a list, a directory of lists
     /// `VERSION.gz`, the address of either, an archive, or `image[:REFERENCE]` (the suite's program out of its image, run on this machine)
     #[arg(short, long, value_name = "SOURCE", default_value = "offline")]
     pub(crate) input: String,

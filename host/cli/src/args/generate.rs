@@ -23,7 +23,7 @@ pub(crate) struct GenArgs {
 pub(crate) enum GenCommand {
     /// Print the configuration: the defaults, with what options change
     Config(Box<GenConfigArgs>),
-    /// Print the definition of a plugin: a stock one by its name, or a new one
+    /// Print the definition of a plugin: a built-in one by its name, or a new one
     Plugin(Box<GenPluginArgs>),
     /// Print the file of registries that `plumbline run --e2e-repo-config` takes: what the suite uses by itself, or what it is told for a registry
     DefaultImageConfig(GenImageConfigArgs),
@@ -34,7 +34,7 @@ pub(crate) enum GenCommand {
 /// `plumbline gen`
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct GenManifestArgs {
-    /// A plugin: the name of a stock plugin, a definition or a packed bundle (a file, or its address), a directory with `plugin.yaml`, or
+    /// A plugin: the name of a built-in plugin, a definition or a packed bundle (a file, or its address), a directory with `plugin.yaml`, or
     /// `-` for standard input; `FILE@NAME` calls the plugin NAME; repeatable
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL")]
     pub(crate) plugins: Vec<String>,
@@ -94,13 +94,13 @@ pub(crate) enum SchemaOf {
 /// `plumbline gen plugin`
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct GenPluginArgs {
-    /// The name of a stock plugin
+    /// The name of a built-in plugin
     #[arg(conflicts_with = "name")]
     pub(crate) stock: Option<String>,
     /// The new plugin's name
     #[arg(short, long, required_unless_present = "stock")]
     pub(crate) name: Option<String>,
-    /// Its image; a stock plugin has the image of a run unless another is named
+    /// Its image; a built-in plugin has the image of a run unless another is named
     #[arg(short, long, required_unless_present = "stock")]
     pub(crate) image: Option<String>,
     /// How it is executed: `job` (once) or `daemonset` (on every node)
@@ -121,10 +121,10 @@ pub(crate) struct GenPluginArgs {
     /// A label of the nodes that it runs on; repeatable
     #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
     pub(crate) node_selector: Vec<String>,
-    /// A variable for the containers of a stock plugin, as `gen` and `run` take it; an empty value removes it; repeatable
+    /// A variable for the containers of a built-in plugin, as `gen` and `run` take it; an empty value removes it; repeatable
     #[arg(long, value_name = "PLUGIN.KEY=VALUE", requires = "stock")]
     pub(crate) plugin_env: Vec<String>,
-    /// The version that stands in the image of a stock plugin: one such as `v1.30.2`; without it, the run puts the cluster's there
+    /// The version that stands in the image of a built-in plugin: one such as `v1.30.2`; without it, the run puts the cluster's there
     #[arg(long, alias = "kube-conformance-image-version", value_name = "VERSION", requires = "stock")]
     pub(crate) kubernetes_version: Option<String>,
     /// A file that it finds in `$SONOBUOY_CONFIG_DIR`; repeatable

@@ -33,7 +33,7 @@ pub(crate) enum ImagesCommand {
     /// Copy the images that `pull` has brought into a registry
     Push(ImagesPushArgs),
     /// Say which images are missing in a registry, or are others there
-    // The incumbent looks with `inspect` whether images are there.
+    // Sonobuoy looks with `inspect` whether images are there.
     #[command(alias = "inspect")]
     Check(ImagesCheckArgs),
 }

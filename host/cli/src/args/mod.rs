@@ -71,8 +71,8 @@ pub(crate) use test_plugin_attack::AttackArgs;
 pub(crate) use test_plugin_e2e::{Crash, FakeE2eArgs};
 pub(crate) use time::Time;
 pub(crate) use worker::{
-    DoneArgs, FactsArgs, InRootArgs, LogsVia, NodeLogsArgs, RoleArgs, SleepArgs, Via, WorkerArgs, WorkerCli,
-    WorkerCommand, WorkerRole,
+    DoneArgs, FactsArgs, InRootArgs, NodeLogsArgs, RoleArgs, SleepArgs, Via, WorkerArgs, WorkerCli, WorkerCommand,
+    WorkerRole,
 };
 
 /// Runs checks on a machine or a cluster and turns what they produce into one verdict and one archive.

@@ -66,7 +66,7 @@ impl LocalRunArgs {
 /// Options for runs on this machine and in a cluster.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunOptions {
-    /// A plugin: the name of a stock or an installed one, a definition or a packed bundle (a file, or its address), a directory with
+    /// A plugin: the name of a built-in or an installed one, a definition or a packed bundle (a file, or its address), a directory with
     /// `plugin.yaml`, or `-` for standard input; `FILE@NAME` calls the plugin NAME; repeatable
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL")]
     pub(crate) plugins: Vec<String>,
@@ -80,7 +80,7 @@ pub(crate) struct RunOptions {
     /// What is shown while waiting
     #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
     pub(crate) wait_output: WaitOutput,
-    /// Begin only if every plugin that is no stock plugin is a bundle with a signature that counts (docs/signing.md)
+    /// Begin only if every plugin that is no built-in plugin is a bundle with a signature that counts (docs/signing.md)
     #[arg(long, conflicts_with = "manifest")]
     pub(crate) require_signed: bool,
     #[command(flatten)]

@@ -133,23 +133,12 @@ pub(crate) struct NodeLogsArgs {
     /// How much is kept at most; of more, the newest, and the first line says what is missing
     #[arg(long, default_value = "256MiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) max_bytes: u64,
-    /// Who reads the journal; `auto`: the machine's `journalctl`, or, where that cannot be, this program
-    #[arg(long, value_enum, default_value_t = LogsVia::Auto, value_name = "WHO")]
-    pub(crate) via: LogsVia,
     /// Write into this file instead of standard output; with `--done`, a name in the directory for results, `systemd_logs` unless another
     /// is given
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) done: DoneArgs,
-}
-
-/// Who reads the journal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogsVia {
-    Auto,
-    Journalctl,
-    Files,
 }
 
 /// `plumbline worker in-root`

@@ -18,7 +18,7 @@ use plumbline_kubernetes::preflight::Check;
 
 use crate::args::Cli;
 use crate::error::{CliError, USAGE};
-use crate::sources::incumbent;
+use crate::sources::sonobuoy;
 
 /// The variable by which a completion script asks for candidates: it holds the name of the shell.
 const VARIABLE: &str = "PLUMBLINE_COMPLETE";
@@ -120,7 +120,7 @@ fn built_in() -> Vec<CompletionCandidate> {
 fn installed() -> Vec<CompletionCandidate> {
     // What cannot be listed is not offered: whoever types has not asked for an error.
     let ours = Store::user().and_then(|store| store.list()).unwrap_or_default().into_iter().map(|entry| entry.name);
-    let theirs = incumbent().unwrap_or_default().into_iter().map(|(name, _)| name);
+    let theirs = sonobuoy().unwrap_or_default().into_iter().map(|(name, _)| name);
     ours.chain(theirs).map(CompletionCandidate::new).collect()
 }
 

@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_secs(5);
 const TIMEOUT: u8 = 3;
 /// Exit code where a person said no: as for an interrupt.
 const DECLINED: u8 = 130;
-/// The incumbent's one exit code for anything that failed.
+/// Sonobuoy's one exit code for anything that failed.
 const COMPAT: u8 = 1;
 
 /// Removes a run from a cluster.

@@ -18,13 +18,13 @@ use crate::error::CliError;
 use crate::sources;
 use crate::ui::say;
 
-/// Prints the definition of a stock plugin, or a new one.
+/// Prints the definition of a built-in plugin, or a new one.
 pub(crate) fn plugin(args: &GenPluginArgs) -> Result<ExitCode, CliError> {
     let text = match &args.stock {
         Some(name) => stock(name, args)?,
         None => {
             if let Some(option) = suite::any(&args.suite) {
-                return Err(CliError::usage(format!("`{option}` is for a stock plugin, and this one is new"))
+                return Err(CliError::usage(format!("`{option}` is for a built-in plugin, and this one is new"))
                     .hint("`plumbline gen plugin e2e` takes it"));
             }
             to_document(&new(args)?)
@@ -38,8 +38,8 @@ pub(crate) fn plugin(args: &GenPluginArgs) -> Result<ExitCode, CliError> {
 /// As it is in the program, with its image: whatever reads definitions can use it. What stands above it, for people, is kept.
 fn stock(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
     let Some(stock) = plumbline_stock::definition(name) else {
-        return Err(CliError::usage(format!("there is no stock plugin `{name}`")).hint(format!(
-            "stock plugins: {}; for a definition of your own, give `--name` and `--image`",
+        return Err(CliError::usage(format!("there is no built-in plugin `{name}`")).hint(format!(
+            "built-in plugins: {}; for a definition of your own, give `--name` and `--image`",
             sources::stock_names(Place::Cluster)
         )));
     };
@@ -49,7 +49,7 @@ fn stock(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
     }
     let yaml = sources::stock_yaml(&stock, Place::Cluster)?;
     let definition = Definition::parse(yaml)
-        .map_err(|error| CliError::system(format!("stock plugin `{name}` cannot be read")).because(&error))?
+        .map_err(|error| CliError::system(format!("built-in plugin `{name}` cannot be read")).because(&error))?
         .definition;
     let definition = with_run_options(definition, args)?;
     let mut json = definition.to_json();
@@ -62,7 +62,7 @@ fn stock(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
     Ok(comment.chain([to_document(&json).as_str()]).collect())
 }
 
-/// What options of a run make of a stock definition.
+/// What options of a run make of a built-in definition.
 fn with_run_options(definition: Definition, args: &GenPluginArgs) -> Result<Definition, CliError> {
     let run = ClusterRunArgs {
         kubernetes_version: args.kubernetes_version.clone(),

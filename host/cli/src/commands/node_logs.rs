@@ -4,15 +4,15 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use plumbline_nodelogs::{CollectError, Options, Summary, Via, WriteError, write_logs};
+use plumbline_nodelogs::{CollectError, Options, Summary, WriteError, write_logs};
 
 use super::in_root;
-use crate::args::{Global, LogsVia, NodeLogsArgs};
+use crate::args::{Global, NodeLogsArgs};
 use crate::error::CliError;
 use crate::logging;
 use crate::ui::say;
 
-/// The file's name, by which the incumbent's readers know it.
+/// The file's name, by which Sonobuoy's readers know it.
 const FILE: &str = "systemd_logs";
 
 /// Gathers the logs of this machine's journal. What is missing is said in them, too: as a plugin, whoever reads the results learns of it.
@@ -39,11 +39,6 @@ fn options(args: &NodeLogsArgs) -> Options {
         root: args.root.clone(),
         since: Duration::from_secs(args.minutes.saturating_mul(60)),
         max_bytes: args.max_bytes,
-        via: match args.via {
-            LogsVia::Auto => Via::Auto,
-            LogsVia::Journalctl => Via::Journalctl,
-            LogsVia::Files => Via::Files,
-        },
         helper: in_root::helper(),
         ..Options::default()
     }

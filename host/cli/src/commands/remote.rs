@@ -23,7 +23,7 @@ pub(super) fn explain(error: &ClusterError) -> CliError {
     CliError::cluster(error)
 }
 
-/// Tells an error; the exit code, `strict` unless the incumbent's are wanted, then `compat`.
+/// Tells an error; the exit code, `strict` unless Sonobuoy's are wanted, then `compat`.
 pub(super) fn fail(error: &CliError, global: &Global, strict: u8, compat: u8) -> ExitCode {
     error.report();
     ExitCode::from(match global.exit_code {
@@ -32,7 +32,7 @@ pub(super) fn fail(error: &CliError, global: &Global, strict: u8, compat: u8) ->
     })
 }
 
-/// Tells what went wrong with the cluster; the exit code of that, which the incumbent gives as 1.
+/// Tells what went wrong with the cluster; the exit code of that, which Sonobuoy gives as 1.
 pub(super) fn fail_cluster(error: &ClusterError, global: &Global) -> ExitCode {
     fail(&explain(error), global, SYSTEM, 1)
 }

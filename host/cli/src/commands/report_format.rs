@@ -23,7 +23,7 @@ const NAME: &str = "adapter";
 /// Failed items that a message names: the rest is counted.
 const NAMED: usize = 5;
 
-/// What reads files of `format`: the name of a stock format, or the path of a module.
+/// What reads files of `format`: the name of a built-in format, or the path of a module.
 pub(crate) fn processor(format: &str, limits: &LimitsArg) -> Result<Arc<Processor>, CliError> {
     let limits = Limits::load(limits)?;
     let modules = stock::modules(&limits)?;

@@ -52,7 +52,7 @@ fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, CliErr
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             tracing::error!("{}", chain(&error));
-            // The incumbent's workers exit with 1, and manifests rely on no other code.
+            // Sonobuoy's workers exit with 1, and manifests rely on no other code.
             Ok(ExitCode::FAILURE)
         }
     }

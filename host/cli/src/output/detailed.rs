@@ -75,7 +75,7 @@ impl<W: Write> Write for Ended<'_, W> {
     }
 }
 
-/// JSON as scripts know it from the incumbent, byte for byte: `<`, `>` and `&` are escaped, and so is what would steer a terminal.
+/// JSON as scripts know it from Sonobuoy, byte for byte: `<`, `>` and `&` are escaped, and so is what would steer a terminal.
 struct Escaped;
 
 impl Formatter for Escaped {

@@ -53,7 +53,7 @@ fn candidate<'a>(found: &'a Found, bundle: Option<&'a Bundle>, warrant: Warrant)
 fn warrant(found: &Found) -> Result<Warrant, CliError> {
     Ok(match found.place {
         Where::Stock => Warrant::Stock,
-        Where::Incumbent => Warrant::None("a definition that the incumbent has installed"),
+        Where::Sonobuoy => Warrant::None("a definition that Sonobuoy has installed"),
         Where::Installed => {
             Warrant::Signatures { envelopes: came_along(found)?, reference: installed_from(&found.origin)? }
         }
@@ -94,7 +94,7 @@ pub(crate) fn packed_provenance(found: &Found) -> Option<(String, String)> {
     let packed = match found.place {
         Where::Installed | Where::Registry | Where::Address => true,
         Where::Named => is_tar(found),
-        Where::Stock | Where::Incumbent => false,
+        Where::Stock | Where::Sonobuoy => false,
     };
     let bundle = packed.then(|| found.bundle().ok().flatten()).flatten()?;
     Some((found.origin.clone(), bundle.digest().to_string()))

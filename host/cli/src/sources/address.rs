@@ -19,7 +19,7 @@ use crate::error::CliError;
 use crate::output::size;
 use crate::ui::say;
 
-/// How long an address may take to give a definition: the number that users of the incumbent know.
+/// How long an address may take to give a definition: the number that users of Sonobuoy know.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long it may take to give a packed bundle, 10 min: the largest at some 4 Mbit/s.
 const BUNDLE_PATIENCE: Duration = Duration::from_secs(600);

@@ -1,13 +1,13 @@
-//! Plugins that are found by their name alone: installed bundles, and what the incumbent has installed.
+//! Plugins that are found by their name alone: installed bundles, and what Sonobuoy has installed.
 
-use plumbline_bundle::{IncumbentCache, Store};
+use plumbline_bundle::{SonobuoyCache, Store};
 
 use super::definition::parse;
 use super::failure::store_error;
 use super::{Found, Where};
 use crate::error::CliError;
 
-/// The user's installed bundles. The names of stock plugins are not installed: they are found first.
+/// The user's installed bundles. The names of built-in plugins are not installed: they are found first.
 pub(crate) fn store() -> Result<Store, CliError> {
     let store = Store::user().map_err(|error| {
         store_error("bundles cannot be installed", &error).hint("say where: set `XDG_DATA_HOME` to a directory")
@@ -15,10 +15,10 @@ pub(crate) fn store() -> Result<Store, CliError> {
     Ok(store.reserving(plumbline_stock::definitions().iter().map(|stock| stock.name)))
 }
 
-/// The incumbent's directory, and what is in it. Without a home there is none.
-pub(crate) fn incumbent() -> Result<Vec<(String, std::path::PathBuf)>, CliError> {
-    let list = IncumbentCache::user().map(|cache| cache.list()).transpose();
-    let list = list.map_err(|error| CliError::system("the incumbent's plugins cannot be listed").because(&error))?;
+/// Sonobuoy's directory, and what is in it. Without a home there is none.
+pub(crate) fn sonobuoy() -> Result<Vec<(String, std::path::PathBuf)>, CliError> {
+    let list = SonobuoyCache::user().map(|cache| cache.list()).transpose();
+    let list = list.map_err(|error| CliError::system("Sonobuoy's plugins cannot be listed").because(&error))?;
     Ok(list.unwrap_or_default())
 }
 
@@ -27,7 +27,7 @@ pub(super) fn is_installed(name: &str) -> bool {
     Store::user().is_ok_and(|store| store.find(name).map_or(true, |found| found.is_some()))
 }
 
-/// The installed plugin of this name, its digest verified; else the incumbent's.
+/// The installed plugin of this name, its digest verified; else Sonobuoy's.
 pub(super) fn found(name: &str) -> Result<Option<Found>, CliError> {
     if let Ok(store) = Store::user() {
         let found = store.find(name).map_err(|error| store_error(format!("plugin `{name}` cannot be used"), &error))?;
@@ -36,11 +36,11 @@ pub(super) fn found(name: &str) -> Result<Option<Found>, CliError> {
             return Ok(Some(Found { signatures: installed.signatures, ..found }));
         }
     }
-    let Some(cache) = IncumbentCache::user() else { return Ok(None) };
+    let Some(cache) = SonobuoyCache::user() else { return Ok(None) };
     let found = cache
         .find(name)
         .map_err(|error| CliError::system(format!("plugin `{name}` cannot be used")).because(&error))?;
     let Some((path, text)) = found else { return Ok(None) };
     let found = parse(text, &path.display().to_string(), None)?;
-    Ok(Some(Found { place: Where::Incumbent, ..found }))
+    Ok(Some(Found { place: Where::Sonobuoy, ..found }))
 }

@@ -1,22 +1,22 @@
-//! Stock plugins: one name, a definition for one machine and one for a cluster.
+//! Built-in plugins: one name, a definition for one machine and one for a cluster.
 
 use plumbline_stock::{Place, StockDefinition};
 
 use crate::error::CliError;
 
-/// The stock plugins that there are at `place`, for messages.
+/// The built-in plugins that there are at `place`, for messages.
 pub(crate) fn stock_names(place: Place) -> String {
     let there = plumbline_stock::definitions().iter().filter(|stock| stock.yaml(place).is_some());
     there.map(|stock| format!("`{}`", stock.name)).collect::<Vec<_>>().join(", ")
 }
 
-/// The definition of a stock plugin for `place`.
+/// The definition of a built-in plugin for `place`.
 pub(crate) fn stock_yaml(stock: &StockDefinition, place: Place) -> Result<&'static str, CliError> {
     let name = stock.name;
     stock.yaml(place).ok_or_else(|| match place {
-        Place::Local => CliError::usage(format!("stock plugin `{name}` exists for clusters only"))
+        Place::Local => CliError::usage(format!("built-in plugin `{name}` exists for clusters only"))
             .hint(format!("run it in one: `plumbline run -p {name}`")),
-        Place::Cluster => CliError::usage(format!("stock plugin `{name}` exists for one machine only"))
+        Place::Cluster => CliError::usage(format!("built-in plugin `{name}` exists for one machine only"))
             .hint(format!("run it there: `plumbline run --local -p {name}`")),
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn unknown(reference: &str, place: Place) -> CliError {
     });
     // What cannot be listed is not offered: the error at hand is another.
     let here: Vec<String> = here.unwrap_or_default().into_iter().map(|entry| entry.name).collect();
-    let theirs: Vec<String> = installed::incumbent().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
+    let theirs: Vec<String> = installed::sonobuoy().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
     let stock = plumbline_stock::definitions().iter().filter(|stock| stock.yaml(place).is_some());
     let all: Vec<&str> = stock.map(|stock| stock.name).chain(here.iter().chain(&theirs).map(String::as_str)).collect();
 
@@ -25,15 +25,15 @@ pub(super) fn unknown(reference: &str, place: Place) -> CliError {
     if let Some(closest) = closest(reference, all.iter().copied()) {
         hint.push_str(&format!("did you mean `{closest}`?\n"));
     }
-    hint.push_str(&format!("stock plugins: {}", stock_names(place)));
-    for (kind, names) in [("installed", &here), ("installed by the incumbent", &theirs)] {
+    hint.push_str(&format!("built-in plugins: {}", stock_names(place)));
+    for (kind, names) in [("installed", &here), ("installed by Sonobuoy", &theirs)] {
         if !names.is_empty() {
             hint.push_str(&format!("; {kind}: {}", listed(names)));
         }
     }
     hint.push_str("; a path may be a definition, a packed bundle, or a directory with `plugin.yaml`");
     CliError::usage(format!(
-        "plugin `{reference}` is neither a stock plugin nor a file or directory, and not installed"
+        "plugin `{reference}` is neither a built-in plugin nor a file or directory, and not installed"
     ))
     .hint(hint)
 }

@@ -52,7 +52,7 @@ fn a_file_is_called_as_it_is_told_unless_that_is_its_name() {
     bed.write("q@2.yaml", PLUGIN);
     assert!(dry(&bed, "q@2.yaml").expect(0).err.contains("would run `far`"));
     let done = dry(&bed, "p.yaml@Not_A_Name").expect(2);
-    assert!(done.err.contains("neither a stock plugin nor a file"), "{}", done.err);
+    assert!(done.err.contains("neither a built-in plugin nor a file"), "{}", done.err);
 }
 
 #[test]

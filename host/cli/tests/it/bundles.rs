@@ -110,7 +110,7 @@ fn the_modules_of_a_tar_and_of_an_installed_bundle_go_to_the_cluster() {
 }
 
 #[test]
-fn a_name_is_stock_then_installed_then_the_incumbents() {
+fn a_name_is_stock_then_installed_then_sonobuoys() {
     let bed = Bed::new();
     sample(&bed, "installed");
     bed.plumbline(&["plugin", "install", "./sample"]).expect(0);
@@ -122,11 +122,11 @@ fn a_name_is_stock_then_installed_then_the_incumbents() {
     let origin = |name: &str| json(&bed.plumbline(&["plugin", "show", name, "-o", "json"]).expect(0))["origin"].clone();
     assert_eq!(origin("host-facts"), "stock");
     assert_eq!(origin("sample"), "installed as `sample`");
-    assert!(origin("theirs").as_str().unwrap().starts_with("installed by the incumbent: "));
+    assert!(origin("theirs").as_str().unwrap().starts_with("installed by Sonobuoy: "));
     let dry = bed.plumbline(&["run", "--local", "--dry-run", "-p", "theirs"]).expect(0);
     assert!(dry.err.contains("would run `theirs`"), "{}", dry.err);
     let list = json(&bed.plumbline(&["plugin", "list", "-o", "json"]).expect(0));
-    assert_eq!(list["incumbent"].as_array().unwrap().len(), 3);
+    assert_eq!(list["sonobuoy"].as_array().unwrap().len(), 3);
 
     // Another directory of theirs.
     bed.write("cache/far.yaml", theirs);
@@ -149,9 +149,9 @@ fn an_unknown_name_is_told_what_there_is() {
     bed.write("home/.sonobuoy/theirs.yaml", "x");
     let done = run(&bed, "sampel").expect(2);
     insta::assert_snapshot!(done.err, @r"
-    error: plugin `sampel` is neither a stock plugin nor a file or directory, and not installed
+    error: plugin `sampel` is neither a built-in plugin nor a file or directory, and not installed
     hint:  did you mean `sample`?
-           stock plugins: `host-facts`, `systemd-logs`; installed: `sample`; installed by the incumbent: `theirs`; a path may be a definition, a packed bundle, or a directory with `plugin.yaml`
+           built-in plugins: `host-facts`, `systemd-logs`; installed: `sample`; installed by Sonobuoy: `theirs`; a path may be a definition, a packed bundle, or a directory with `plugin.yaml`
     ");
 }
 
@@ -186,7 +186,7 @@ fn what_cannot_be_installed_says_why() {
     let told = |reference: &str| bed.plumbline(&["plugin", "install", reference]).expect(2).err;
     assert!(told("alone.yaml").contains("`alone.yaml` is no bundle"));
     assert!(told("junk.tar").contains("it is no tar"));
-    assert!(told("stock").contains("belongs to a stock plugin"));
+    assert!(told("stock").contains("belongs to a built-in plugin"));
     assert!(told("oci://r.example/X:1").contains("no reference to a registry"));
     match gzip {
         Ok(status) if status.success() => assert!(told("sample.bundle.tar.gz").contains("gunzip")),

@@ -1,4 +1,4 @@
-//! From results to a verdict, by the stock judges.
+//! From results to a verdict, by the built-in judges.
 
 use std::path::PathBuf;
 

@@ -52,14 +52,14 @@ fn another_definition_reads_it_in_another_way() {
     assert_eq!(trees[0]["items"][0].get("items"), None);
 }
 
-/// A line of `--mode detailed` without what the incumbent does not know.
+/// A line of `--mode detailed` without what Sonobuoy does not know.
 fn without_duration(line: &str) -> String {
     let Some((before, rest)) = line.split_once(r#""duration":""#) else { return line.to_owned() };
     format!("{before}{}", rest.split_once("\",").unwrap().1)
 }
 
 #[test]
-fn a_real_archive_of_the_incumbent_comes_out_the_same() {
+fn a_real_archive_of_sonobuoy_comes_out_the_same() {
     let bed = Bed::new();
     let archive = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/results/results-4-e2e-failures.tar.gz");
     let stored = bed.plumbline(&["results", archive, "-p", "e2e", "-m", "detailed"]).expect(1);
@@ -67,7 +67,7 @@ fn a_real_archive_of_the_incumbent_comes_out_the_same() {
     for (stored, anew) in stored.out.lines().zip(anew.out.lines()) {
         assert_eq!(without_duration(anew), *stored);
     }
-    // What the incumbent drops is there: how long each test that ran took.
+    // What Sonobuoy drops is there: how long each test that ran took.
     assert_eq!(anew.out.matches(r#""duration":"#).count(), 25);
     assert_eq!(anew.out.lines().count(), stored.out.lines().count());
 }

@@ -1,4 +1,4 @@
-//! What archives show: the same as the incumbent shows, and more formats.
+//! What archives show: the same as Sonobuoy shows, and more formats.
 
 use std::fs;
 use std::io::Read;

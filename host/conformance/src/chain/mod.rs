@@ -1,7 +1,7 @@
 //! What options of a command line become in the chain `verdict` of a definition.
 //!
 //! [`Chain`] is what was asked for: lists, a baseline, checks. [`Chain::apply`] appends it to the chain that a definition has, as entries for
-//! the stock judges, and puts the files that they read into its `config-map`.
+//! the built-in judges, and puts the files that they read into its `config-map`.
 
 mod apply;
 mod baseline;

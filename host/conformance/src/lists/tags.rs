@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// How many of `tests` there are of each tag: everything from a `[` to the next `]`, brackets included. A tag that a name has twice counts twice, as users of the incumbent know it.
+/// How many of `tests` there are of each tag: everything from a `[` to the next `]`, brackets included. A tag that a name has twice counts twice, as users of Sonobuoy know it.
 pub fn tags<'a>(tests: impl Iterator<Item = &'a str>) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for test in tests {

@@ -39,7 +39,7 @@ pub enum NotSubmittable {
 }
 
 impl SuiteSettings {
-    /// Reads the `definition.json` of an archive, ours or the incumbent's. What it does not say is not known.
+    /// Reads the `definition.json` of an archive, ours or Sonobuoy's. What it does not say is not known.
     #[must_use]
     pub fn from_definition(document: &Value) -> Self {
         let spec = &document.get("Definition").unwrap_or(document)["spec"];

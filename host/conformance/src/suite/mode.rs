@@ -38,7 +38,7 @@ impl Mode {
     pub const ALL: [Self; 4] =
         [Self::CertifiedConformance, Self::ConformanceLite, Self::NonDisruptiveConformance, Self::Quick];
 
-    /// The name, as the incumbent's users know it.
+    /// The name, as Sonobuoy's users know it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -93,7 +93,7 @@ pub enum SettingsError {
     Definition(#[from] DefinitionError),
 }
 
-/// The port that the definition's address for progress has where nothing else is said: the incumbent's.
+/// The port that the definition's address for progress has where nothing else is said: Sonobuoy's.
 const DEFAULT_PROGRESS_PORT: &str = "8099";
 
 impl Settings {

@@ -1,6 +1,6 @@
 //! Versions of Kubernetes, as far as the suite depends on them.
 
-/// The suite's image, as the stock definition names it, without a tag.
+/// The suite's image, as the built-in definition names it, without a tag.
 pub const STOCK_IMAGE: &str = "registry.k8s.io/conformance";
 
 /// Where the project of Kubernetes publishes images of builds that are no release.
@@ -34,7 +34,7 @@ pub fn latest_version(answer: &str) -> Result<String, NoVersion> {
     }
 }
 
-/// The image in place of `image`, where the latest build is meant and `image` is the stock one with a tag: builds that are no release are
+/// The image in place of `image`, where the latest build is meant and `image` is the built-in one with a tag: builds that are no release are
 /// published elsewhere.
 #[must_use]
 pub fn image_of_latest(image: &str) -> Option<String> {

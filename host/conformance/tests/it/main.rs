@@ -3,7 +3,6 @@
 
 mod chain;
 mod go_regex;
-mod go_regex_differential;
 mod lists;
 mod submission;
 mod verifier;

@@ -12,7 +12,7 @@ use crate::config::error::ConfigError;
 const MAX_SHOWN: usize = 60;
 
 /// An object. Values are read *over* what the caller has: an absent key changes nothing. `null` does neither, except where "none" is a
-/// value of its own (lists, maps, optional numbers): this is how the incumbent reads.
+/// value of its own (lists, maps, optional numbers): this is how Sonobuoy reads.
 #[derive(Debug)]
 pub(super) struct Fields {
     path: String,

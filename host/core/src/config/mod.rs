@@ -1,7 +1,7 @@
 //! The configuration of a run in a cluster: what the person's side writes into a ConfigMap and the aggregator reads there
 //! (docs/configuration.md).
 //!
-//! The keys are the incumbent's, so its files are read here and ours there; our own keys stand in a section of their own, `Plumbline`,
+//! The keys are Sonobuoy's, so its files are read here and ours there; our own keys stand in a section of their own, `Plumbline`,
 //! which it ignores. Keys are matched without regard to case, as it does; keys that are not known have no effect (old files have some).
 
 mod choice;

@@ -16,7 +16,7 @@ const DEFAULT_PORT: u16 = 8080;
 /// How long a plugin may take if nothing else is said: 6 h, in seconds.
 const DEFAULT_TIMEOUT: u64 = 21_600;
 
-/// The configuration of a run in a cluster. Serialized, it has the incumbent's keys in the incumbent's order.
+/// The configuration of a run in a cluster. Serialized, it has Sonobuoy's keys in Sonobuoy's order.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Config {
@@ -224,7 +224,7 @@ impl Default for Server {
 }
 
 impl Config {
-    /// What the incumbent's aggregator begins with: nothing. Settings with a fixed set of values, and our own section, have their
+    /// What Sonobuoy's aggregator begins with: nothing. Settings with a fixed set of values, and our own section, have their
     /// defaults, since no value stands for "none" there.
     pub(super) fn zero() -> Self {
         let none = String::new;
@@ -286,7 +286,7 @@ fn is_false(truth: &bool) -> bool {
     !truth
 }
 
-/// `30`, not `30.0`: the incumbent writes it so.
+/// `30`, not `30.0`: Sonobuoy writes it so.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn whole_if_it_is<S: Serializer>(rate: &f64, to: S) -> Result<S::Ok, S::Error> {
     match u32::try_from(*rate as i64) {

@@ -22,7 +22,7 @@ impl Config {
         Self::default().overlaid(json)
     }
 
-    /// Reads a configuration as the aggregator does: an absent key is zero, empty or none, as the incumbent has it (a timeout of 0 is
+    /// Reads a configuration as the aggregator does: an absent key is zero, empty or none, as Sonobuoy has it (a timeout of 0 is
     /// none). Only the address and port to listen at, settings with a fixed set of values, and our own section have defaults.
     ///
     /// # Errors

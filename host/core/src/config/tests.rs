@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// The incumbent's default configuration.
+/// Sonobuoy's default configuration.
 const INCUMBENT: &str = r#"{"Description":"DEFAULT","UUID":"","Version":"v0.57.5","ResultsDir":"/tmp/sonobuoy/results","Resources":null,
 "Filters":{"Namespaces":".*","LabelSelector":""},
 "Limits":{"PodLogs":{"Namespaces":"kube-system","SonobuoyNamespace":true,"FieldSelectors":[],"LabelSelector":"","Previous":false,"SinceSeconds":null,"SinceTime":null,"Timestamps":false,"TailLines":null,"LimitBytes":null}},
@@ -60,7 +60,7 @@ fn recased(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
 }
 
 #[test]
-fn defaults_are_written_in_the_incumbents_form() {
+fn defaults_are_written_in_sonobuoys_form() {
     let ours = Config::default().to_json().unwrap();
     // Key by key in its order: what comes later is ours alone.
     let keys = |json: &str| -> Vec<String> {
@@ -98,7 +98,7 @@ fn absent_keys_keep_defaults_here_and_are_zero_in_the_aggregator() {
     assert_eq!((zero.server.bind_address.as_str(), zero.server.bind_port), ("0.0.0.0", 8080));
     assert_eq!((zero.server.timeout_seconds, zero.results_dir.as_str(), zero.burst), (0, "", 0));
     assert!(!zero.limits.pod_logs.sonobuoy_namespace && zero.plugin_search_path.is_empty());
-    // What the incumbent's side writes knows no graces, and 0 would fail every plugin at once.
+    // What Sonobuoy's side writes knows no graces, and 0 would fail every plugin at once.
     assert_eq!(zero.plumbline, Own::default());
     let partly = Config::over_zero(r#"{"Plumbline":{"Graces":{"Hello":5}}}"#).unwrap();
     assert_eq!(partly.plumbline.graces, Graces { hello: 5, ..Graces::default() });

@@ -47,7 +47,7 @@ fn check(key: &str, text: &str) -> Result<(), DefinitionError> {
     }
     if key.ends_with(".json") {
         let json = serde_json::from_str::<serde::de::IgnoredAny>(text);
-        // The incumbent reads JSON as YAML: comments and trailing commas pass there.
+        // Sonobuoy reads JSON as YAML: comments and trailing commas pass there.
         return json
             .or_else(|error| {
                 yaml::check(text).map(|()| serde::de::IgnoredAny).map_err(|_| refuse("JSON", error.to_string()))

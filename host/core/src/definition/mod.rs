@@ -1,6 +1,6 @@
 //! The definition of a plugin: what is executed, how, and how its results are read (docs/definition.md).
 //!
-//! The schema is the incumbent's, so its plugins run unchanged; our own keys stand in a section of their own, `plumbline`, which it
+//! The schema is Sonobuoy's, so its plugins run unchanged; our own keys stand in a section of their own, `plumbline`, which it
 //! ignores. Keys are matched without regard to case. What is not known is not an error but a [`Warning`].
 
 mod config_map;

@@ -6,7 +6,7 @@ use crate::definition::error::DefinitionError;
 use crate::definition::schema::Field;
 use crate::definition::warning::{WarningKind, Warnings, cut};
 
-/// A mapping whose keys are known. `null` stands for an absent value, as the incumbent reads it.
+/// A mapping whose keys are known. `null` stands for an absent value, as Sonobuoy reads it.
 #[derive(Debug)]
 pub(super) struct Section {
     path: String,

@@ -21,7 +21,7 @@ const MAX_PATTERN_BYTES: usize = 240;
 /// One judge of a chain, and what it is given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct VerdictEntry {
-    /// The name of the module: of the plugin's bundle, else of the stock.
+    /// The name of the module: of the plugin's bundle, else a built-in one.
     pub judge: String,
     /// Free options for it.
     pub options: Map<String, Value>,

@@ -43,7 +43,7 @@ fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
             max_replay_stack_depth: 16,
         },
         duplicate_keys: duplicate_keys,
-        // The incumbent reads YAML 1.1: `defaultMode: 0644` is 420 there.
+        // Sonobuoy reads YAML 1.1: `defaultMode: 0644` is 420 there.
         legacy_octal_numbers: true,
         non_finite_float_policy: NonFiniteFloatPolicy::AsString,
         emit_comments: false,

@@ -3,11 +3,11 @@
 use std::fmt::Debug;
 use std::fs;
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use k8s_openapi::api::core::v1::{Event, Namespace, Node, Pod};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::api::{DeleteParams, ListParams, LogParams, PostParams};
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
@@ -133,7 +133,12 @@ impl Bed {
 
     /// The program, as somebody calls it who has this cluster in their kubeconfig.
     pub(crate) fn plumbline(&self, args: &[&str]) -> Done {
-        let mut command = Command::new(&self.settings.binary);
+        self.program(&self.settings.binary, args)
+    }
+
+    /// Another program, called in the same way.
+    pub(crate) fn program(&self, program: &Path, args: &[&str]) -> Done {
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.dir.path()).env("HOME", self.path("home"));
         command.env("KUBECONFIG", &self.settings.kubeconfig);
         for name in ["CI", "NO_COLOR", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
@@ -159,13 +164,19 @@ impl Bed {
         let mut args: Vec<String> =
             [command, "-n", &self.namespace, "--image-pull-policy", "IfNotPresent"].map(str::to_owned).to_vec();
         args.extend(["--image".to_owned(), self.settings.image.clone()]);
-        for plugin in plugins {
-            let file = format!("{}.yaml", plugin.name());
-            fs::write(self.path(&file), plugin.definition(&self.settings.image)).unwrap();
-            args.extend(["-p".to_owned(), file]);
-        }
+        args.extend(self.definitions(plugins));
         let all: Vec<&str> = args.iter().map(String::as_str).chain(more.iter().copied()).collect();
         self.plumbline(&all)
+    }
+
+    /// Writes the definitions of these plugins, with the image under test. Gives the arguments that name them.
+    pub(crate) fn definitions(&self, plugins: &[Plugin]) -> Vec<String> {
+        let write = |plugin: &Plugin| {
+            let file = format!("{}.yaml", plugin.name());
+            fs::write(self.path(&file), plugin.definition(&self.settings.image)).unwrap();
+            ["-p".to_owned(), file]
+        };
+        plugins.iter().flat_map(write).collect()
     }
 
     /// The names of the nodes.
@@ -228,6 +239,13 @@ impl Bed {
     pub(crate) fn logs(&self, pod: &str, container: &str) -> String {
         let params = LogParams { container: Some(container.to_owned()), ..LogParams::default() };
         self.ask(self.api::<Pod>().logs(pod, &params))
+    }
+
+    /// What the events of the namespace say about images that are there.
+    pub(crate) fn pulled(&self) -> Vec<String> {
+        let events = self.ask(self.api::<Event>().list(&ListParams::default()));
+        let pulled = events.into_iter().filter(|event| event.reason.as_deref() == Some("Pulled"));
+        pulled.filter_map(|event| event.message).collect()
     }
 
     /// Removes what the test made, waiting for the namespace: its pods would take room from the next test.

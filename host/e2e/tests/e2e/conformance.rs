@@ -27,7 +27,7 @@ description: An installer that is not there.
 contact_email_address: certify@plummet.example
 ";
 
-/// Writes `e2e.yaml`: the stock definition, with the program of the image under test in the place of the suite's, and further variables.
+/// Writes `e2e.yaml`: the built-in definition, with the program of the image under test in the place of the suite's, and further variables.
 fn definition(bed: &Bed, more: &[(&str, &str)]) {
     let printed = bed.plumbline(&["gen", "plugin", "e2e"]).expect(0).out;
     let mut definition: Value = serde_saphyr::from_str(&printed).unwrap();

@@ -99,7 +99,7 @@ fn two_runs_side_by_side_and_no_third_beside_the_first() {
 
 /// The process whose command line contains `word` and that has this variable, where the processes
 /// of nodes are seen from here.
-fn process(word: &str, variable: &str) -> Option<u32> {
+pub(crate) fn process(word: &str, variable: &str) -> Option<u32> {
     fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
         let read =

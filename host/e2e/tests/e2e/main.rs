@@ -7,18 +7,23 @@
 
 mod attack;
 mod bed;
+mod chaos;
 mod confined;
 mod conformance;
 mod deploy;
 mod diagnosis;
 mod dropped;
 mod faults;
+mod hostile;
 mod image;
+mod interop;
+mod network;
 mod nodes;
 mod outage;
 mod place;
 mod plugin;
 mod proxy;
+mod pull;
 mod registry;
 mod reporter;
 mod run;

@@ -9,7 +9,7 @@ pub(crate) struct Plugin {
     driver: &'static str,
     format: &'static str,
     args: Vec<String>,
-    image: Option<&'static str>,
+    image: Option<String>,
     selector: Option<(&'static str, &'static str)>,
     security: Option<Value>,
 }
@@ -46,8 +46,8 @@ impl Plugin {
     }
 
     /// Another image than the one under test.
-    pub(crate) fn image(mut self, image: &'static str) -> Self {
-        self.image = Some(image);
+    pub(crate) fn image(mut self, image: &str) -> Self {
+        self.image = Some(image.to_owned());
         self
     }
 
@@ -71,7 +71,7 @@ impl Plugin {
     pub(crate) fn definition(&self, image: &str) -> String {
         let spec = json!({
             "name": "plugin",
-            "image": self.image.unwrap_or(image),
+            "image": self.image.as_deref().unwrap_or(image),
             "imagePullPolicy": "IfNotPresent",
             "command": ["/sonobuoy", "test-plugin"],
             "args": self.args,

@@ -1,4 +1,4 @@
-//! The stock plugins, which bring no image of their own.
+//! The built-in plugins, which bring no image of their own.
 
 use std::fs;
 

@@ -46,15 +46,16 @@ const FAILS: &str = "[sig-storage] Secrets should be consumable from pods in vol
 /// How the names of its Secrets begin.
 const ITS_SECRETS: &str = "secret-test-map-";
 
-/// A bed alone in a cluster that has the suite's images: the suite has expectations of all nodes.
-fn bed(test: &str) -> Option<Bed> {
-    if std::env::var_os("PLUMBLINE_E2E_SUITE").is_none() {
+/// A bed alone in a cluster that can pull the suite's images, and the registry that has them: the suite has expectations of all
+/// nodes.
+fn bed(test: &str) -> Option<(Bed, String)> {
+    let Ok(registry) = std::env::var("PLUMBLINE_E2E_REGISTRY") else {
         loudly(&format!(
-            "SKIPPED {test}: PLUMBLINE_E2E_SUITE is not set, which says that the cluster can pull the images of the suite"
+            "SKIPPED {test}: PLUMBLINE_E2E_REGISTRY, a registry with the images of the suite that nodes take for registry.k8s.io, is not set"
         ));
         return None;
-    }
-    Bed::alone(test)
+    };
+    Some((Bed::alone(test)?, registry))
 }
 
 fn conformance(bed: &Bed, more: &[&str]) -> Done {
@@ -106,7 +107,7 @@ impl Drop for Refused<'_> {
 
 #[test]
 fn the_quick_mode_passes() {
-    let Some(bed) = bed("suite-quick") else { return };
+    let Some((bed, _)) = bed("suite-quick") else { return };
     let done = conformance(&bed, &["--mode", "quick"]).expect(0);
     assert!(done.err.contains("e2e: 1/1"), "{done:?}");
     let status = bed.command("status", &["-o", "json"]).expect(0).json();
@@ -117,7 +118,7 @@ fn the_quick_mode_passes() {
 
 #[test]
 fn of_a_parallel_selection_the_failure_is_named_and_run_again() {
-    let Some(bed) = bed("suite-selection") else { return };
+    let Some((bed, _)) = bed("suite-selection") else { return };
     let _refused = Refused::secrets(&bed, ITS_SECRETS);
     let focus = SELECTION.join("|");
     let chosen = ["--e2e-focus", &focus, "--e2e-skip", "there is no such test", "--e2e-parallel", "true"];
@@ -143,4 +144,13 @@ fn of_a_parallel_selection_the_failure_is_named_and_run_again() {
     );
     let trees: Value = bed.plumbline(&["results", archive, "-o", "json"]).json();
     assert!(trees.to_string().contains("refused so that a test fails"), "the reason is in the results");
+}
+
+#[test]
+fn the_quick_mode_passes_with_images_of_another_registry() {
+    let Some((bed, registry)) = bed("suite-registry") else { return };
+    conformance(&bed, &["--mode", "quick", "--registry", &registry]).expect(0);
+    let pulled = bed.pulled();
+    assert!(pulled.iter().all(|message| message.contains(&format!("\"{registry}/"))), "{pulled:?}");
+    assert!(pulled.iter().any(|message| message.contains("/conformance:")), "{pulled:?}");
 }

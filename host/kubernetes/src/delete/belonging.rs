@@ -60,7 +60,7 @@ pub(super) fn is_of_run(metadata: &ObjectMeta) -> bool {
     label(metadata, COMPONENT_LABEL) == Some(COMPONENT_VALUE)
 }
 
-/// What manifests of runs, the incumbent's among them, make without a label.
+/// What manifests of runs, Sonobuoy's among them, make without a label.
 fn is_made_without_label(kind: &Kind, name: &str) -> bool {
     match kind.word {
         "config map" => {
@@ -97,7 +97,7 @@ pub(super) fn fate(metadata: &ObjectMeta, aggregator: bool, others: &Result<Vec<
     if label(metadata, OWNED_LABEL).is_some() {
         return NamespaceFate::Remove;
     }
-    // The incumbent marks its namespaces with nothing of its own. What it makes of them is recognisable only while its aggregator is
+    // Sonobuoy marks its namespaces with nothing of its own. What it makes of them is recognisable only while its aggregator is
     // there, and only a namespace in which nothing else is can be told from one that somebody else made.
     if label(metadata, PSA_LABEL).is_none() || !aggregator {
         return keep("nothing shows that it was made for a run");

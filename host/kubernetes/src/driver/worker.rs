@@ -18,7 +18,7 @@ const CPU: &str = "10m";
 const MEMORY: &str = "16Mi";
 const MEMORY_LIMIT: &str = "64Mi";
 
-/// How the incumbent's worker is told to log; ours takes the same.
+/// How Sonobuoy's worker is told to log; ours takes the same.
 const LOGGING: [&str; 3] = ["--level=trace", "-v=6", "--logtostderr"];
 
 /// The worker's container beside `plugin`, whose environment it sees too: that is where a definition says how a worker is to behave.

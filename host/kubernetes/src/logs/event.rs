@@ -26,7 +26,7 @@ pub struct LogSource {
     pub container: String,
 }
 
-/// As the incumbent announces it: `namespace="ns" pod="p" container="c"`.
+/// As Sonobuoy announces it: `namespace="ns" pod="p" container="c"`.
 impl fmt::Display for LogSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "namespace={:?} pod={:?} container={:?}", self.namespace, self.pod, self.container)

@@ -8,7 +8,7 @@ use super::event::LogOptions;
 use crate::names;
 use crate::query::{Sink, is_safe_name};
 
-/// What the incumbent's users call the aggregator when they ask for its logs.
+/// What Sonobuoy's users call the aggregator when they ask for its logs.
 const AGGREGATOR_ALIAS: &str = "sonobuoy";
 
 /// A pod.

@@ -25,7 +25,7 @@ const SCRATCH_VOLUME: &str = "scratch-volume";
 /// On the volume for temporary files.
 const CACHE_DIR: &str = "/tmp/cache";
 
-/// The user and groups of the incumbent's aggregator.
+/// The user and groups of Sonobuoy's aggregator.
 const USER: u32 = 1000;
 const GROUP: u32 = 3000;
 const FILES_GROUP: u32 = 2000;
@@ -67,7 +67,7 @@ pub(super) fn pod(options: &ManifestOptions, plugins: &[String], modules: &[Stri
     let mut spec = json!({
         "containers": [container(options, modules)],
         "nodeSelector": nodes,
-        // A killed aggregator goes on from its journal; the incumbent's (`Never`) has lost the run.
+        // A killed aggregator goes on from its journal; Sonobuoy's (`Never`) has lost the run.
         "restartPolicy": "OnFailure",
         "serviceAccountName": config.service_account_name,
         "tolerations": tolerations(config),
@@ -227,7 +227,7 @@ fn tolerations(config: &Config) -> Value {
     Value::Array(list)
 }
 
-/// `nonroot` has the incumbent's ids, and asks for what the Pod Security level `restricted` insists on. `platform` leaves the ids to the
+/// `nonroot` has Sonobuoy's ids, and asks for what the Pod Security level `restricted` insists on. `platform` leaves the ids to the
 /// cluster: OpenShift gives each namespace a range of its own and refuses every other number.
 fn pod_security(mode: SecurityContextMode) -> Option<Value> {
     let mut context = Map::from_iter([

@@ -26,7 +26,7 @@ pub(super) fn config(options: &ManifestOptions) -> Result<Value, ManifestError> 
     Ok(config_map(&config, names::CONFIG_MAP, json!({"config.json": json})))
 }
 
-/// The definitions, as `plugin-0.yaml`, ... in the order of `plugins`. The incumbent puts them all into one ConfigMap; here a second one
+/// The definitions, as `plugin-0.yaml`, ... in the order of `plugins`. Sonobuoy puts them all into one ConfigMap; here a second one
 /// is begun when the first is full, so that only a single definition can be too large. There is always a first.
 pub(super) fn definitions(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, ManifestError> {
     let mut maps = vec![Map::new()];
@@ -54,7 +54,7 @@ pub(super) fn definitions(config: &Config, plugins: &[&ManifestPlugin]) -> Resul
     Ok(maps.into_iter().enumerate().map(|(at, map)| config_map(config, &name(at), Value::Object(map))).collect())
 }
 
-/// The files that plugins bring along, one ConfigMap for each plugin that has some. Labelled, unlike the incumbent's: in a namespace that
+/// The files that plugins bring along, one ConfigMap for each plugin that has some. Labelled, unlike Sonobuoy's: in a namespace that
 /// is not the run's own they must be found when the run is deleted.
 pub(super) fn files(config: &Config, plugins: &[&ManifestPlugin]) -> Result<Vec<Value>, ManifestError> {
     let with_files = plugins.iter().map(|plugin| &plugin.definition).filter(|it| !it.config_map.is_empty());

@@ -14,7 +14,7 @@ pub const AUTOMATIC_VARIABLES: [&str; 6] = [
     "SONOBUOY_RESULTS_DIR",
 ];
 
-/// Lays `over` over the variables in `list`: an empty value removes a variable. Sorted by lower-cased name, as the incumbent does; of two
+/// Lays `over` over the variables in `list`: an empty value removes a variable. Sorted by lower-cased name, as Sonobuoy does; of two
 /// variables of one name the last counts, as in a container. Entries without a name stay in front, for the API server to refuse.
 #[must_use]
 pub fn merged(list: Vec<Value>, over: &BTreeMap<String, String>) -> Vec<Value> {

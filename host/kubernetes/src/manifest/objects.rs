@@ -13,7 +13,7 @@ pub(super) fn labels() -> Value {
 }
 
 /// The run's namespace. It says that it was made for a run: only such a namespace is deleted with the run, whatever else is called
-/// `sonobuoy`. The level of Pod Security is `privileged` unless it is configured, because stock plugins look at the host; with plugins
+/// `sonobuoy`. The level of Pod Security is `privileged` unless it is configured, because built-in plugins look at the host; with plugins
 /// that need no more, `restricted` works, for the aggregator and the workers do.
 pub(super) fn namespace(config: &Config) -> Value {
     let own = &config.plumbline;
@@ -53,7 +53,7 @@ pub(super) fn docker_config(config: &Config, docker: &DockerConfig) -> Value {
     })
 }
 
-/// The incumbent encodes the key twice and leaves the namespace out, so that no plugin can use it: not so here.
+/// Sonobuoy encodes the key twice and leaves the namespace out, so that no plugin can use it: not so here.
 pub(super) fn ssh_key(config: &Config, key: &[u8]) -> Value {
     json!({
         "apiVersion": "v1",

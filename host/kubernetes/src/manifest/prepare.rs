@@ -211,7 +211,7 @@ fn add_volume(plugin: &PluginName, json: &mut Value) -> Result<(), ManifestError
     Ok(())
 }
 
-/// A plugin may be called `a.b`; a volume may not, and the incumbent's pod is refused then.
+/// A plugin may be called `a.b`; a volume may not, and Sonobuoy's pod is refused then.
 fn volume_name(plugin: &PluginName) -> String {
     let plugin: String = plugin.as_str().replace('.', "-");
     let room = MAX_VOLUME_NAME - "sonobuoy--vol".len();

@@ -141,7 +141,7 @@ impl Trouble {
     }
 }
 
-/// More restarts than this are a loop, whatever the container does right now: the number that users of the incumbent know.
+/// More restarts than this are a loop, whatever the container does right now: the number that users of Sonobuoy know.
 const MAX_RESTARTS: u64 = 2;
 
 /// What is wrong with a pod whose plugin runs in `container`; `None`: nothing that can be seen.

@@ -62,7 +62,7 @@ pub struct HealthOf {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct ErrorSummary {
-    /// Like errors. Left out when there are none: the incumbent's `results` ends with a panic over a class without a file.
+    /// Like errors. Left out when there are none: Sonobuoy's `results` ends with a panic over a class without a file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
     /// Like warnings. Left out when there are none.

@@ -58,7 +58,7 @@ struct Entry {
     error: Option<Message>,
 }
 
-/// An error as it is written: the incumbent writes an empty object here.
+/// An error as it is written: Sonobuoy writes an empty object here.
 #[derive(Debug, Clone, Serialize)]
 struct Message {
     message: String,

@@ -1,22 +1,13 @@
 //! A machine with a journal.
 
-use std::fs::{self, File};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use plumbline_nodelogs::{Options, Summary, Via, write_logs};
+use plumbline_nodelogs::{Options, Summary, write_logs};
 use serde_json::Value;
 
-pub(crate) const MACHINE: &str = "0123456789abcdef0123456789abcdef";
-
-/// A file of the test data, unpacked.
-pub(crate) fn data(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(format!("{name}.gz"));
-    let mut bytes = Vec::new();
-    flate2::read::GzDecoder::new(File::open(path).unwrap()).read_to_end(&mut bytes).unwrap();
-    bytes
-}
+const MACHINE: &str = "0123456789abcdef0123456789abcdef";
 
 pub(crate) struct Bed {
     dir: tempfile::TempDir,
@@ -29,14 +20,12 @@ impl Bed {
         Self { dir }
     }
 
-    /// With these files in its journal.
-    pub(crate) fn with(files: &[(&str, &[u8])]) -> Self {
+    /// With a file in its journal.
+    pub(crate) fn with_journal() -> Self {
         let bed = Self::new();
         let journal = bed.root().join("var/log/journal").join(MACHINE);
         fs::create_dir_all(&journal).unwrap();
-        for (name, bytes) in files {
-            fs::write(journal.join(name), bytes).unwrap();
-        }
+        fs::write(journal.join("system.journal"), "").unwrap();
         bed
     }
 
@@ -48,15 +37,15 @@ impl Bed {
         self.dir.path().join("systemd_logs")
     }
 
-    /// Everything, read by this program.
+    /// Everything that this root has.
     pub(crate) fn options(&self) -> Options {
-        Options { root: self.root(), since: Duration::ZERO, via: Via::Files, ..Options::default() }
+        Options { root: self.root(), since: Duration::ZERO, ..Options::default() }
     }
 
     /// A shell script in the place of what executes `journalctl` below the root.
     pub(crate) fn through(&self, script: &str) -> Options {
         let args = ["-c", script, "sh"].map(str::to_owned).to_vec();
-        Options { via: Via::Auto, helper: Some(("/bin/sh".into(), args)), ..self.options() }
+        Options { helper: Some(("/bin/sh".into(), args)), ..self.options() }
     }
 
     /// The lines that were written.
@@ -71,7 +60,7 @@ impl Bed {
     }
 }
 
-pub(crate) fn parsed(text: &str) -> Vec<Value> {
+fn parsed(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

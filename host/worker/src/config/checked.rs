@@ -251,7 +251,7 @@ fn progress_port(text: &str) -> Result<u16, String> {
 
 fn done_file_delay(text: &str) -> Result<Duration, String> {
     let delay = match parse_duration(text) {
-        // No wait at all, as the incumbent's workers take it.
+        // No wait at all, as Sonobuoy's workers take it.
         Err(DurationError::Negative(_)) => Duration::ZERO,
         delay => delay.map_err(|error| error.to_string())?,
     };

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::TestDispatcher;
 use super::dispatcher::Launched;
 
-/// The stock modules in one sandbox for all tests.
+/// The built-in modules in one sandbox for all tests.
 pub(crate) fn modules() -> Modules {
     static MODULES: OnceLock<Modules> = OnceLock::new();
     MODULES

@@ -13,7 +13,7 @@ pub(crate) struct LockArgs {
     /// The lock file to write, `-` for standard output
     #[arg(short, long, default_value = plumbline_bundle::LOCK_FILE, value_name = "FILE")]
     pub(crate) output: PathBuf,
-    /// Take stock plugins as `run --local` takes them, and not as a cluster does
+    /// Take built-in plugins as `run --local` takes them, and not as a cluster does
     #[arg(long)]
     pub(crate) local: bool,
     #[command(flatten)]

@@ -93,7 +93,7 @@ pub(crate) enum PluginCommand {
     Install(InstallArgs),
     /// Remove installed bundles
     Uninstall(UninstallArgs),
-    /// List plugins and modules: stock, installed, and those that the incumbent has installed
+    /// List plugins and modules: built-in, installed, and those that Sonobuoy has installed
     List(ListArgs),
     /// Show a plugin: its definition, its modules, its digest, where it comes from
     Show(ShowArgs),

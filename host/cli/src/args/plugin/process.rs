@@ -11,7 +11,7 @@ use crate::args::{LimitsArg, RunFormat};
 pub(crate) struct ProcessArgs {
     /// Directory with `results/` and `errors/` below it, as in an archive
     pub(crate) dir: PathBuf,
-    /// The definition, or a directory with `plugin.yaml`; modules beside it (`NAME.wasm`) win over stock
+    /// The definition, or a directory with `plugin.yaml`; modules beside it (`NAME.wasm`) win over built-in
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) definition: Option<PathBuf>,
     /// The plugin's name, in place of the definition's

@@ -18,7 +18,7 @@ use crate::ui::say;
 
 /// Versions that stand for one that is found out.
 const AUTO: &str = "auto";
-/// Versions that users of the incumbent write, and that stand for the latest that is known.
+/// Versions that users of Sonobuoy write, and that stand for the latest that is known.
 const LATEST: [&str; 2] = ["latest", "ignore"];
 
 /// The list that the arguments name. Says so if it is that of another version than asked for.

@@ -52,7 +52,7 @@ pub(super) fn print(args: &E2eArgs, list: &TestList, selected: &[&str], out: &mu
     match args.mode {
         E2eMode::Tests => selected.iter().try_for_each(|test| writeln!(out, "{}", output::name(test))),
         E2eMode::Tags => counts.keys().try_for_each(|tag| writeln!(out, "{}", output::name(tag))),
-        // Without a blank: scripts that read the incumbent's split at the last colon.
+        // Without a blank: scripts that read Sonobuoy's split at the last colon.
         E2eMode::TagCounts => counts.iter().try_for_each(|(tag, count)| writeln!(out, "{}:{count}", output::name(tag))),
     }
 }

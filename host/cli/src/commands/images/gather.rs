@@ -19,7 +19,7 @@ use crate::commands::suite::{LATEST, latest};
 use crate::error::CliError;
 use crate::sources;
 
-/// Plugins of a run that names none, as the incumbent has them.
+/// Plugins of a run that names none, as Sonobuoy has them.
 const DEFAULT_PLUGINS: [&str; 2] = ["e2e", "systemd-logs"];
 /// A list of images: 40 lines.
 const MAX_LIST: u64 = 4 << 20;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use plumbline_bundle::{IncumbentCache, Installed, Origin, Store};
+use plumbline_bundle::{Installed, Origin, SonobuoyCache, Store};
 use plumbline_core::Driver;
 
 use crate::args::{Global, InstallArgs};
@@ -36,7 +36,7 @@ pub(crate) fn install(args: &InstallArgs, global: &Global) -> Result<ExitCode, C
 /// `sonobuoy plugin install NAME DEFINITION`: the definition, a file or a URL, becomes an installed plugin of Sonobuoy.
 fn as_sonobuoy(name: &str, definition: &str) -> Result<ExitCode, CliError> {
     let failed = || CliError::system(format!("failed to install plugin `{name}`"));
-    let cache = IncumbentCache::user().ok_or_else(|| failed().hint("set `HOME` or `SONOBUOY_DIR`"))?;
+    let cache = SonobuoyCache::user().ok_or_else(|| failed().hint("set `HOME` or `SONOBUOY_DIR`"))?;
     // A definition that cannot be read now could not be run later.
     let text = sources::definition_text(definition)?;
     let path = cache.install(name, &text).map_err(|error| failed().because(&error))?;

@@ -18,7 +18,7 @@ use crate::limits::Limits;
 use crate::output::{one_line, print_json};
 use crate::{logging, sources, stock};
 
-/// Lists plugins (stock, installed, the incumbent's) and the stock modules.
+/// Lists plugins (built-in, installed, Sonobuoy's) and the built-in modules.
 pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
     let (_, modules) = stock::sandbox(&Limits::default())?;
@@ -29,11 +29,11 @@ pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CliErro
         }
         Err(_) => Vec::new(),
     };
-    let incumbent = sources::incumbent()?;
+    let sonobuoy = sources::sonobuoy()?;
     let mut out = anstream::stdout().lock();
     let printed = match args.format {
-        DataFormat::Json => print_json(&data(&modules, &installed, &incumbent), &mut out),
-        DataFormat::Text => print(&modules, &installed, &incumbent, &mut out),
+        DataFormat::Json => print_json(&data(&modules, &installed, &sonobuoy), &mut out),
+        DataFormat::Text => print(&modules, &installed, &sonobuoy, &mut out),
     };
     printed.map_err(|error| CliError::printing("the list cannot be printed", &error))?;
     Ok(ExitCode::SUCCESS)
@@ -42,7 +42,7 @@ pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CliErro
 fn print(
     modules: &[LazyModule],
     installed: &[Entry],
-    incumbent: &[(String, PathBuf)],
+    sonobuoy: &[(String, PathBuf)],
     out: &mut impl Write,
 ) -> io::Result<()> {
     writeln!(out, "plugins:")?;
@@ -65,10 +65,10 @@ fn print(
             Err(error) => writeln!(out, "  {:14} {:15} {}", one_line(name), "damaged", one_line(&chain(error)))?,
         }
     }
-    if !incumbent.is_empty() {
-        writeln!(out, "installed by the incumbent:")?;
+    if !sonobuoy.is_empty() {
+        writeln!(out, "installed by Sonobuoy:")?;
     }
-    for (name, path) in incumbent {
+    for (name, path) in sonobuoy {
         writeln!(out, "  {:14} {}", one_line(name), one_line(&path.display().to_string()))?;
     }
     writeln!(out, "modules:")?;
@@ -80,7 +80,7 @@ fn print(
     Ok(())
 }
 
-fn data(modules: &[LazyModule], installed: &[Entry], incumbent: &[(String, PathBuf)]) -> Value {
+fn data(modules: &[LazyModule], installed: &[Entry], sonobuoy: &[(String, PathBuf)]) -> Value {
     let stock = |stock: &StockDefinition| json!({"name": stock.name, "places": places(stock), "description": description(stock)});
     let entry = |entry: &Entry| match &entry.state {
         Ok(installed) => json!({
@@ -98,7 +98,7 @@ fn data(modules: &[LazyModule], installed: &[Entry], incumbent: &[(String, PathB
     json!({
         "plugins": plumbline_stock::definitions().iter().map(stock).collect::<Vec<_>>(),
         "installed": installed.iter().map(entry).collect::<Vec<_>>(),
-        "incumbent": incumbent.iter().map(|(name, path)| json!({"name": name, "path": path})).collect::<Vec<_>>(),
+        "sonobuoy": sonobuoy.iter().map(|(name, path)| json!({"name": name, "path": path})).collect::<Vec<_>>(),
         "modules": modules.iter().map(module).collect::<Vec<_>>(),
     })
 }

@@ -20,7 +20,7 @@ use crate::ui::say;
 pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
     sources::remote::use_registries(&args.registry);
-    // A stock plugin of one place only is shown as it is there.
+    // A built-in plugin of one place only is shown as it is there.
     let place = match plumbline_stock::definition(&args.reference) {
         Some(stock) if stock.yaml(Place::Cluster).is_none() => Place::Local,
         _ => Place::Cluster,
@@ -57,7 +57,7 @@ fn origin(found: &Found) -> String {
         Where::Stock => "stock".to_owned(),
         Where::Named | Where::Address | Where::Registry => found.origin.clone(),
         Where::Installed => format!("installed as `{}`", found.origin),
-        Where::Incumbent => format!("installed by the incumbent: {}", found.origin),
+        Where::Sonobuoy => format!("installed by Sonobuoy: {}", found.origin),
     }
 }
 

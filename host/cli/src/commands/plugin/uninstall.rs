@@ -15,7 +15,7 @@ pub(crate) fn uninstall(args: &UninstallArgs, global: &Global) -> Result<ExitCod
     if let Some(name) = args.names.iter().find(|name| !list.iter().any(|entry| entry.name == **name)) {
         let told = CliError::usage(format!("no bundle `{name}` is installed"));
         return Err(match plumbline_stock::definition(name) {
-            Some(_) => told.hint("it is a stock plugin, which belongs to the program"),
+            Some(_) => told.hint("it is a built-in plugin, which belongs to the program"),
             None => told.hint("`plumbline plugin list` shows what is installed"),
         });
     }

@@ -5,7 +5,7 @@ use plumbline_conformance::suite;
 use crate::args::SuiteArgs;
 use crate::error::CliError;
 
-/// What a run in a cluster has where no plugin is named: what users of the incumbent expect.
+/// What a run in a cluster has where no plugin is named: what users of Sonobuoy expect.
 pub(crate) const DEFAULT_PLUGINS: [&str; 2] = [suite::PLUGIN, SYSTEMD_LOGS];
 
 /// The other plugin that has an option of its own for its image.

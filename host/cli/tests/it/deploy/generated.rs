@@ -12,10 +12,6 @@ use super::{MODES, PLUGINS, printed, root, run};
 use crate::bed::Bed;
 use crate::generate::documents;
 
-/// What the example overlay changes.
-pub(super) const EXAMPLE: [&str; 6] =
-    ["-n", "checks", "--image", "registry.example/plumbline:v1", "--storage", "pvc:5Gi"];
-
 /// Names of files below `deploy/`, with what they hold.
 fn files(bed: &Bed) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
@@ -39,37 +35,15 @@ fn files(bed: &Bed) -> BTreeMap<String, String> {
             ),
         );
         let roles = format!("# The roles of: {command}\n{}", only(&objects, is_role));
-        put(format!("{chart}/rbac/{mode}.yaml"), roles.clone());
-        let config = || lines(&printed(bed, &[&["config"], args.as_slice()].concat()).out);
-        match mode {
-            "minimal" => {
-                put("kustomize/overlays/minimal/rbac.yaml".to_owned(), roles);
-                put("kustomize/base/config.json".to_owned(), config());
-                put(format!("{chart}/config.json"), config());
-                put(
-                    "kustomize/base/run.yaml".to_owned(),
-                    format!(
-                        "# All but roles, configuration and definitions of: {command}\n{}",
-                        only(&objects, |kind| !is_role(kind) && kind != "ConfigMap")
-                    ),
-                );
-                for (key, text) in definitions(&objects) {
-                    put(format!("kustomize/base/{key}"), text.clone());
-                    let (name, text) = for_chart(&text);
-                    put(format!("{chart}/plugins/{name}.yaml"), text);
-                }
+        put(format!("{chart}/rbac/{mode}.yaml"), roles);
+        if mode == "minimal" {
+            let config = printed(bed, &[&["config"], args.as_slice()].concat()).out;
+            put(format!("{chart}/config.json"), format!("{}\n", config.trim_end()));
+            for text in definitions(&objects) {
+                let (name, text) = for_chart(&text);
+                put(format!("{chart}/plugins/{name}.yaml"), text);
             }
-            "clusterAdmin" => {
-                put("kustomize/overlays/cluster-admin/rbac.yaml".to_owned(), roles);
-                put("kustomize/overlays/cluster-admin/config.json".to_owned(), config());
-            }
-            _ => {}
         }
-    }
-    let config = printed(bed, &[&["config"], EXAMPLE.as_slice()].concat()).out;
-    put("kustomize/overlays/example/config.json".to_owned(), lines(&config));
-    for (key, text) in definitions(&documents(&run(bed, &EXAMPLE))) {
-        put(format!("kustomize/overlays/example/{key}"), text);
     }
     files
 }
@@ -88,16 +62,11 @@ fn only(objects: &[Value], wanted: impl Fn(&str) -> bool) -> String {
     to_yaml(&chosen)
 }
 
-/// The text with the end of its last line.
-fn lines(text: &str) -> String {
-    format!("{}\n", text.trim_end())
-}
-
-/// The definitions of a run, by their keys.
-fn definitions(objects: &[Value]) -> BTreeMap<String, String> {
+/// The definitions of a run.
+fn definitions(objects: &[Value]) -> Vec<String> {
     let map = objects.iter().find(|object| object["metadata"]["name"] == "sonobuoy-plugins-cm").unwrap();
     let data = map["data"].as_object().unwrap();
-    data.iter().map(|(key, text)| (key.clone(), text.as_str().unwrap().to_owned())).collect()
+    data.values().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
 /// The name of a plugin, and its definition without the image of this version: the chart has a setting for it.

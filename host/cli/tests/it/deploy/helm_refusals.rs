@@ -39,7 +39,7 @@ fn templates_name_the_setting_and_what_to_do() {
         &["`config.Plumbline.Storage` has a setting of its own: use `storage`"],
     );
     refused(&helm, "stockPlugins: [nobody]", &["no plugin `nobody` comes with this chart, only `host-facts`"]);
-    refused(&helm, "plugins: {host-facts: {spec: {}}}", &["`plugins.host-facts`: the stock plugin of this name"]);
+    refused(&helm, "plugins: {host-facts: {spec: {}}}", &["`plugins.host-facts`: the built-in plugin of this name"]);
     refused(
         &helm,
         "plugins: {smoke: {spec: {image: i}}}",

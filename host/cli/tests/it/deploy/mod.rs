@@ -5,7 +5,6 @@ mod generated;
 mod helm;
 mod helm_refusals;
 mod helm_variants;
-mod kustomize;
 mod objects;
 mod tools;
 mod walk;
@@ -17,7 +16,7 @@ use serde_json::Value;
 use crate::bed::{Bed, Done};
 use crate::generate::documents;
 
-/// The stock plugins of a run that is ready to apply.
+/// The built-in plugins of a run that is ready to apply.
 const PLUGINS: [&str; 1] = ["host-facts"];
 
 /// The modes of permissions, as they are written.
@@ -36,7 +35,7 @@ fn printed(bed: &Bed, args: &[&str]) -> Done {
     Done::of(command).expect(0)
 }
 
-/// What `gen` prints for a run of the stock plugins, and these arguments.
+/// What `gen` prints for a run of the built-in plugins, and these arguments.
 fn run(bed: &Bed, more: &[&str]) -> String {
     let plugins: Vec<&str> = PLUGINS.iter().flat_map(|name| ["-p", name]).collect();
     printed(bed, &[&plugins, more].concat()).out

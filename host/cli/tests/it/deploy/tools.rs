@@ -1,4 +1,4 @@
-//! Helm and kustomize, where `cargo xtask test` has installed them.
+//! Helm, where `cargo xtask test` has installed it.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -68,11 +68,4 @@ impl Helm {
         assert_ne!(done.code, 0, "{}", done.out);
         done.err
     }
-}
-
-/// What kustomize makes of a directory below `deploy/kustomize`.
-pub(super) fn kustomized(directory: &str) -> Option<Vec<Value>> {
-    let mut command = Command::new(program("PLUMBLINE_KUSTOMIZE", "kustomize")?);
-    command.arg("build").arg(root().join("kustomize").join(directory));
-    Some(documents(&Done::of(command).expect(0).out))
 }

@@ -13,7 +13,7 @@ use crate::bed::entries;
 use crate::generate::{documents, of_kind};
 
 /// Files that are for a tool and no objects, by their names.
-const FOR_TOOLS: [&str; 3] = ["Chart.yaml", "kustomization.yaml", "values.yaml"];
+const FOR_TOOLS: [&str; 2] = ["Chart.yaml", "values.yaml"];
 
 fn yaml_files(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
     let has = |name: &str| directory.join(name).exists();

@@ -61,7 +61,7 @@ pub(in crate::definition) const PLUMBLINE: &[Field] = &[
         "summarizer",
         "What all results come to",
         Shape::Form { pattern: MODULE_NAME, longest: 63, not: &[] },
-        "The module that says what all results come to, in items beside the nodes: one of the bundle, else of the stock (host-facts). Left out: the one that reads the results, if it plays this role too.",
+        "The module that says what all results come to, in items beside the nodes: one of the bundle, else a built-in one (host-facts). Left out: the one that reads the results, if it plays this role too.",
     )
     .examples(&["host-facts"]),
     Field::new(
@@ -140,7 +140,7 @@ pub(in crate::definition) const VERDICT: &[Field] = &[
         "judge",
         "Module",
         Shape::Form { pattern: MODULE_NAME, longest: 63, not: &[] },
-        "The module that judges: one of the bundle, else of the stock.",
+        "The module that judges: one of the bundle, else a built-in one.",
     )
     .required()
     .examples(&["known-failures"]),

@@ -11,7 +11,7 @@ use crate::names;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The roles of the configured mode, each after its binding, as the incumbent orders them. Those for the whole cluster are labelled with
+/// The roles of the configured mode, each after its binding, as Sonobuoy orders them. Those for the whole cluster are labelled with
 /// the run's namespace, so that a deletion finds them.
 pub(crate) fn objects(config: &Config, needs: &Needs) -> Vec<Value> {
     // The same names whatever the service account is called: older deletions know them.

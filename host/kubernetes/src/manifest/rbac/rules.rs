@@ -114,7 +114,7 @@ fn namespace() -> Vec<PolicyRule> {
     ]
 }
 
-/// Everything, as the incumbent's mode `clusterAdmin` has it. Its paths lack `/`, which conformance tests ask for since Kubernetes 1.29.
+/// Everything, as Sonobuoy's mode `clusterAdmin` has it. Its paths lack `/`, which conformance tests ask for since Kubernetes 1.29.
 pub(super) fn everything() -> Vec<PolicyRule> {
     vec![rule(&["*"], &["*"], &["*"]), served_paths()]
 }

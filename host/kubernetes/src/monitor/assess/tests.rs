@@ -130,7 +130,7 @@ fn what_is_not_a_trouble() {
     assert_eq!(told(&with(pod, "/status", "initContainerStatuses", prepares)), "well");
     // A sidecar that does not start is no trouble, as one that crashes is none.
     assert_eq!(told(&sidecar(waiting("ContainerCreating", ""))), "well");
-    // Restarted twice, as the incumbent allows, and running again.
+    // Restarted twice, as Sonobuoy allows, and running again.
     assert_eq!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 2}), running())), "well");
     assert!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 3}), running())).starts_with("CrashLoop: "));
     assert_eq!(told(&json!({"metadata": {"name": "p"}})), "well");

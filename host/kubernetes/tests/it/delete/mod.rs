@@ -136,7 +136,7 @@ async fn in_a_namespace_of_others_only_the_run_goes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_namespace_of_the_incumbent_goes_unless_somebody_else_is_in_it() {
+async fn the_namespace_of_sonobuoy_goes_unless_somebody_else_is_in_it() {
     let bed = Bed::new(json!({"pod-security.kubernetes.io/enforce": "privileged"})).await;
     assert_eq!(objects(&bed.plan(false).await)[0], "namespace `ns`");
     bed.put("jobs", "theirs", json!({}));

@@ -12,24 +12,24 @@ use crate::dirs;
 /// Definitions that are listed. People have a dozen.
 const MAX_LISTED: usize = 1_000;
 
-/// The directory of the incumbent, Sonobuoy, for installed plugins: `$SONOBUOY_DIR`, or `~/.sonobuoy`. A plugin `NAME` is the file
+/// Sonobuoy's directory for installed plugins: `$SONOBUOY_DIR`, or `~/.sonobuoy`. A plugin `NAME` is the file
 /// `NAME.yaml` there.
 #[derive(Debug, Clone)]
-pub struct IncumbentCache {
+pub struct SonobuoyCache {
     dir: PathBuf,
 }
 
 /// Why a definition there cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to access `{}`: {source}", path.display())]
-pub struct IncumbentError {
+pub struct SonobuoyError {
     /// The file or directory.
     pub path: PathBuf,
     /// What the system said.
     pub source: io::Error,
 }
 
-impl IncumbentCache {
+impl SonobuoyCache {
     /// That of the user. `None` without a home.
     #[must_use]
     pub fn user() -> Option<Self> {
@@ -47,9 +47,9 @@ impl IncumbentCache {
     /// The names of the plugins there, sorted, and their files. Without the directory there are none.
     ///
     /// # Errors
-    /// [`IncumbentError`] when the directory is there and cannot be read.
-    pub fn list(&self) -> Result<Vec<(String, PathBuf)>, IncumbentError> {
-        let failed = |source| IncumbentError { path: self.dir.clone(), source };
+    /// [`SonobuoyError`] when the directory is there and cannot be read.
+    pub fn list(&self) -> Result<Vec<(String, PathBuf)>, SonobuoyError> {
+        let failed = |source| SonobuoyError { path: self.dir.clone(), source };
         let entries = match fs::read_dir(&self.dir) {
             Ok(entries) => entries,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -75,8 +75,8 @@ impl IncumbentCache {
     /// The file of the plugin `name` (with or without `.yaml`) and what is in it, up to one byte more than a definition may have.
     ///
     /// # Errors
-    /// [`IncumbentError`] when the file is there and cannot be read.
-    pub fn find(&self, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>, IncumbentError> {
+    /// [`SonobuoyError`] when the file is there and cannot be read.
+    pub fn find(&self, name: &str) -> Result<Option<(PathBuf, Vec<u8>)>, SonobuoyError> {
         let name = name.strip_suffix(".yaml").unwrap_or(name);
         if !is_plain(name) {
             return Ok(None);
@@ -89,20 +89,20 @@ impl IncumbentCache {
         let read = File::open(&path).and_then(|file| file.take(MAX_YAML_BYTES as u64 + 1).read_to_end(&mut text));
         match read {
             Ok(_) => Ok(Some((path, text))),
-            Err(source) => Err(IncumbentError { path, source }),
+            Err(source) => Err(SonobuoyError { path, source }),
         }
     }
 }
 
-impl IncumbentCache {
+impl SonobuoyCache {
     /// Writes the definition `text` as the plugin `name` (with or without `.yaml`), in place of an earlier one. Returns its file.
     ///
     /// # Errors
-    /// [`IncumbentError`] when `name` cannot name a file there, or the file cannot be written.
-    pub fn install(&self, name: &str, text: &[u8]) -> Result<PathBuf, IncumbentError> {
+    /// [`SonobuoyError`] when `name` cannot name a file there, or the file cannot be written.
+    pub fn install(&self, name: &str, text: &[u8]) -> Result<PathBuf, SonobuoyError> {
         let name = name.strip_suffix(".yaml").unwrap_or(name);
         let path = self.dir.join(format!("{name}.yaml"));
-        let failed = |source| IncumbentError { path: path.clone(), source };
+        let failed = |source| SonobuoyError { path: path.clone(), source };
         if !is_plain(name) {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "the name is not that of a file")));
         }
@@ -133,7 +133,7 @@ mod tests {
         fs::write(inner.join("a.yaml"), "a").unwrap();
         fs::write(inner.join("notes.txt"), "").unwrap();
         fs::write(inner.join(".yaml"), "").unwrap();
-        let cache = IncumbentCache::at(inner.clone());
+        let cache = SonobuoyCache::at(inner.clone());
         let names: Vec<_> = cache.list().unwrap().into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["a", "b"]);
         assert_eq!(cache.find("b").unwrap().unwrap(), (inner.join("b.yaml"), b"b".to_vec()));
@@ -141,6 +141,6 @@ mod tests {
         for none in ["../outside", "c", "dir", "", "."] {
             assert!(cache.find(none).unwrap().is_none(), "{none}");
         }
-        assert!(IncumbentCache::at(dir.path().join("missing")).list().unwrap().is_empty());
+        assert!(SonobuoyCache::at(dir.path().join("missing")).list().unwrap().is_empty());
     }
 }

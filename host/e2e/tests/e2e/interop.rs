@@ -1,0 +1,138 @@
+//! Sonobuoy's own program beside ours: command line, aggregator and worker of one with those of the other.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::bed::{Bed, Done};
+use crate::plugin::Plugin;
+use crate::settings::loudly;
+
+/// Seconds until a plugin that does nothing is given up.
+const TIMEOUT: &str = "60";
+/// The verdict of each plugin.
+const VERDICTS: [(&str, &str); 4] = [("each", "passed"), ("fails", "failed"), ("hangs", "failed"), ("once", "passed")];
+
+/// Sonobuoy's program, and the image with it that the nodes have.
+struct Sonobuoy {
+    program: PathBuf,
+    image: String,
+}
+
+impl Sonobuoy {
+    fn from_env(bed: &Bed, test: &str) -> Option<Self> {
+        let Some(program) = std::env::var_os("PLUMBLINE_E2E_SONOBUOY").map(PathBuf::from) else {
+            loudly(&format!("SKIPPED {test}: PLUMBLINE_E2E_SONOBUOY names no program of Sonobuoy"));
+            return None;
+        };
+        let version = bed.program(&program, &["version", "--short"]).expect(0).out;
+        Some(Self { program, image: format!("sonobuoy/sonobuoy:{}", version.trim()) })
+    }
+
+    /// `sonobuoy COMMAND -n NAMESPACE ARGS…`
+    fn command(&self, bed: &Bed, command: &str, args: &[&str]) -> Done {
+        bed.program(&self.program, &[&[command, "-n", bed.namespace()], args].concat())
+    }
+
+    /// The archive of the run.
+    fn retrieve(&self, bed: &Bed) -> String {
+        let archive = self.command(bed, "retrieve", &[]).expect(0).out.trim().to_owned();
+        assert!(bed.path(&archive).is_file(), "{archive}");
+        archive
+    }
+}
+
+/// A bed with Sonobuoy and the definitions of all plugins, as arguments.
+fn bed(test: &str) -> Option<(Bed, Sonobuoy, Vec<String>)> {
+    let bed = Bed::new(test)?;
+    let sonobuoy = Sonobuoy::from_env(&bed, test)?;
+    let plugins = [
+        Plugin::job("once").args(&["--after=3s", "--progress=3"]),
+        // A directory.
+        Plugin::daemon_set("each").args(&["--bytes=64KiB"]),
+        Plugin::job("fails").args(&["--outcome=fail", "--archive"]),
+        Plugin::job("hangs").args(&["--outcome=hang"]),
+    ];
+    let files = bed.definitions(&plugins);
+    Some((bed, sonobuoy, files))
+}
+
+/// Fails unless both programs read from the archive what each plugin came to.
+fn assert_verdicts(bed: &Bed, sonobuoy: &Sonobuoy, archive: &str) {
+    let trees = bed.plumbline(&["results", archive, "-o", "json"]).json();
+    let text = |tree: &Value, key: &str| tree[key].as_str().unwrap_or_default().to_owned();
+    let verdicts: BTreeMap<_, _> =
+        trees.as_array().unwrap().iter().map(|tree| (text(tree, "name"), text(tree, "status"))).collect();
+    let expected = VERDICTS.map(|(plugin, verdict)| (plugin.to_owned(), verdict.to_owned()));
+    assert_eq!(verdicts, BTreeMap::from(expected), "{trees:#}");
+    let report = bed.program(&sonobuoy.program, &["results", archive]).expect(0).out;
+    for (plugin, verdict) in VERDICTS {
+        assert!(report.contains(&format!("Plugin: {plugin}\nStatus: {verdict}\n")), "{plugin}: {report}");
+    }
+}
+
+fn strs(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
+#[test]
+fn sonobuoys_command_line_with_our_aggregator() {
+    let Some((bed, sonobuoy, files)) = bed("interop-cli") else { return };
+    let image = ["--sonobuoy-image", bed.image(), "--timeout", TIMEOUT, "--wait"];
+    sonobuoy.command(&bed, "run", &[&strs(&files)[..], &image].concat()).expect(0);
+    let status = sonobuoy.command(&bed, "status", &[]).expect(0);
+    assert!(status.out.contains("Sonobuoy has completed"), "{status:?}");
+    let status = sonobuoy.command(&bed, "status", &["--json"]).expect(0).json();
+    let entries = status["plugins"].as_array().unwrap();
+    assert_eq!(entries.len(), 3 + bed.nodes().len(), "{status}");
+    for entry in entries {
+        let expected = if entry["plugin"] == "hangs" { "failed" } else { "complete" };
+        assert_eq!(entry["status"], expected, "{status}");
+    }
+    let once = entries.iter().find(|entry| entry["plugin"] == "once").unwrap();
+    assert_eq!(once["progress"]["completed"], 3, "{status}");
+    let archive = sonobuoy.retrieve(&bed);
+    assert_verdicts(&bed, &sonobuoy, &archive);
+    let failed = bed.program(&sonobuoy.program, &["results", &archive, "-p", "fails"]).expect(0).out;
+    assert!(failed.contains("Failed tests:"), "{failed}");
+    sonobuoy.command(&bed, "delete", &["--wait"]).expect(0);
+    assert!(!bed.exists());
+}
+
+#[test]
+fn our_command_line_with_sonobuoys_aggregator() {
+    let Some((bed, sonobuoy, files)) = bed("interop-aggregator") else { return };
+    sonobuoy.command(&bed, "run", &[&strs(&files)[..], &["--timeout", TIMEOUT]].concat()).expect(0);
+    bed.command("wait", &["--timeout", "5m"]).expect(3);
+    let status = bed.command("status", &["-o", "json"]).json();
+    assert_eq!(status["status"], "complete", "{status}");
+    let archive = bed.command("retrieve", &[]).expect(0).out.lines().next().unwrap().to_owned();
+    assert_verdicts(&bed, &sonobuoy, &archive);
+    bed.command("delete", &["--wait", "--yes"]).expect(0);
+    assert!(!bed.exists());
+}
+
+#[test]
+fn sonobuoys_workers_with_our_aggregator() {
+    let Some((bed, sonobuoy, files)) = bed("interop-their-worker") else { return };
+    fs::write(bed.path("config.json"), json!({"WorkerImage": sonobuoy.image}).to_string()).unwrap();
+    let more = ["--config", "config.json", "--timeout", TIMEOUT, "--wait"];
+    bed.run(&[], &[&strs(&files)[..], &more].concat()).expect(3);
+    let archive = sonobuoy.retrieve(&bed);
+    assert_verdicts(&bed, &sonobuoy, &archive);
+}
+
+#[test]
+fn our_workers_with_sonobuoys_aggregator() {
+    let Some((bed, sonobuoy, files)) = bed("interop-our-worker") else { return };
+    let manifest = sonobuoy.command(&bed, "gen", &[&strs(&files)[..], &["--timeout", TIMEOUT]].concat()).expect(0).out;
+    let theirs = format!(r#""WorkerImage":"{}""#, sonobuoy.image);
+    assert!(manifest.contains(&theirs), "{manifest}");
+    let ours = format!(r#""WorkerImage":"{}""#, bed.image());
+    fs::write(bed.path("run.yaml"), manifest.replace(&theirs, &ours)).unwrap();
+    bed.plumbline(&["run", "-f", "run.yaml", "--wait"]).expect(3);
+    let archive = sonobuoy.retrieve(&bed);
+    assert_verdicts(&bed, &sonobuoy, &archive);
+}
