@@ -27,7 +27,7 @@ pub struct Checked {
 #[derive(Debug, Error)]
 pub enum SelectionError {
     /// The focus or the skip is no expression.
-    #[error("the {what} is no regular expression that Go would take")]
+    #[error("the {what} is not a valid regular expression of Go")]
     Expression {
         /// `focus` or `skip`.
         what: &'static str,

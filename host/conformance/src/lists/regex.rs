@@ -1,7 +1,7 @@
 //! Regular expressions of Go, compiled by the crate `regex`.
 //!
 //! Both follow the syntax of RE2. [`GoRegex`] rewrites the parts that mean something else in Go: classes and word boundaries of ASCII,
-//! `\Q…\E`, octal escapes, and characters that are operators only in the crate. Differences that remain are in docs/test-lists.md.
+//! `\Q…\E`, and characters that are operators only in the crate. Differences that remain are in docs/test-lists.md.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ impl GoRegex {
         if pattern.len() > MAX_PATTERN {
             return Err(GoRegexError::TooLong { bytes: pattern.len() });
         }
-        let compiled = RegexBuilder::new(&rewrite(pattern)).octal(true).size_limit(MAX_PROGRAM).build();
+        let compiled = RegexBuilder::new(&rewrite(pattern)).size_limit(MAX_PROGRAM).build();
         let compiled = compiled.map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => GoRegexError::TooLarge,
             // The first lines show the expression, and the last one what is wrong.
@@ -138,6 +138,12 @@ fn escape(rest: &str, in_class: bool, out: &mut String) -> usize {
         'w' | 'W' => out.push_str(&class("0-9A-Za-z_", negated)),
         's' | 'S' => out.push_str(&class(r"\t\n\x0C\r ", negated)),
         'b' if !in_class => out.push_str(r"(?-u:\b)"),
+        // With a brace that is not one of a repetition.
+        'x' | 'p' | 'P' if rest.get(2..).is_some_and(|rest| rest.starts_with('{')) => {
+            let length = rest.find('}').map_or(rest.len(), |end| end + 1);
+            out.push_str(rest.get(..length).unwrap_or_default());
+            return length;
+        }
         // Boundaries of words in the crate.
         '<' | '>' => out.push(c),
         c => {

@@ -88,6 +88,10 @@ pub struct Config {
     pub security_context_mode: SecurityContextMode,
     /// Our own section.
     pub plumbline: Own,
+    /// Whether Sonobuoy wrote this configuration, and so the manifest of the run: it has no section of ours. Only the aggregator, which
+    /// reads what others wrote, ever sees `true` ([`Config::over_zero`]).
+    #[serde(skip)]
+    pub of_sonobuoy: bool,
 }
 
 /// Of what resources are recorded.
@@ -208,6 +212,7 @@ impl Default for Config {
             progress_updates_port: "8099".to_owned(),
             security_context_mode: SecurityContextMode::default(),
             plumbline: Own::default(),
+            of_sonobuoy: false,
         }
     }
 }
@@ -242,6 +247,7 @@ impl Config {
             worker_image: none(),
             service_account_name: none(),
             progress_updates_port: none(),
+            of_sonobuoy: true,
             ..Self::default()
         }
     }

@@ -83,7 +83,10 @@ impl Config {
         from.text("ProgressUpdatesPort", &mut self.progress_updates_port)?;
         from.choice("SecurityContextMode", &mut self.security_context_mode)?;
         match from.section("Plumbline")? {
-            Some(mut own) => self.plumbline.read(&mut own),
+            Some(mut own) => {
+                self.of_sonobuoy = false;
+                self.plumbline.read(&mut own)
+            }
             None => Ok(()),
         }
     }

@@ -100,6 +100,7 @@ fn absent_keys_keep_defaults_here_and_are_zero_in_the_aggregator() {
     assert!(!zero.limits.pod_logs.sonobuoy_namespace && zero.plugin_search_path.is_empty());
     // What Sonobuoy's side writes knows no graces, and 0 would fail every plugin at once.
     assert_eq!(zero.plumbline, Own::default());
+    assert!(zero.of_sonobuoy, "only Sonobuoy leaves our section out");
     let partly = Config::over_zero(r#"{"Plumbline":{"Graces":{"Hello":5}}}"#).unwrap();
     assert_eq!(partly.plumbline.graces, Graces { hello: 5, ..Graces::default() });
 }

@@ -88,7 +88,7 @@ fn sonobuoys_command_line_with_our_aggregator() {
     let entries = status["plugins"].as_array().unwrap();
     assert_eq!(entries.len(), 3 + bed.nodes().len(), "{status}");
     for entry in entries {
-        let expected = if entry["plugin"] == "hangs" { "failed" } else { "complete" };
+        let expected = if entry["plugin"] == "hangs" { "timed_out" } else { "complete" };
         assert_eq!(entry["status"], expected, "{status}");
     }
     let once = entries.iter().find(|entry| entry["plugin"] == "once").unwrap();

@@ -41,7 +41,13 @@ pub(super) fn pod_spec(
     if let Some(secret) = reserved_secret(definition) {
         return Err(DriverError::SecretReserved { plugin: definition.name.to_string(), secret });
     }
-    PluginAccount::of(definition, &stage.service_account).apply(&mut spec, &stage.plugin_account);
+    match &stage.plugin_account {
+        Some(shared) => PluginAccount::of(definition, &stage.service_account).apply(&mut spec, shared),
+        None if definition.pod_spec.is_none() => {
+            spec.insert("serviceAccountName".to_owned(), json!(stage.service_account));
+        }
+        None => {}
+    }
     let mut containers = lists::take_maps(definition, &mut spec, "podSpec", "containers")?;
     let mut init = lists::take_maps(definition, &mut spec, "podSpec", "initContainers")?;
     let mut plugin = definition.spec.raw().clone();

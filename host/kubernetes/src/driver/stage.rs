@@ -10,10 +10,11 @@ use plumbline_core::config::Toleration;
 pub struct Stage {
     /// The namespace of the run.
     pub namespace: String,
-    /// The service account of the aggregator, which no plugin gets.
+    /// The service account of the aggregator, which no plugin gets unless Sonobuoy made the manifest.
     pub service_account: String,
-    /// The service account of plugins that ask for no permissions.
-    pub plugin_account: String,
+    /// The service account of plugins that ask for no permissions. `None`: Sonobuoy made the manifest, which has no such account, and
+    /// plugins get what they get there.
+    pub plugin_account: Option<String>,
     /// The worker's image.
     pub worker_image: String,
     /// `Always`, `IfNotPresent` or `Never`, for the worker's image.

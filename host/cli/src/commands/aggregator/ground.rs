@@ -114,7 +114,7 @@ impl Place {
         Stage {
             namespace: self.namespace.clone(),
             service_account: config.service_account_name.clone(),
-            plugin_account: plugin_account(config).to_owned(),
+            plugin_account: (!config.of_sonobuoy).then(|| plugin_account(config).to_owned()),
             worker_image: config.worker_image.clone(),
             image_pull_policy: config.image_pull_policy.to_string(),
             image_pull_secrets: Some(config.image_pull_secrets.clone()).filter(|name| !name.is_empty()),

@@ -17,7 +17,7 @@ pub(crate) fn e2e(args: &E2eArgs, global: &Global) -> Result<ExitCode, CliError>
     logging::init(global);
     // Before anything is fetched: a mistake in an expression is told at once.
     let selection = Selection::parse(args.focus.as_deref(), args.skip.as_deref()).map_err(|(what, error)| {
-        CliError::usage(format!("`--{what}` is no regular expression that Go would take"))
+        CliError::usage(format!("`--{what}` is not a valid regular expression of Go"))
             .because(&error)
             .hint("to mean a name as it is, put a backslash before `[ ] ( ) . * + ? | { } ^ $`")
     })?;

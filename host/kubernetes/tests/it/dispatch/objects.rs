@@ -31,6 +31,16 @@ fn a_job_is_a_pod_with_the_defaults() {
 }
 
 #[test]
+fn with_a_manifest_of_sonobuoy_plugins_have_the_account_that_it_gives_them() {
+    let stage = Stage { plugin_account: None, ..stage() };
+    let account = |text: &str| pod(&stage, &definition(text), SESSION, &access()).unwrap()["spec"].clone();
+    assert_eq!(account(JOB)["serviceAccountName"], stage.service_account.as_str());
+    let own = account(&format!("{JOB}podSpec: {{serviceAccountName: own, restartPolicy: Never, containers: []}}\n"));
+    assert_eq!(own["serviceAccountName"], "own");
+    assert!(own.get("automountServiceAccountToken").is_none(), "{own}");
+}
+
+#[test]
 fn a_worker_is_told_where_to_count() {
     let progress = "plumbline: {progress: {file: e2e.log, completed: '^ok'}}\n";
     let pod = pod(&stage(), &definition(&format!("{JOB}{progress}")), SESSION, &access()).unwrap();

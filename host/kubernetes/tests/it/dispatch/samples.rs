@@ -65,7 +65,7 @@ pub(crate) fn stage() -> Stage {
     Stage {
         namespace: "checks".into(),
         service_account: "sonobuoy-serviceaccount".into(),
-        plugin_account: "plumbline-plugin".into(),
+        plugin_account: Some("plumbline-plugin".into()),
         worker_image: "example/plumbline:v1".into(),
         image_pull_policy: "IfNotPresent".into(),
         image_pull_secrets: None,

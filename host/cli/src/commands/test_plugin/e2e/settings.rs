@@ -40,7 +40,7 @@ impl Settings {
         // What is set to nothing is not set: the image reads its variables so.
         let focus = if args.focus.is_empty() { r"\[Conformance\]".to_owned() } else { args.focus.clone() };
         let selection = Selection::parse(Some(&focus), Some(&skip)).map_err(|(what, error)| {
-            CliError::usage(format!("the {what} is no regular expression that Go would take")).because(&error)
+            CliError::usage(format!("the {what} is not a valid regular expression of Go")).because(&error)
         })?;
         let expression = |variable: &str, text: &str| {
             let compiled = (!text.is_empty()).then(|| GoRegex::new(text)).transpose();
