@@ -6,20 +6,20 @@ names none, its environment, and the mounts of its results and files.
 {{- $root := . -}}
 {{- $config := fromJson (include "plumbline.config" .) -}}
 {{- $all := dict -}}
-{{- range $name := .Values.stockPlugins -}}
+{{- range $name := .Values.builtInPlugins -}}
   {{- $text := $root.Files.Get (printf "files/plugins/%s.yaml" $name) -}}
   {{- if not $text -}}
     {{- $there := list -}}
     {{- range $path, $_ := $root.Files.Glob "files/plugins/*.yaml" -}}
       {{- $there = append $there (printf "`%s`" (base $path | trimSuffix ".yaml")) -}}
     {{- end -}}
-    {{- fail (printf "`stockPlugins`: no plugin `%s` comes with this chart, only %s; for one of your own use `plugins`" $name (join ", " $there)) -}}
+    {{- fail (printf "`builtInPlugins`: no plugin `%s` comes with this chart, only %s; for one of your own use `plugins`" $name (join ", " $there)) -}}
   {{- end -}}
   {{- $_ := set $all $name (fromYaml $text) -}}
 {{- end -}}
 {{- range $name, $definition := .Values.plugins -}}
   {{- $setting := printf "`plugins.%s`" $name -}}
-  {{- if hasKey $all $name }}{{ fail (printf "%s: the stock plugin of this name is in the run already: take it out of `stockPlugins`" $setting) }}{{ end -}}
+  {{- if hasKey $all $name }}{{ fail (printf "%s: the built-in plugin of this name is in the run already: remove it from `builtInPlugins`" $setting) }}{{ end -}}
   {{- if kindIs "string" $definition }}{{ $definition = fromYaml $definition }}{{ end -}}
   {{- $definition = deepCopy $definition -}}
   {{- with $definition.Error }}{{ fail (printf "%s: this text is no YAML: %s" $setting .) }}{{ end -}}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -135,4 +135,44 @@ fn our_workers_with_sonobuoys_aggregator() {
     bed.plumbline(&["run", "-f", "run.yaml", "--wait"]).expect(3);
     let archive = sonobuoy.retrieve(&bed);
     assert_verdicts(&bed, &sonobuoy, &archive);
+}
+
+/// What scripts of users do. `$1` is the namespace and `$2` the image.
+const SCRIPT: &str = r#"
+PATH=$PWD/bin:$PATH
+finish() {
+    until sonobuoy status -n "$1" | grep 'has completed'; do sleep 1; done
+    sonobuoy status -n "$1" --json | grep '"status":"complete"'
+    sonobuoy results "$(sonobuoy retrieve -n "$1")" | grep -A1 'Plugin: once' | grep 'Status: passed'
+    sonobuoy delete -n "$1" --wait
+    if kubectl get namespace "$1"; then exit 1; fi
+}
+sonobuoy run -n "$1" --sonobuoy-image "$2" -p once.yaml --wait
+finish "$1"
+sonobuoy gen -n "$1" --sonobuoy-image "$2" -p once.yaml | kubectl apply -f -
+# Until the aggregator has reported, Sonobuoy's status is an error.
+until sonobuoy status -n "$1"; do sleep 1; done
+finish "$1"
+"#;
+
+/// Runs the script with `program` under the name `sonobuoy`.
+fn script(bed: &Bed, program: &Path, image: &str) {
+    bed.definitions(&[Plugin::job("once")]);
+    fs::create_dir(bed.path("bin")).unwrap();
+    std::os::unix::fs::symlink(program, bed.path("bin/sonobuoy")).unwrap();
+    bed.program(Path::new("sh"), &["-euxc", SCRIPT, "script", bed.namespace(), image]).expect(0);
+}
+
+#[test]
+fn a_script_for_sonobuoy_works_with_our_program() {
+    let Some(bed) = Bed::new("interop-script") else { return };
+    let program = bed.settings().binary.clone();
+    script(&bed, &program, bed.image());
+}
+
+#[test]
+fn the_same_script_works_with_sonobuoy() {
+    let Some(bed) = Bed::new("interop-scripted") else { return };
+    let Some(sonobuoy) = Sonobuoy::from_env(&bed, "interop-scripted") else { return };
+    script(&bed, &sonobuoy.program, &sonobuoy.image);
 }

@@ -1,4 +1,4 @@
-//! One archive, piece by piece, over connections that break.
+//! One archive over connections that break.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,6 @@ use plumbline_core::run_status::TarInfo;
 use super::error::RetrieveError;
 use super::options::{Progress, Retries, Retrieved, Tell};
 use super::part::{Part, digest_of};
-use super::piece::{Piece, next_piece};
 
 /// The longest pause before a connection is made anew: long enough for an API server to be restarted in five of them.
 const MAX_PAUSE: Duration = Duration::from_secs(8);
@@ -19,6 +18,15 @@ const MAX_PAUSE: Duration = Duration::from_secs(8);
 /// A connection that brought so many bytes was worth while: it does not count against the retries. Thus a line that drops every
 /// few hundred KiB still brings any archive, and one that brings next to nothing is given up.
 const WORTH_BYTES: u64 = 64 << 10;
+
+/// The range of an archive that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// The first byte.
+    pub(super) offset: u64,
+    /// How many; at least one.
+    pub(super) length: u64,
+}
 
 /// How asking for a piece ended.
 pub(super) enum End {
@@ -85,8 +93,9 @@ async fn pieces(
 ) -> Result<(), RetrieveError> {
     let mut left = pauses(retries);
     let mut attempt = 0;
-    while let Some(piece) = next_piece(part.have(), archive.size) {
+    while part.have() < archive.size {
         let before = part.have();
+        let piece = Piece { offset: before, length: archive.size - before };
         let broken_off = |part: &Part, cause: String| RetrieveError::BrokenOff {
             name: archive.name.clone(),
             have: part.have(),

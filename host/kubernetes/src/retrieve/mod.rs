@@ -1,7 +1,7 @@
-//! The way of an archive from the aggregator's pod to a file.
+//! Downloads an archive from the aggregator's pod.
 //!
-//! The connection through the API server drops now and then, and more often the longer it lasts. So an archive is asked for in pieces,
-//! each by a command of its own; what arrived is kept; and the whole is verified before it gets its name.
+//! A connection through the API server can drop. What arrived is kept, and the next connection continues from there. The whole archive is
+//! verified before it gets its name.
 
 mod aggregator;
 mod bridge;
@@ -10,7 +10,6 @@ mod error;
 mod fallback;
 mod options;
 mod part;
-mod piece;
 mod readiness;
 mod remote;
 mod retrieval;

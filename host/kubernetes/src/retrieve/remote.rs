@@ -6,11 +6,10 @@ use std::time::Duration;
 use plumbline_archive::finished::{ArchiveList, FinishedArchive, MAX_ARCHIVES, is_archive_name};
 use tokio::io::AsyncReadExt;
 
-use super::download::{End, Source, pauses};
+use super::download::{End, Piece, Source, pauses};
 use super::error::RetrieveError;
 use super::options::{Progress, Retries, RetrieveOptions, Tell};
 use super::part::Part;
-use super::piece::Piece;
 use crate::cluster::Cluster;
 use crate::exec::{ExecStream, ExecTarget, Exit};
 use crate::names::BINARY;

@@ -38,7 +38,7 @@ fn templates_name_the_setting_and_what_to_do() {
         "config: {Plumbline: {Storage: x}}",
         &["`config.Plumbline.Storage` has a setting of its own: use `storage`"],
     );
-    refused(&helm, "stockPlugins: [nobody]", &["no plugin `nobody` comes with this chart, only `host-facts`"]);
+    refused(&helm, "builtInPlugins: [nobody]", &["no plugin `nobody` comes with this chart, only `host-facts`"]);
     refused(&helm, "plugins: {host-facts: {spec: {}}}", &["`plugins.host-facts`: the built-in plugin of this name"]);
     refused(
         &helm,
