@@ -118,11 +118,14 @@ impl<'a> Lab<'a> {
         interrupt.run(self.scripts.cluster(&["load"]).arg(archive))
     }
 
-    /// Puts an image and those of the conformance suite into the cluster's registries.
-    pub(crate) fn push_with_suite(&self, archive: &Path, interrupt: &Interrupt) -> Result<(), Error> {
-        let mut archives = self.scripts.suite()?;
-        archives.push(archive.to_path_buf());
-        archives.iter().try_for_each(|archive| interrupt.run(self.scripts.cluster(&["push"]).arg(archive)))
+    /// Pushes an image to the cluster's registries.
+    pub(crate) fn push(&self, archive: &Path, interrupt: &Interrupt) -> Result<(), Error> {
+        interrupt.run(self.scripts.cluster(&["push"]).arg(archive))
+    }
+
+    /// Pushes the images of the conformance suite.
+    pub(crate) fn push_suite(&self, interrupt: &Interrupt) -> Result<(), Error> {
+        self.scripts.suite()?.iter().try_for_each(|archive| self.push(archive, interrupt))
     }
 
     /// A command inside the cluster's network.

@@ -105,8 +105,9 @@ fn on_version(
         say(format_args!("e2e: {round}"));
         let lab = Lab::up(scripts, round.nodes, options.keep, interrupt)?;
         lab.load(image, interrupt)?;
+        lab.push(image, interrupt)?;
         if round.runs_the_suite() {
-            lab.push_with_suite(image, interrupt)?;
+            lab.push_suite(interrupt)?;
         }
         let code = suite.run(interrupt, Some(&lab), &round, None, options)?;
         if code != ExitCode::SUCCESS {

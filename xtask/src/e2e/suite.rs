@@ -71,10 +71,10 @@ impl Suite {
         if let Some(lab) = lab {
             command.env("PLUMBLINE_E2E_NODE_COMMAND", lab.node_command());
             command.env("PLUMBLINE_E2E_SONOBUOY", lab.sonobuoy());
+            // As the scripts serve them.
+            command.env("PLUMBLINE_E2E_CLOSED_REGISTRY", "user:secret@10.99.0.1:5001");
             if round.runs_the_suite() {
-                // As the scripts serve them.
                 command.env("PLUMBLINE_E2E_REGISTRY", "10.99.0.1:5000");
-                command.env("PLUMBLINE_E2E_CLOSED_REGISTRY", "user:secret@10.99.0.1:5001");
             }
         }
         command.args([THREADS]).args(round.filter()).args(&options.args);
