@@ -79,6 +79,13 @@ enum Obstacle {
     Lasting(ClusterError),
 }
 
+impl Obstacle {
+    /// A conflict passes: plugins that are launched at once share a Secret.
+    fn of(error: ClusterError) -> Self {
+        if error.is_conflict() { Self::Passing(error) } else { Self::Lasting(error) }
+    }
+}
+
 async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object: &Value) -> Result<Created, Obstacle> {
     let name = text(object, &["metadata", "name"]).unwrap_or_default();
     let what = format!("create {} `{name}` in namespace `{namespace}`", kind.word());
@@ -97,7 +104,7 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
         Ok(found) => found,
         // Gone in between; or the conflict was another one: counting against a quota gives such, and passes.
         Err(error) if error.is_not_found() => return Err(Obstacle::Passing(conflict)),
-        Err(error) => return Err(Obstacle::Lasting(error)),
+        Err(error) => return Err(Obstacle::of(error)),
     };
     let labels: &[&str] = match kind {
         Kind::Secret => &[names::COMPONENT_LABEL],
@@ -126,7 +133,7 @@ async fn create_or_adopt(cluster: &Cluster, namespace: &str, kind: Kind, object:
         let request = refresh(&collection, name, object).map_err(|error| unusable(&error))?;
         insist(cluster, &format!("update Secret `{name}` in namespace `{namespace}`"), PATIENCE, &request)
             .await
-            .map_err(Obstacle::Lasting)?;
+            .map_err(Obstacle::of)?;
     }
     Ok(Created::Adopted)
 }

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, BodyStream, Full, StreamBody};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use kube::Client;
 use kube::client::Body;
@@ -123,7 +123,7 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, shared: Arc<Shared
 async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answer, Error> {
     let query = request.uri().query().unwrap_or_default();
     let watch = query.split('&').any(|part| part == "watch=true" || part == "watch=1");
-    let fault = choose(watch);
+    let fault = choose(watch, request.method() == Method::GET);
     if let Some(fault) = fault {
         *shared.struck.lock().unwrap().entry(fault).or_default() += 1;
     }
@@ -148,13 +148,17 @@ async fn serve(shared: Arc<Shared>, request: Request<Incoming>) -> Result<Answer
     Ok(Response::from_parts(head, body))
 }
 
-fn choose(watch: bool) -> Option<Fault> {
+fn choose(watch: bool, read: bool) -> Option<Fault> {
     if fastrand::u32(..EVERY) > 0 {
         return None;
     }
     let one = FAULTS[fastrand::usize(..FAULTS.len())];
-    // A watch changes nothing, and so has no conflicts.
-    Some(if watch && one == Fault::Status(409, "Conflict") { Fault::Expired } else { one })
+    // What changes nothing has no conflicts.
+    match one {
+        Fault::Status(409, _) if watch => Some(Fault::Expired),
+        Fault::Status(409, _) if read => None,
+        one => Some(one),
+    }
 }
 
 async fn pass_on(upstream: &Client, request: Request<Incoming>) -> Result<Response<Body>, Error> {
