@@ -98,7 +98,7 @@ fn rewrite(pattern: &str) -> String {
             '[' => class_name(rest, &mut out),
             // Operators between classes in the crate.
             '&' | '~' if in_class => literal(c, &mut out),
-            '-' if in_class && out.ends_with('-') => literal(c, &mut out),
+            '-' if in_class && out.ends_with('-') && !out.ends_with(r"\-") => literal(c, &mut out),
             '{' if !in_class && !is_repetition(rest) => literal(c, &mut out),
             c => {
                 out.push(c);

@@ -148,6 +148,17 @@ async fn a_conflict_over_a_quota_passes() {
 }
 
 #[tokio::test]
+async fn a_conflict_on_the_secret_of_all_plugins_passes() {
+    for method in ["GET", "PUT", "PATCH"] {
+        let bed = Bed::new().await;
+        bed.launch(JOB).await.unwrap();
+        bed.fault(method, "/secrets/", refusal(409, "the object has been modified"), 1);
+        bed.launch(DAEMON_SET).await.unwrap_or_else(|error| panic!("{method}: {error}"));
+        assert_eq!(bed.names("daemonsets").len(), 1, "{method}");
+    }
+}
+
+#[tokio::test]
 async fn a_local_driver_is_refused_before_anything_happens() {
     let bed = Bed::new().await;
     let error = bed.launch(&JOB.replace("Job", "Process")).await.unwrap_err();
