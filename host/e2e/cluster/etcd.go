@@ -10,12 +10,17 @@ import (
 )
 
 func main() {
-	dir := flag.String("data-dir", "", "")
+	dir := flag.String("data-dir", "default.etcd", "where the data is kept")
+	clients := flag.String("listen-client-urls", "http://127.0.0.1:2379", "the address that clients connect to")
+	flag.String("advertise-client-urls", "", "ignored: the same address")
 	flag.Parse()
 	c := embed.NewConfig()
 	c.Dir = *dir
 	c.LogLevel = "warn"
-	u, _ := url.Parse("http://127.0.0.1:2379")
+	u, err := url.Parse(*clients)
+	if err != nil {
+		log.Fatal(err)
+	}
 	p, _ := url.Parse("http://127.0.0.1:2380")
 	c.ListenClientUrls = []url.URL{*u}
 	c.AdvertiseClientUrls = []url.URL{*u}
