@@ -80,7 +80,11 @@ fn passed_through(command: &mut Command) -> Result<ExitCode, Error> {
 fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     let mut cargo = process::cargo_locked(workspace.root(), "build");
     process::run_talkative(cargo.args(["--release", "-p", "plumbline-bench", "-p", "plumbline"]))?;
-    let mut bench = Command::new(workspace.target().join("release/plumbline-bench"));
+    let program = workspace.target().join("release/plumbline-bench");
+    if args.iter().any(|arg| arg == "scale" || arg == "sonobuoy") {
+        return e2e::bench(workspace, &program, args);
+    }
+    let mut bench = Command::new(program);
     // Only one part builds modules in other languages; for the others nothing has to be fetched.
     if args.iter().any(|arg| arg == "languages") {
         bench.envs(python_tools::ensure()).envs(npm_tools::ensure());

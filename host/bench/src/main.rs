@@ -14,6 +14,7 @@ mod junit;
 mod languages;
 mod native;
 mod nodes;
+mod real;
 mod start;
 mod stats;
 mod table;
@@ -44,6 +45,18 @@ struct Args {
     /// Where the cluster that is played leaves its files, the aggregator's log among them (`cluster`)
     #[arg(long, value_name = "DIR", hide = true)]
     keep: Option<PathBuf>,
+    /// The cluster of `scale` and `sonobuoy`: one without nodes of its own, such as `cluster up cp` of host/e2e/cluster makes
+    #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
+    kubeconfig: Option<PathBuf>,
+    /// The program kwok, which plays that cluster's nodes
+    #[arg(long, value_name = "FILE")]
+    kwok: Option<PathBuf>,
+    /// The certificate that the API server trusts as a kubelet's; its key lies beside it, as FILE.key
+    #[arg(long, value_name = "FILE.crt")]
+    kubelet_certificate: Option<PathBuf>,
+    /// The program Sonobuoy, which is measured beside ours
+    #[arg(long, value_name = "FILE")]
+    sonobuoy: Option<PathBuf>,
     /// A component to measure in place of the built-in module `junit`
     #[arg(long, value_name = "FILE.wasm")]
     module: Option<String>,
@@ -75,6 +88,10 @@ enum Part {
     Nodes,
     /// 5,000 nodes with two plugins, in a cluster that is played
     Cluster,
+    /// 5,000 nodes with two plugins, with a real API server
+    Scale,
+    /// Uploads into our aggregator and into Sonobuoy's, with a real API server
+    Sonobuoy,
 }
 
 fn main() -> ExitCode {
@@ -105,6 +122,8 @@ fn all(args: &Args) -> Result<()> {
             Part::Handshakes => handshake::measure(args.runs)?,
             Part::Nodes => nodes::measure()?,
             Part::Cluster => cluster::measure(args.nodes, args.keep.as_deref())?,
+            Part::Scale => real::scale(args)?,
+            Part::Sonobuoy => real::sonobuoy(args)?,
         }
     }
     Ok(())

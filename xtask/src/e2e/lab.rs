@@ -41,11 +41,11 @@ impl Scripts {
         Ok(text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Builds what the cluster needs and is not there yet, with the images of the conformance suite or without them. The script
-    /// knows what that is, for its version of Kubernetes.
-    pub(crate) fn build(&self, suite: bool, interrupt: &Interrupt) -> Result<(), Error> {
+    /// Builds what the cluster needs and is not there yet, and what `also` names: `suite` for the images of the conformance suite,
+    /// `kwok` for nodes that are played.
+    pub(crate) fn build(&self, also: Option<&str>, interrupt: &Interrupt) -> Result<(), Error> {
         say("preparing a Kubernetes for tests (about 15 minutes the first time)");
-        interrupt.run(self.script("build").args(suite.then_some("suite")))
+        interrupt.run(self.script("build").args(also))
     }
 
     /// The archives with the images of the conformance suite.
@@ -92,6 +92,16 @@ pub(crate) struct Lab<'a> {
 }
 
 impl<'a> Lab<'a> {
+    /// Puts up a control plane without nodes, for as long as this value lives.
+    pub(crate) fn control_plane(scripts: &'a Scripts, interrupt: &Interrupt) -> Result<Self, Error> {
+        if nodes_alive(&scripts.run_dir(), Path::new("/proc")) > 0 {
+            return Err(Error::Usage(
+                "a cluster for tests is up already; `host/e2e/cluster/cluster down` ends it".to_owned(),
+            ));
+        }
+        Self::start(scripts, "cp", interrupt)
+    }
+
     /// Puts it up, or takes the one that is up already.
     pub(crate) fn up(scripts: &'a Scripts, nodes: u32, keep: bool, interrupt: &Interrupt) -> Result<Self, Error> {
         let alive = nodes_alive(&scripts.run_dir(), Path::new("/proc"));
@@ -102,14 +112,19 @@ impl<'a> Lab<'a> {
             }
             return Ok(Self { scripts, stays: true });
         }
+        let mut lab = Self::start(scripts, &nodes.to_string(), interrupt)?;
+        lab.stays = keep;
+        Ok(lab)
+    }
+
+    fn start(scripts: &'a Scripts, shape: &str, interrupt: &Interrupt) -> Result<Self, Error> {
         if scripts.run_dir().exists() {
             say("clearing away what is left of a cluster that is gone");
             interrupt.run(&mut scripts.cluster(&["down"]))?;
         }
         // Before it is up: half of a cluster goes down as well.
-        let mut lab = Self { scripts, stays: false };
-        interrupt.run(&mut scripts.cluster(&["up", &nodes.to_string()]))?;
-        lab.stays = keep;
+        let lab = Self { scripts, stays: false };
+        interrupt.run(&mut scripts.cluster(&["up", shape]))?;
         Ok(lab)
     }
 
@@ -143,6 +158,16 @@ impl<'a> Lab<'a> {
     /// Sonobuoy's program, whose image the nodes have.
     pub(crate) fn sonobuoy(&self) -> PathBuf {
         self.scripts.state.join("sonobuoy")
+    }
+
+    /// The certificate of the first node's kubelet.
+    pub(crate) fn kubelet_certificate(&self) -> PathBuf {
+        self.scripts.run_dir().join("pki/kubelet-serving1.crt")
+    }
+
+    /// The program that plays nodes.
+    pub(crate) fn kwok(&self) -> PathBuf {
+        self.scripts.state.join("kwok")
     }
 
     /// The administrator's kubeconfig.

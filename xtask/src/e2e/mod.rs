@@ -6,8 +6,9 @@ mod options;
 mod place;
 mod suite;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{ExitCode, Stdio};
 use std::time::Instant;
 
 pub(crate) use options::Options;
@@ -33,6 +34,23 @@ pub(crate) fn e2e(workspace: &Workspace, options: &Options) -> Result<ExitCode, 
         Place::Given { kubeconfig, image, binary } => given(workspace, options, kubeconfig, image, binary),
         Place::Lab { scripts, state } => in_lab(workspace, options, &scripts, state),
     }
+}
+
+/// Runs benchmarks against a control plane on this machine, whose nodes are played.
+pub(crate) fn bench(workspace: &Workspace, program: &Path, args: &[OsString]) -> Result<ExitCode, Error> {
+    let Place::Lab { scripts, state } = Place::choose(&Surroundings::look(workspace)?)? else {
+        say("benchmarks with a real API server SKIPPED: no cluster can be put up here (docs/e2e.md)");
+        return Ok(ExitCode::SUCCESS);
+    };
+    let interrupt = Interrupt::catch()?;
+    let scripts = lab::Scripts::new(&scripts, state)?;
+    scripts.build(Some("kwok"), &interrupt)?;
+    let lab = Lab::control_plane(&scripts, &interrupt)?;
+    let mut command = lab.inside(program);
+    command.args(args).current_dir(workspace.root()).stdout(Stdio::inherit());
+    command.arg("--kubeconfig").arg(lab.kubeconfig()).arg("--kwok").arg(lab.kwok());
+    command.arg("--kubelet-certificate").arg(lab.kubelet_certificate()).arg("--sonobuoy").arg(lab.sonobuoy());
+    Ok(ExitCode::from(process::exit_code(process::status(&mut command)?)))
 }
 
 /// Against a cluster that is not ours: its nodes are what they are, and the tests look how many there are.
@@ -100,7 +118,7 @@ fn on_version(
     interrupt: &Interrupt,
 ) -> Result<ExitCode, Error> {
     let rounds = options.rounds();
-    scripts.build(rounds.iter().any(Round::runs_the_suite), interrupt)?;
+    scripts.build(rounds.iter().any(Round::runs_the_suite).then_some("suite"), interrupt)?;
     for round in rounds {
         say(format_args!("e2e: {round}"));
         let lab = Lab::up(scripts, round.nodes, options.keep, interrupt)?;

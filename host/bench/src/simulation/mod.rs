@@ -15,9 +15,10 @@ mod chaos;
 mod controller;
 mod node;
 mod objects;
-mod process;
 mod run;
 mod traffic;
 
+pub(crate) use objects::{aggregator_pod, node, node_name};
 pub use run::{Outcome, Simulation};
 pub use traffic::Traffic;
+pub(crate) use traffic::kind_of;

@@ -8,18 +8,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use k8s_openapi::ByteString;
 use plumbline_apidouble::ApiDouble;
-use plumbline_core::ResultKey;
-use plumbline_kubernetes::names;
 use plumbline_phonehome::{
-    Answer, CONTENT_TYPE_ARCHIVE, Client, ClientConfig, ClientError, Heartbeat, Hello, Outcome, Phase, RetryPolicy,
-    Source, Timestamp, Upload,
+    Answer, CONTENT_TYPE_ARCHIVE, Client, ClientError, Heartbeat, Hello, Outcome, Phase, RetryPolicy, Source,
+    Timestamp, Upload,
 };
 use serde_json::Value;
 
 use super::objects;
 use crate::Result;
+use crate::pod_worker::{PodWorker, secret_of};
 
 /// How often a sign of life is sent, and the pause after the first that was not heard: half a minute in all.
 const TRIES: u32 = 6;
@@ -51,7 +49,12 @@ pub(super) async fn live(double: &ApiDouble, pod: &Value, node: &str, repeated: 
     double.update("pods", namespace, name, objects::create_containers);
     tokio::task::yield_now().await;
     double.update("pods", namespace, name, objects::run_containers);
-    let done = work(&Environment { double, pod, node }, repeated).await;
+    let secret = secret_of(pod)
+        .and_then(|name| double.get("secrets", namespace, name).ok_or_else(|| format!("no secret `{name}`").into()));
+    let done = match secret.and_then(|secret| PodWorker::of_pod(pod, node, &secret)) {
+        Ok(worker) => work(worker, repeated).await,
+        Err(error) => Err(error),
+    };
     done.map_err(|error| format!("the worker of pod `{name}`: {}", chain(&*error)).into())
 }
 
@@ -65,14 +68,8 @@ fn chain(error: &dyn std::error::Error) -> String {
     told
 }
 
-async fn work(environment: &Environment<'_>, repeated: &AtomicU64) -> Result<()> {
-    let config = ClientConfig {
-        aggregator_url: environment.get("AGGREGATOR_URL")?,
-        ca_cert: environment.get("CA_CERT")?,
-        client_cert: environment.get("CLIENT_CERT")?,
-        client_key: environment.get("CLIENT_KEY")?,
-    };
-    let key = ResultKey::new(environment.get("RESULT_TYPE")?.parse()?, environment.get("NODE_NAME")?.parse()?);
+async fn work(worker: PodWorker, repeated: &AtomicU64) -> Result<()> {
+    let PodWorker { config, key } = worker;
     let client = Client::new(&config)?;
     let now = Timestamp::now();
     let hello = Hello { version: "simulation".into(), pid: Some(1), started: now, results_dir: "/tmp/results".into() };
@@ -103,40 +100,4 @@ where
     }
     send().await?;
     Ok(())
-}
-
-/// The environment of the worker's container, as a kubelet makes it.
-struct Environment<'a> {
-    double: &'a ApiDouble,
-    pod: &'a Value,
-    node: &'a str,
-}
-
-impl Environment<'_> {
-    fn get(&self, name: &str) -> Result<String> {
-        let found = ["/spec/containers", "/spec/initContainers"]
-            .iter()
-            .filter_map(|containers| self.pod.pointer(containers)?.as_array())
-            .flatten()
-            .find(|container| is(container, names::WORKER_CONTAINER))
-            .and_then(|container| container.get("env")?.as_array()?.iter().find(|variable| is(variable, name)))
-            .ok_or_else(|| format!("the pod has no worker with a variable `{name}`"))?;
-        if let Some(value) = found.get("value").and_then(Value::as_str) {
-            return Ok(value.to_owned());
-        }
-        let text = |path: &str| found.pointer(path).and_then(Value::as_str).unwrap_or_default();
-        if text("/valueFrom/fieldRef/fieldPath") == "spec.nodeName" {
-            return Ok(self.node.to_owned());
-        }
-        let namespace = self.pod.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or_default();
-        let (secret, key) = (text("/valueFrom/secretKeyRef/name"), text("/valueFrom/secretKeyRef/key"));
-        let secret = self.double.get("secrets", namespace, secret).ok_or_else(|| format!("no secret `{secret}`"))?;
-        let encoded = secret.get("data").and_then(|data| data.get(key)).cloned().unwrap_or_default();
-        let ByteString(bytes) = serde_json::from_value(encoded)?;
-        Ok(String::from_utf8(bytes)?)
-    }
-}
-
-fn is(object: &Value, name: &str) -> bool {
-    object.get("name").and_then(Value::as_str) == Some(name)
 }

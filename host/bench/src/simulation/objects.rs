@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 const IMAGES: usize = 50;
 
 /// The name of a node.
-pub(super) fn node_name(n: usize) -> String {
+pub(crate) fn node_name(n: usize) -> String {
     format!("node-{n:05}.example")
 }
 
 /// A node that is ready, as large as one of a real cluster (12 KiB).
-pub(super) fn node(n: usize) -> Value {
+pub(crate) fn node(n: usize) -> Value {
     let name = node_name(n);
     let now = Timestamp::now().to_string();
     let condition = |kind: &str, status: &str| {
@@ -151,7 +151,7 @@ fn set(object: &mut Value, key: &str, value: Value) {
 }
 
 /// The aggregator's own pod.
-pub(super) fn aggregator_pod(namespace: &str) -> Value {
+pub(crate) fn aggregator_pod(namespace: &str) -> Value {
     json!({
         "metadata": {"name": names::AGGREGATOR_POD, "namespace": namespace, "labels": {
             names::COMPONENT_LABEL: names::COMPONENT_VALUE, names::ROLE_LABEL: names::AGGREGATOR, names::TIER_LABEL: names::TIER_VALUE,

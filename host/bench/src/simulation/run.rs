@@ -11,12 +11,14 @@ use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus}
 use plumbline_kubernetes::{Cluster, ConnectOptions, names, status};
 use serde_json::{Value, json};
 
-use super::process::{PLUGINS, Process};
 use super::traffic::Traffic;
 use super::{chaos, controller, objects};
 use crate::Result;
 use crate::proc::cpu_seconds;
+use crate::process::{Kind, Process, Start};
 
+/// The plugins of the run.
+const PLUGINS: [&str; 2] = ["first", "second"];
 /// Between two looks at the status.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long the status in full may follow the last status.
@@ -77,7 +79,14 @@ impl Simulation {
         }
         let repeated = Arc::new(AtomicU64::new(0));
         let (start, cpu) = (Instant::now(), cpu_seconds("self")?);
-        let mut process = Process::start(&self.program, &double, dir)?;
+        let mut process = Process::start(&Start {
+            program: &self.program,
+            kind: Kind::Plumbline,
+            kubeconfig: double.kubeconfig(),
+            plugins: &PLUGINS,
+            format: "gojson",
+            dir,
+        })?;
         let last = tokio::select! {
             last = tokio::time::timeout(self.patience, complete(&double, &mut process)) => match last {
                 Ok(last) => last?,

@@ -74,6 +74,12 @@ impl Traffic {
     }
 }
 
+/// Verb and resource of a request, such as `patch pods`.
+pub(crate) fn kind_of(method: &str, path: &str, query: &str) -> String {
+    let target = Target::of(path);
+    format!("{} {}", target.verb(method, query), target.resource)
+}
+
 /// What a path is about.
 struct Target {
     /// With the subresource: `pods/log`.

@@ -45,6 +45,7 @@ pub(super) struct EventLog {
 struct Reported {
     heard: bool,
     progress: Option<Progress>,
+    message: String,
     step: u64,
     missing: u64,
     result: Option<String>,
@@ -127,7 +128,10 @@ impl Reported {
         });
         if is_due {
             let total = if tests.total > 0 { format!("{}/{}   ", tests.done(), tests.total) } else { String::new() };
-            let message = if plugin.message.is_empty() { String::new() } else { format!("   {}", plugin.message) };
+            // A suite may send the same message with every test.
+            let is_new = !plugin.message.is_empty() && plugin.message != self.message;
+            let message = if is_new { format!("   {}", plugin.message) } else { String::new() };
+            self.message.clone_from(&plugin.message);
             let text = format!("{total}{} passed or skipped   {} failed{message}", tests.completed, tests.failed);
             lines.push(event(&plugin.name, Tone::Plain, &text));
             self.progress = Some(Progress { counts, step, at: now });

@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::AsyncReadExt as _;
@@ -25,6 +26,10 @@ pub(super) const AT_ONCE: usize = 8;
 /// Bytes of one container's log. A container that says more repeats itself.
 const MAX_BYTES: u64 = 64 << 20;
 
+/// After so many logs in a row that could not be read, no more are asked for: where nodes cannot be reached, each of thousands would take
+/// seconds.
+const GIVE_UP: u32 = 20;
+
 /// How long a log may be silent: the API server has all of it when it begins to answer.
 const SILENCE: Duration = Duration::from_secs(30);
 
@@ -38,13 +43,22 @@ pub(super) struct Capture {
     namespace: String,
     tree: PathBuf,
     gate: Arc<Semaphore>,
+    /// Logs in a row that could not be read.
+    failed: Arc<AtomicU32>,
     /// Bytes of one container's log: [`MAX_BYTES`].
     limit: u64,
 }
 
 impl Capture {
     pub(super) fn new(cluster: Cluster, namespace: String, tree: PathBuf) -> Self {
-        Self { cluster, namespace, tree, gate: Arc::new(Semaphore::new(AT_ONCE)), limit: MAX_BYTES }
+        Self {
+            cluster,
+            namespace,
+            tree,
+            gate: Arc::new(Semaphore::new(AT_ONCE)),
+            failed: Arc::default(),
+            limit: MAX_BYTES,
+        }
     }
 
     /// Reads the logs of all containers of a pod that have run. What cannot be read is told in the log of the run, and what was read of it
@@ -58,8 +72,16 @@ impl Capture {
                 let log = Log { namespace: &self.namespace, pod: &pod.name, container: &container.name, previous };
                 // Never closed.
                 let _permit = self.gate.acquire().await;
-                if let Err(error) = self.one(&log).await {
-                    tracing::warn!(pod = %pod.name, container = %container.name, "{error}");
+                if self.failed.load(Ordering::Relaxed) >= GIVE_UP {
+                    return;
+                }
+                let Err(error) = self.one(&log).await else {
+                    self.failed.store(0, Ordering::Relaxed);
+                    continue;
+                };
+                tracing::warn!(pod = %pod.name, container = %container.name, "{error}");
+                if self.failed.fetch_add(1, Ordering::Relaxed) + 1 == GIVE_UP {
+                    tracing::warn!("no more logs of pods are read: the last {GIVE_UP} could not be");
                 }
             }
         }
@@ -151,5 +173,26 @@ mod tests {
         double.deny("get", "pods/log");
         capture(16).pod(&facts(&pod)).await;
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789abcdef");
+    }
+    #[tokio::test]
+    async fn logs_that_cannot_be_read_are_given_up_and_one_that_can_be_counts_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let double = ApiDouble::start().await.unwrap();
+        std::fs::write(dir.path().join("kubeconfig"), double.kubeconfig()).unwrap();
+        let options = ConnectOptions { kubeconfig: Some(dir.path().join("kubeconfig")), context: None };
+        let cluster = Cluster::connect(&options).await.unwrap();
+        let capture = Capture::new(cluster, "ns".into(), dir.path().join("tree"));
+        let pod = pod_with("a", "w1", json!({"waiting": {}}), running());
+        double.put("pods", pod.clone());
+        double.deny("get", "pods/log");
+        let asked = || double.requests().iter().filter(|request| request.path.ends_with("/log")).count();
+        for _ in 0..GIVE_UP + 5 {
+            capture.pod(&facts(&pod)).await;
+        }
+        assert_eq!(asked(), GIVE_UP as usize);
+        capture.failed.store(GIVE_UP - 1, Ordering::Relaxed);
+        double.allow("get", "pods/log");
+        capture.pod(&facts(&pod)).await;
+        assert_eq!(capture.failed.load(Ordering::Relaxed), 0);
     }
 }

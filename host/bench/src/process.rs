@@ -5,37 +5,58 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use plumbline_apidouble::ApiDouble;
 use plumbline_core::RunId;
-use plumbline_core::config::{Config, Server};
+use plumbline_core::config::{Config, Filters, PodLogLimits, QueryLimits, Server};
 use plumbline_kubernetes::names;
 
 use crate::Result;
 use crate::proc::{cpu_seconds, status_kib};
 
-/// The plugins of the run.
-pub(super) const PLUGINS: [&str; 2] = ["first", "second"];
+/// Whose aggregator a program is. Both take the same files and variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Ours.
+    Plumbline,
+    /// Sonobuoy's. It writes its results below `/tmp/sonobuoy`, wherever its other files are.
+    Sonobuoy,
+}
+
+/// An aggregator to be started.
+pub(crate) struct Start<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) kind: Kind,
+    /// The API server, as a kubeconfig.
+    pub(crate) kubeconfig: String,
+    /// The names of its DaemonSet plugins.
+    pub(crate) plugins: &'a [&'a str],
+    /// The format of their results.
+    pub(crate) format: &'a str,
+    /// Where everything is that it reads and, if it is ours, writes.
+    pub(crate) dir: &'a Path,
+}
 
 /// Bytes of the log that are told when something went wrong.
 const TOLD: usize = 4096;
 
 /// A running aggregator. It ends when this is dropped.
-pub(super) struct Process {
+pub(crate) struct Process {
     child: Child,
     log: PathBuf,
     /// Where its archive will be.
-    pub(super) dir: PathBuf,
+    pub(crate) dir: PathBuf,
 }
 
 impl Process {
-    /// Starts `program` in the role of the aggregator. Everything that it writes is below `dir`.
-    pub(super) fn start(program: &Path, double: &ApiDouble, dir: &Path) -> Result<Self> {
+    /// Starts it. What is measured is the run of its plugins: it asks the cluster for nothing else at its end, and for no logs.
+    pub(crate) fn start(start: &Start<'_>) -> Result<Self> {
+        let dir = start.dir;
         let (home, plugins) = (dir.join("home"), dir.join("plugins.d"));
         fs::create_dir_all(&home)?;
         fs::create_dir_all(&plugins)?;
-        for plugin in PLUGINS {
+        let format = start.format;
+        for plugin in start.plugins {
             let yaml = format!(
-                "sonobuoy-config: {{plugin-name: {plugin}, driver: DaemonSet, result-format: gojson}}\n\
+                "sonobuoy-config: {{plugin-name: {plugin}, driver: DaemonSet, result-format: {format}}}\n\
                  spec: {{name: plugin, image: registry.example/checks/{plugin}:v1, command: [\"/run.sh\"]}}\n"
             );
             fs::write(plugins.join(format!("{plugin}.yaml")), yaml)?;
@@ -43,8 +64,9 @@ impl Process {
         let (address, port) = free_address()?;
         let config = Config {
             uuid: RunId::random().to_string(),
-            // What is measured is the run of the plugins: nothing else is asked of the cluster at its end.
             resources: Some(Vec::new()),
+            filters: Filters { namespaces: "^$".to_owned(), ..Filters::default() },
+            limits: QueryLimits { pod_logs: PodLogLimits { namespaces: "^$".to_owned(), ..PodLogLimits::default() } },
             plugin_search_path: vec![plugins.to_string_lossy().into_owned()],
             server: Server {
                 bind_address: address.to_string(),
@@ -56,12 +78,15 @@ impl Process {
         };
         let (config_file, kubeconfig, log) = (dir.join("config.json"), dir.join("kubeconfig"), dir.join("log"));
         fs::write(&config_file, config.to_json()?)?;
-        fs::write(&kubeconfig, double.kubeconfig())?;
+        fs::write(&kubeconfig, &start.kubeconfig)?;
         let output = File::create(&log)?;
-        let child = Command::new(program)
-            // It stays at the end, so that what it has used can be asked for.
-            .args(["aggregator", "--no-exit", "--dir"])
-            .arg(&home)
+        let mut command = Command::new(start.program);
+        // It stays at the end, so that what it has used can be asked for.
+        command.args(["aggregator", "--no-exit"]);
+        if start.kind == Kind::Plumbline {
+            command.arg("--dir").arg(&home);
+        }
+        let child = command
             .arg("--kubeconfig")
             .arg(&kubeconfig)
             .env_clear()
@@ -79,7 +104,7 @@ impl Process {
     }
 
     /// An error with the end of its log, if it has ended.
-    pub(super) fn alive(&mut self) -> Result<()> {
+    pub(crate) fn alive(&mut self) -> Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),
             Some(status) => Err(self.explain(&format!("the aggregator has ended: {status}")).into()),
@@ -87,17 +112,17 @@ impl Process {
     }
 
     /// `what`, and the end of its log.
-    pub(super) fn explain(&self, what: &str) -> String {
+    pub(crate) fn explain(&self, what: &str) -> String {
         let log = fs::read(&self.log).unwrap_or_default();
         let end = log.get(log.len().saturating_sub(TOLD)..).unwrap_or_default();
         format!("{what}; the end of its log:\n{}", String::from_utf8_lossy(end))
     }
 
-    pub(super) fn cpu_seconds(&self) -> Result<f64> {
+    pub(crate) fn cpu_seconds(&self) -> Result<f64> {
         cpu_seconds(&self.child.id().to_string())
     }
 
-    pub(super) fn peak_kib(&self) -> Result<u64> {
+    pub(crate) fn peak_kib(&self) -> Result<u64> {
         status_kib(&self.child.id().to_string(), "VmHWM")
     }
 }

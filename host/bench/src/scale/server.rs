@@ -1,0 +1,211 @@
+//! The cluster around the run: its nodes, the run's namespace and accounts, and what the API server itself has used.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
+use k8s_openapi::api::apps::v1::DaemonSet;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret, ServiceAccount};
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config, Resource};
+use plumbline_core::run_status::RunStatus;
+use plumbline_kubernetes::names;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::Result;
+use crate::simulation::{aggregator_pod, node, node_name};
+
+/// The service account of the aggregator, and that of plugins.
+const ACCOUNTS: [&str; 2] = ["sonobuoy-serviceaccount", "plumbline-plugin"];
+/// Where kwok answers as the kubelet of every node: on the machine of the API server, for which it has a certificate.
+pub const KUBELET: &str = "10.99.0.1";
+/// Its port.
+pub const KUBELET_PORT: u16 = 10_247;
+/// Nodes that are created at one moment.
+const AT_ONCE: usize = 16;
+/// Between two looks at what is still there.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// An API server, asked as its administrator.
+pub struct ApiServer {
+    config: Config,
+    client: Client,
+}
+
+impl ApiServer {
+    /// Takes the current context of a kubeconfig, before a kwok plays the cluster's nodes.
+    ///
+    /// # Errors
+    /// The file cannot be read, or names no server that answers.
+    pub async fn connect(kubeconfig: &PathBuf) -> Result<Self> {
+        // Fails where one is installed already, which is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let config =
+            Config::from_custom_kubeconfig(Kubeconfig::read_from(kubeconfig)?, &KubeConfigOptions::default()).await?;
+        let client = Client::try_from(config.clone())?;
+        // Without this, a kwok that is gone holds its nodes for an hour.
+        let leases: Api<Lease> = Api::namespaced(client.clone(), "kube-node-lease");
+        leases.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
+        Ok(Self { client, config })
+    }
+
+    /// The administrator's client.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// A client that comes as the aggregator's service account, so that the server counts its requests as that account's.
+    pub(super) fn as_aggregator(&self) -> Result<Client> {
+        let mut config = self.config.clone();
+        let [account, _] = ACCOUNTS;
+        config.auth_info.impersonate = Some(format!("system:serviceaccount:{}:{account}", names::DEFAULT_NAMESPACE));
+        Ok(Client::try_from(config)?)
+    }
+
+    /// Gives the cluster so many nodes, which kwok then plays. Others go.
+    ///
+    /// # Errors
+    /// The server refuses one.
+    pub async fn nodes(&self, count: usize) -> Result<()> {
+        let nodes: Api<Node> = Api::all(self.client());
+        let wanted: BTreeSet<String> = (0..count).map(node_name).collect();
+        let there = nodes.list_metadata(&ListParams::default()).await?;
+        for name in there.items.into_iter().filter_map(|node| node.metadata.name) {
+            if !wanted.contains(&name) {
+                nodes.delete(&name, &DeleteParams::default()).await?;
+            }
+        }
+        let made = stream::iter(0..count).map(|n| {
+            let mut object = node(n);
+            // kwok answers for its kubelet.
+            merge(&mut object, "metadata", json!({"annotations": {"kwok.x-k8s.io/node": "fake"}}));
+            let addresses = json!([{"type": "InternalIP", "address": KUBELET}]);
+            merge(
+                &mut object,
+                "status",
+                json!({"addresses": addresses, "daemonEndpoints": {"kubeletEndpoint": {"Port": KUBELET_PORT}}}),
+            );
+            create(&nodes, object)
+        });
+        made.buffer_unordered(AT_ONCE).try_collect::<()>().await
+    }
+
+    /// A namespace with accounts and the aggregator's pod, and nothing of an earlier run.
+    pub(super) async fn fresh(&self) -> Result<()> {
+        let namespace = names::DEFAULT_NAMESPACE;
+        create(&Api::<Namespace>::all(self.client()), json!({"metadata": {"name": namespace}})).await?;
+        self.clear().await?;
+        for name in ACCOUNTS {
+            create(&self.api::<ServiceAccount>(), json!({"metadata": {"name": name}})).await?;
+        }
+        let binding = json!({
+            "metadata": {"name": "plumbline-bench"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+            "subjects": [{"kind": "ServiceAccount", "name": ACCOUNTS[0], "namespace": namespace}],
+        });
+        create(&Api::<ClusterRoleBinding>::all(self.client()), binding).await?;
+        let mut pod = aggregator_pod(namespace);
+        // On no node: kwok deletes by name, late under load, and would take the pod of the next run.
+        merge(&mut pod, "spec", json!({"schedulerName": "nobody"}));
+        let pods = self.api::<Pod>();
+        create(&pods, pod).await?;
+        // Sonobuoy writes its status onto a pod that runs, and onto no other.
+        let runs = Patch::Merge(json!({"status": {"phase": "Running"}}));
+        pods.patch_status(names::AGGREGATOR_POD, &PatchParams::default(), &runs).await?;
+        Ok(())
+    }
+
+    /// Removes what runs leave, and waits until it is gone.
+    pub(super) async fn clear(&self) -> Result<()> {
+        let now = DeleteParams::background().grace_period(0);
+        let all = ListParams::default();
+        self.api::<DaemonSet>().delete_collection(&now, &all).await?;
+        self.api::<Secret>().delete_collection(&now, &all).await?;
+        let maps = self.api::<ConfigMap>();
+        maps.delete_collection(&now, &ListParams::default().fields("metadata.name!=kube-root-ca.crt")).await?;
+        let pods = self.api::<Pod>();
+        pods.delete_collection(&now, &all).await?;
+        while !pods.list_metadata(&ListParams::default().limit(1)).await?.items.is_empty() {
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(())
+    }
+
+    /// The DaemonSets of a run without an aggregator: what they cost the server is not ours.
+    ///
+    /// # Errors
+    /// The server refuses them, or their pods do not all run.
+    pub async fn without_aggregator(&self, plugins: usize, nodes: usize) -> Result<f64> {
+        self.fresh().await?;
+        let before = self.cpu_seconds().await?;
+        for n in 0..plugins {
+            let labels = json!({"app": format!("plain-{n}")});
+            let container = json!({"name": "plain", "image": "registry.example/plain:v1"});
+            let daemon_set = json!({
+                "metadata": {"name": format!("plain-{n}")},
+                "spec": {"selector": {"matchLabels": labels},
+                    "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}}},
+            });
+            create(&self.api::<DaemonSet>(), daemon_set).await?;
+        }
+        super::crowd::all_run(self, plugins * nodes).await?;
+        self.clear().await?;
+        Ok(self.cpu_seconds().await? - before)
+    }
+
+    /// Objects of a kind in the run's namespace.
+    pub(super) fn api<K>(&self) -> Api<K>
+    where
+        K: Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
+    {
+        Api::namespaced(self.client(), names::DEFAULT_NAMESPACE)
+    }
+
+    /// The status on the aggregator's pod.
+    pub(super) async fn run_status(&self) -> Result<Option<RunStatus>> {
+        let pod = self.api::<Pod>().get(names::AGGREGATOR_POD).await?;
+        let text = pod.metadata.annotations.and_then(|mut all| all.remove(names::STATUS_ANNOTATION));
+        Ok(text.map(|text| serde_json::from_str(&text)).transpose()?)
+    }
+
+    pub(super) async fn annotation_bytes(&self) -> Result<usize> {
+        let pod = self.api::<Pod>().get(names::AGGREGATOR_POD).await?;
+        Ok(pod.metadata.annotations.iter().flatten().map(|(key, value)| key.len() + value.len()).sum())
+    }
+
+    /// Seconds of processor time that the server has used, by its own metrics.
+    ///
+    /// # Errors
+    /// It does not say.
+    pub async fn cpu_seconds(&self) -> Result<f64> {
+        let text = self.client.request_text(http::Request::get("/metrics").body(Vec::new())?).await?;
+        let line = text.lines().find_map(|line| line.strip_prefix("process_cpu_seconds_total "));
+        Ok(line.ok_or("the API server has no metric `process_cpu_seconds_total`")?.parse()?)
+    }
+}
+
+/// Sets fields of a part of an object.
+fn merge(object: &mut Value, part: &str, fields: Value) {
+    if let (Some(part), Value::Object(fields)) = (object.get_mut(part).and_then(Value::as_object_mut), fields) {
+        part.extend(fields);
+    }
+}
+
+/// Creates what is not there yet.
+async fn create<K>(api: &Api<K>, object: Value) -> Result<()>
+where
+    K: Resource + Clone + Serialize + DeserializeOwned + std::fmt::Debug,
+{
+    match api.create(&PostParams::default(), &serde_json::from_value(object)?).await {
+        Ok(_) => Ok(()),
+        Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
