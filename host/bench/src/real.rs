@@ -173,7 +173,7 @@ pub(crate) fn sonobuoy(args: &Args) -> Result<()> {
                 plugins: 1,
                 nodes,
                 bytes: Some(bytes),
-                at_once: usize::MAX >> 4,
+                at_once: 200,
                 together: true,
                 slow,
                 patience: PATIENCE,

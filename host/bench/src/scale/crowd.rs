@@ -1,5 +1,6 @@
 //! The workers of all pods that kwok runs.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::pin::pin;
 use std::sync::Arc;
@@ -69,12 +70,15 @@ pub(super) async fn play(scale: &Scale, server: &ApiServer) -> Result<Crowd> {
                 let pod = serde_json::to_value(pod)?;
                 // Plugins may share a Secret, which grows with each of them.
                 let owner = pod.pointer("/metadata/ownerReferences/0/name").and_then(Value::as_str).unwrap_or_default();
-                if !secrets.contains_key(owner) {
-                    let found = server.api::<Secret>().get(secret_of(&pod)?).await?;
-                    secrets.insert(owner.to_owned(), serde_json::to_value(found)?);
-                }
+                let secret = match secrets.entry(owner.to_owned()) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(unknown) => {
+                        let found = server.api::<Secret>().get(secret_of(&pod)?).await?;
+                        unknown.insert(serde_json::to_value(found)?)
+                    }
+                };
                 let node = pod.pointer("/spec/nodeName").and_then(Value::as_str).unwrap_or_default();
-                let worker = PodWorker::of_pod(&pod, node, &secrets[owner])?;
+                let worker = PodWorker::of_pod(&pod, node, secret)?;
                 waiting.push(worker);
                 if scale.together && waiting.len() < expected {
                     continue;
