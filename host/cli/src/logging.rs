@@ -54,12 +54,12 @@ where
 /// Everything of this program up to `level`. Libraries tell of their insides on every level: of them only warnings are for readers of our
 /// log, and up to `info` for whoever looks for a fault; more is there for whoever asks for it by name in `RUST_LOG`.
 ///
-/// The client of the API server warns of every watch that breaks off, which watches do, and which is mended by itself: that too is for
-/// whoever looks for a fault.
+/// The client of the API server logs each answer that is an error, without the request, and each watch that ends. Whoever asked
+/// reports the error, and watches begin again by themselves: these lines too are for whoever looks for a fault.
 fn targets(level: LevelFilter, asked: Option<&str>) -> Targets {
     let looks = level >= LevelFilter::DEBUG;
     let libraries = if looks { LevelFilter::INFO } else { level.min(LevelFilter::WARN) };
-    let client = if looks { LevelFilter::INFO } else { level.min(LevelFilter::ERROR) };
+    let client = if looks { LevelFilter::INFO } else { LevelFilter::OFF };
     // Every crate of the house begins with its name.
     let targets = Targets::new().with_default(libraries).with_target(HOUSE, level);
     let targets = targets.with_target("kube_client", client).with_target("kube_runtime", client);
@@ -85,6 +85,7 @@ mod tests {
         let info = targets(LevelFilter::INFO, None);
         assert!(info.would_enable("plumbline_worker", &Level::INFO) && info.would_enable("h2::codec", &Level::WARN));
         assert!(!info.would_enable("h2::codec", &Level::INFO) && !info.would_enable("kube_runtime", &Level::WARN));
+        assert!(!info.would_enable("kube_client::client::builder", &Level::ERROR));
     }
 
     #[test]
