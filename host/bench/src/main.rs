@@ -45,8 +45,8 @@ struct Args {
     /// Where the cluster that is played leaves its files, the aggregator's log among them (`cluster`)
     #[arg(long, value_name = "DIR", hide = true)]
     keep: Option<PathBuf>,
-    /// The cluster of `scale` and `sonobuoy`: one without nodes of its own, such as `cluster up cp` of host/e2e/cluster makes
-    #[arg(long, value_name = "FILE", env = "KUBECONFIG")]
+    /// The cluster of `scale` and `sonobuoy`. It must have no nodes of its own, and is changed
+    #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// The program kwok, which plays that cluster's nodes
     #[arg(long, value_name = "FILE")]

@@ -47,7 +47,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it. What is measured is the run of its plugins: it asks the cluster for nothing else at its end, and for no logs.
+    /// Starts it. It records nothing of the cluster at its end, so that the run of its plugins is measured. Logs of their pods are read.
     pub(crate) fn start(start: &Start<'_>) -> Result<Self> {
         let dir = start.dir;
         let (home, plugins) = (dir.join("home"), dir.join("plugins.d"));

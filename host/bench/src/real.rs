@@ -70,7 +70,7 @@ struct Ground {
 }
 
 impl Ground {
-    /// `None` where something is missing, which is said.
+    /// `None` if something is missing; a line on stdout says what.
     fn of(args: &Args, what: &str, runtime: &Runtime) -> Result<Option<Self>> {
         let (Some(kubeconfig), Some(kwok)) = (&args.kubeconfig, &args.kwok) else {
             println!("\nskipped: {what}: it needs `--kubeconfig FILE` and `--kwok FILE`");

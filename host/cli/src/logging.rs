@@ -54,8 +54,8 @@ where
 /// Everything of this program up to `level`. Libraries tell of their insides on every level: of them only warnings are for readers of our
 /// log, and up to `info` for whoever looks for a fault; more is there for whoever asks for it by name in `RUST_LOG`.
 ///
-/// The client of the API server logs each answer that is an error, without the request, and each watch that ends. Whoever asked
-/// reports the error, and watches begin again by themselves: these lines too are for whoever looks for a fault.
+/// The client of the API server logs each error response without its request, and each watch that ends. The caller reports the
+/// error, and the watcher restarts the watch, so these lines are for debugging only.
 fn targets(level: LevelFilter, asked: Option<&str>) -> Targets {
     let looks = level >= LevelFilter::DEBUG;
     let libraries = if looks { LevelFilter::INFO } else { level.min(LevelFilter::WARN) };

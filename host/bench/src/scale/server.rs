@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret, Servic
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config, Resource};
+use kube::{Api, Client, Config, Resource, ResourceExt as _};
 use plumbline_core::run_status::RunStatus;
 use plumbline_kubernetes::names;
 use serde::Serialize;
@@ -27,6 +27,8 @@ const ACCOUNTS: [&str; 2] = ["sonobuoy-serviceaccount", "plumbline-plugin"];
 pub const KUBELET: &str = "10.99.0.1";
 /// Its port.
 pub const KUBELET_PORT: u16 = 10_247;
+/// The annotation of nodes that kwok plays.
+const PLAYED: &str = "kwok.x-k8s.io/node";
 /// Nodes that are created at one moment.
 const AT_ONCE: usize = 16;
 /// Between two looks at what is still there.
@@ -42,13 +44,17 @@ impl ApiServer {
     /// Takes the current context of a kubeconfig, before a kwok plays the cluster's nodes.
     ///
     /// # Errors
-    /// The file cannot be read, or names no server that answers.
+    /// The file cannot be read or names no server that answers, or the cluster has nodes that no kwok plays: runs delete nodes.
     pub async fn connect(kubeconfig: &PathBuf) -> Result<Self> {
         // Fails where one is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config =
             Config::from_custom_kubeconfig(Kubeconfig::read_from(kubeconfig)?, &KubeConfigOptions::default()).await?;
         let client = Client::try_from(config.clone())?;
+        let nodes = Api::<Node>::all(client.clone()).list_metadata(&ListParams::default()).await?;
+        if let Some(real) = nodes.items.iter().find(|node| !node.annotations().contains_key(PLAYED)) {
+            return Err(format!("node `{}` is not played by kwok: this cluster is left alone", real.name_any()).into());
+        }
         // Without this, a kwok that is gone holds its nodes for an hour.
         let leases: Api<Lease> = Api::namespaced(client.clone(), "kube-node-lease");
         leases.delete_collection(&DeleteParams::default(), &ListParams::default()).await?;
@@ -85,7 +91,7 @@ impl ApiServer {
         let made = stream::iter(0..count).map(|n| {
             let mut object = node(n);
             // kwok answers for its kubelet.
-            merge(&mut object, "metadata", json!({"annotations": {"kwok.x-k8s.io/node": "fake"}}));
+            merge(&mut object, "metadata", json!({"annotations": {PLAYED: "fake"}}));
             let addresses = json!([{"type": "InternalIP", "address": KUBELET}]);
             merge(
                 &mut object,

@@ -61,6 +61,11 @@ impl Capture {
         }
     }
 
+    /// The same for the pods of one plugin: what failed before does not count.
+    pub(super) fn afresh(&self) -> Self {
+        Self { failed: Arc::default(), ..self.clone() }
+    }
+
     /// Reads the logs of all containers of a pod that have run. What cannot be read is told in the log of the run, and what was read of it
     /// before stays. A result may fail while its pod goes on: whoever comes later has more to read, and what is there is replaced.
     pub(super) async fn pod(&self, pod: &PodFacts) {
@@ -81,7 +86,7 @@ impl Capture {
                 };
                 tracing::warn!(pod = %pod.name, container = %container.name, "{error}");
                 if self.failed.fetch_add(1, Ordering::Relaxed) + 1 == GIVE_UP {
-                    tracing::warn!("no more logs of pods are read: the last {GIVE_UP} could not be");
+                    tracing::warn!("no more logs of this plugin are read: the last {GIVE_UP} could not be");
                 }
             }
         }
@@ -174,6 +179,7 @@ mod tests {
         capture(16).pod(&facts(&pod)).await;
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789abcdef");
     }
+
     #[tokio::test]
     async fn logs_that_cannot_be_read_are_given_up_and_one_that_can_be_counts_anew() {
         let dir = tempfile::tempdir().unwrap();
@@ -190,8 +196,9 @@ mod tests {
             capture.pod(&facts(&pod)).await;
         }
         assert_eq!(asked(), GIVE_UP as usize);
-        capture.failed.store(GIVE_UP - 1, Ordering::Relaxed);
         double.allow("get", "pods/log");
+        let capture = capture.afresh();
+        capture.failed.store(GIVE_UP - 1, Ordering::Relaxed);
         capture.pod(&facts(&pod)).await;
         assert_eq!(capture.failed.load(Ordering::Relaxed), 0);
     }

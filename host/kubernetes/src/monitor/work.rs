@@ -220,7 +220,7 @@ impl Work {
             let case = Case {
                 options: Arc::clone(&self.options),
                 gate: Arc::clone(&self.gate),
-                capture: self.capture.clone(),
+                capture: self.capture.afresh(),
                 events: self.events.clone(),
                 heard: watched.heard.clone(),
                 reports,
@@ -258,7 +258,7 @@ impl Work {
         let told = exits(&pods, &watched).into_iter().filter(|exit| !self.index.was_given_up(&exit.key)).collect();
         self.index.forget(&watched.plugin);
         self.reports.remove(&watched.plugin);
-        let capture = self.capture.clone();
+        let capture = self.capture.afresh();
         // Every log of a node that does not answer would hold up the end of the run for as long as its silence is borne.
         let is_away = |pod: &PodFacts| pod.node.as_deref().is_some_and(|node| self.index.is_away(node));
         let (away, pods): (Vec<_>, Vec<_>) = pods.into_iter().partition(is_away);
