@@ -107,10 +107,11 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the result of `key`, which was stored but not recorded before the aggregator ended. No worker got an
-    /// acknowledgement for it, so its worker sends it again.
+    /// Removes what the last process left of the unrecorded result `key`: files that no worker was told are safe, so that its worker sends
+    /// them again, and an error document that nothing in the journal speaks of.
     pub(crate) fn discard(&self, key: &ResultKey) -> io::Result<()> {
-        self.disk.remove_directory(&self.tree.join(layout::result_dir(&key.plugin, &key.node)))
+        self.disk.remove_directory(&self.tree.join(layout::result_dir(&key.plugin, &key.node)))?;
+        self.disk.remove_directory(&self.tree.join(layout::errors_dir(&key.plugin, &key.node)))
     }
 }
 

@@ -266,6 +266,25 @@ async fn what_was_stored_and_not_recorded_is_sent_again() {
 }
 
 #[tokio::test]
+async fn an_error_that_was_written_and_not_recorded_does_not_stand_beside_the_result() {
+    let (bed, _first, old) = one_of_three().await;
+    let crashed = bed.crashed();
+    let stray = crashed.root().join("tree/plugins/p/errors/n2");
+    std::fs::create_dir_all(&stray).unwrap();
+    std::fs::write(stray.join("error.json"), r#"{"error":"timeout waiting for results"}"#).unwrap();
+    let mut second = crashed.live(Vec::new(), &[]).await;
+    let launch = second.launch().await;
+    let old = moved(&old, &launch.access);
+    for result in ["p/n2", "p/n3"] {
+        send(&old, result, &file("a.txt", "a")).await.unwrap();
+    }
+    let finished = second.finished().await;
+    let archive = Archive::of(&finished);
+    assert!(!archive.has("plugins/p/errors/n2/error.json"));
+    assert_eq!(archive.text("plugins/p/results/n2/a.txt"), "a");
+}
+
+#[tokio::test]
 async fn certificates_outlive_the_longest_timeout_of_the_plugins() {
     let expires = async |rest: &str, settings: fn(&mut plumbline_aggregator::Settings)| {
         let mut bed = Bed::new();
