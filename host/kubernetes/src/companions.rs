@@ -1,18 +1,15 @@
 //! Whether the containers beside a worker have ended: then a plugin that writes no done file is done all the same.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use k8s_openapi::api::core::v1::Pod as WholePod;
 use kube::Api;
-use kube::core::{ApiResource, Object};
-use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, Event, watcher};
-use serde::Deserialize;
+use kube::runtime::watcher::{Config, Event};
 
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
+use crate::pod_view::{ContainerView, PodObject, PodView, Role, pod_api};
+use crate::watch::watch;
 
 /// How long it must stay so: a plugin's last writes have time to arrive, and the done file its precedence.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -26,12 +23,11 @@ const LOOK: Duration = Duration::from_secs(30);
 ///
 /// The pod is watched: thousands of workers that wait for hours ask the API server for something every five minutes.
 pub async fn companions_ended(cluster: Cluster, namespace: String, pod: String, worker: String) {
-    let api = Api::namespaced_with(cluster.client(), &namespace, &ApiResource::erase::<WholePod>(&()));
-    Companions { api, pod, worker, pause: PAUSE, look: LOOK, told: false }.ended().await;
+    Companions { api: pod_api(&cluster, &namespace), pod, worker, pause: PAUSE, look: LOOK, told: false }.ended().await;
 }
 
 struct Companions {
-    api: Api<Pod>,
+    api: Api<PodObject>,
     pod: String,
     worker: String,
     pause: Duration,
@@ -56,19 +52,18 @@ impl Companions {
     /// Until the watch shows that they have ended; `false` if the account may not watch.
     async fn watch(&mut self) -> bool {
         // Whatever the server has at hand: what is old is followed by what is new.
-        let config = watcher::Config::default().fields(&format!("metadata.name={}", self.pod)).any_semantic();
-        let mut events = pin!(watcher(self.api.clone(), config).default_backoff());
+        let config = Config::default().fields(&format!("metadata.name={}", self.pod)).any_semantic();
+        let mut events = watch(self.api.clone(), config, self.what());
         while let Some(event) = events.next().await {
             match event {
-                Ok(Event::Apply(pod) | Event::InitApply(pod)) if all_ended_well(&pod, &self.worker) => return true,
-                Ok(_) => {}
-                Err(error) => {
-                    let error = self.error(&error);
-                    if error.is_forbidden() {
-                        return false;
+                Ok(Event::Apply(pod) | Event::InitApply(pod)) => {
+                    if all_ended_well(pod, &self.worker) {
+                        return true;
                     }
-                    self.tell(&error);
                 }
+                Ok(Event::Init | Event::InitDone | Event::Delete(_)) => {}
+                Err(error) if error.is_forbidden() => return false,
+                Err(error) => self.tell(&error),
             }
         }
         false
@@ -83,7 +78,7 @@ impl Companions {
 
     async fn is_over(&mut self) -> bool {
         match self.api.get(&self.pod).await {
-            Ok(pod) => all_ended_well(&pod, &self.worker),
+            Ok(pod) => all_ended_well(pod, &self.worker),
             Err(error) => {
                 self.tell(&ClusterError::api(self.what(), &error));
                 false
@@ -95,81 +90,23 @@ impl Companions {
         format!("look at pod `{}`", self.pod)
     }
 
-    fn error(&self, error: &watcher::Error) -> ClusterError {
-        match error {
-            watcher::Error::InitialListFailed(error)
-            | watcher::Error::WatchStartFailed(error)
-            | watcher::Error::WatchFailed(error) => ClusterError::api(self.what(), error),
-            watcher::Error::WatchError(status) => ClusterError::api(self.what(), &kube::Error::Api(status.clone())),
-            watcher::Error::NoResourceVersion => {
-                ClusterError::new(self.what(), "the API server's answer has no `resourceVersion`")
-            }
-        }
-    }
-
     fn tell(&mut self, error: &ClusterError) {
-        // A watch whose place in history is forgotten begins anew: nothing is wrong.
-        if error.code == Some(410) || std::mem::replace(&mut self.told, true) {
-            return;
+        if !std::mem::replace(&mut self.told, true) {
+            tracing::warn!("{error}: a plugin that ends without a done file is not noticed until that works");
         }
-        tracing::warn!("{error}: a plugin that ends without a done file is not noticed until that works");
     }
 }
 
-/// As much of a pod as counts here. Reading a whole one takes more code than everything else that a worker does while it waits, and a
-/// worker is small.
-type Pod = Object<Spec, Status>;
-
-#[derive(Debug, Clone, Default, Deserialize)]
-struct Spec {
-    #[serde(default)]
-    containers: Vec<Named>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Named {
-    name: String,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Status {
-    container_statuses: Option<Vec<ContainerStatus>>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ContainerStatus {
-    name: String,
-    state: Option<ContainerState>,
-    last_state: Option<ContainerState>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct ContainerState {
-    terminated: Option<Terminated>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Terminated {
-    exit_code: Option<i64>,
-}
-
-fn all_ended_well(pod: &Pod, worker: &str) -> bool {
-    let statuses = pod.status.as_ref().and_then(|status| status.container_statuses.as_deref()).unwrap_or_default();
-    let others: Vec<&ContainerStatus> = statuses.iter().filter(|status| status.name != worker).collect();
-    let expected = pod.spec.containers.iter().filter(|container| container.name != worker).count();
-    !others.is_empty() && others.len() == expected && others.into_iter().all(ended_well)
+fn all_ended_well(pod: PodObject, worker: &str) -> bool {
+    let pod = PodView::from(pod);
+    let mut others =
+        pod.containers.iter().filter(|container| container.role == Role::Main && container.name != worker).peekable();
+    others.peek().is_some() && others.all(ended_well)
 }
 
 /// Now, or before it was started again.
-fn ended_well(status: &ContainerStatus) -> bool {
-    [&status.state, &status.last_state].into_iter().flatten().any(is_success)
-}
-
-fn is_success(state: &ContainerState) -> bool {
-    state.terminated.as_ref().is_some_and(|ended| ended.exit_code == Some(0))
+fn ended_well(container: &ContainerView) -> bool {
+    [container.ended(), container.last.as_ref()].into_iter().flatten().any(|end| end.code == 0)
 }
 
 #[cfg(test)]
@@ -189,7 +126,7 @@ mod tests {
         })
     }
 
-    fn pod(statuses: &serde_json::Value) -> Pod {
+    fn pod(statuses: &serde_json::Value) -> PodObject {
         serde_json::from_value(object(statuses)).unwrap()
     }
 
@@ -210,7 +147,7 @@ mod tests {
             (vec![], false),
         ] {
             let all: Vec<_> = others.into_iter().chain([worker.clone()]).collect();
-            assert_eq!(all_ended_well(&pod(&json!(all)), "w"), well, "{all:?}");
+            assert_eq!(all_ended_well(pod(&json!(all)), "w"), well, "{all:?}");
         }
     }
 
@@ -218,14 +155,14 @@ mod tests {
     fn a_container_that_was_started_again_has_ended_before() {
         let mut again = status("a", json!({"running": {}}));
         again["lastState"] = json!({"terminated": {"exitCode": 0}});
-        assert!(all_ended_well(&pod(&json!([again])), "w"));
+        assert!(all_ended_well(pod(&json!([again])), "w"));
     }
 
     #[test]
     fn a_status_that_is_not_there_yet_is_no_end() {
-        let mut pod = pod(&json!([status("a", json!({"terminated": {"exitCode": 0}}))]));
-        pod.spec.containers.push(Named { name: "late".to_owned() });
-        assert!(!all_ended_well(&pod, "w"));
+        let mut object = object(&json!([status("a", json!({"terminated": {"exitCode": 0}}))]));
+        object["spec"]["containers"].as_array_mut().unwrap().push(json!({"name": "late"}));
+        assert!(!all_ended_well(serde_json::from_value(object).unwrap(), "w"));
     }
 
     /// A double with the pod `p`, whose container `a` runs, and the task that waits for it.
@@ -245,7 +182,7 @@ mod tests {
         std::fs::write(&kubeconfig, double.kubeconfig()).unwrap();
         let cluster = Cluster::connect(&ConnectOptions { kubeconfig: Some(kubeconfig), context: None }).await.unwrap();
         let short = Duration::from_millis(1);
-        let api = Api::namespaced_with(cluster.client(), "ns", &ApiResource::erase::<WholePod>(&()));
+        let api = pod_api(&cluster, "ns");
         let companions =
             Companions { api, pod: "p".into(), worker: "w".into(), pause: short, look: short, told: false };
         tokio::spawn(companions.ended())

@@ -25,8 +25,11 @@ pub mod logs;
 pub mod manifest;
 pub mod monitor;
 pub mod names;
+mod node_view;
 mod nodes;
+
 mod own_pod;
+mod pod_view;
 mod pods;
 pub mod preflight;
 pub mod query;
@@ -34,6 +37,7 @@ mod reasons;
 pub mod retrieve;
 pub mod status;
 mod vault;
+mod watch;
 
 pub use ask::{Refusal, ask};
 pub use cluster::{Cluster, ConnectOptions, ServerVersion};

@@ -3,7 +3,7 @@
 use plumbline_apidouble::ApiDouble;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{ProgressUpdate, Status};
-use plumbline_kubernetes::status::{Pace, PublishOptions, publish_last};
+use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish_last};
 use plumbline_kubernetes::{Cluster, ConnectOptions};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -63,6 +63,7 @@ fn every_node_of_thousands_is_shown_in_full() {
             pod: "sonobuoy".to_owned(),
             run: "7f3a9c00-0000-4000-8000-000000000000".parse().unwrap(),
             owner: None,
+            workers: WorkerPods::default(),
             pace: Pace::default(),
         };
         publish_last(&options, status()).await.unwrap();

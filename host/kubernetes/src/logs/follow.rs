@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use kube::api::{ApiResource, DynamicObject};
-use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Client};
-use tokio::sync::{Semaphore, mpsc, watch};
+use kube::Client;
+use kube::runtime::watcher::{Config, Event};
+use tokio::sync::watch::{self, Sender};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +16,7 @@ use super::pods::{Pod, State};
 use super::show::wanted;
 use super::tail::Tail;
 use crate::cluster::Cluster;
-use crate::error::{ClusterError, chain};
+use crate::pod_view::{PodObject, PodView, pod_api};
 
 /// Logs followed at once: each is a connection to a node. Others wait until one of these ends.
 const MAX_STREAMS: usize = 500;
@@ -33,34 +32,23 @@ const QUEUE: usize = 64;
 pub async fn follow(cluster: &Cluster, options: &LogOptions, tell: Tell<'_>) -> Result<LogSummary, LogsError> {
     // Before anything is waited for: that there is something to wait for. A plugin may begin later than somebody follows it.
     wanted(cluster, &LogOptions { plugin: None, ..options.clone() }).await?;
-    let pods = ApiResource::erase::<k8s_openapi::api::core::v1::Pod>(&());
-    let api: Api<DynamicObject> = Api::namespaced_with(cluster.client(), &options.namespace, &pods);
-    let mut events = watcher(api, watcher::Config::default()).default_backoff().boxed();
+    let what = format!("watch the pods in namespace `{}`", options.namespace);
+    let mut events = crate::watch::watch(pod_api(cluster, &options.namespace), Config::default(), what);
     let (to, mut lines) = mpsc::channel(QUEUE);
     let mut followed = Followed::new(cluster.client(), options.clone(), to);
     let mut summary = LogSummary::default();
-    let mut trouble = false;
     while !followed.over.is_cancelled() {
         tokio::select! {
             Some(event) = lines.recv() => give(event, tell, &mut summary)?,
             event = events.next() => match event {
                 Some(Ok(event)) => {
-                    trouble = false;
                     for notice in followed.take(event) {
                         give(LogEvent::Notice(notice), tell, &mut summary)?;
                     }
                 }
-                Some(Err(error)) => {
-                    let what = format!("watch the pods in namespace `{}`", options.namespace);
-                    if let Some(error) = refused(&what, &error) {
-                        return Err(error.into());
-                    }
-                    // The watch begins again by itself; that it does not succeed is told once.
-                    if !std::mem::replace(&mut trouble, true) {
-                        let notice = format!("failed to {what}, trying on: {}", chain(&error));
-                        give(LogEvent::Notice(notice), tell, &mut summary)?;
-                    }
-                }
+                // An answer that trying again does not change.
+                Some(Err(error)) if error.is_forbidden() => return Err(error.into()),
+                Some(Err(error)) => give(LogEvent::Notice(format!("{error}; trying again")), tell, &mut summary)?,
                 None => break,
             },
             Some(_) = followed.tails.join_next() => {}
@@ -83,17 +71,6 @@ fn give(event: LogEvent, tell: Tell<'_>, summary: &mut LogSummary) -> Result<(),
     tell(event).map_err(LogsError::Output)
 }
 
-/// An answer that trying again does not change.
-fn refused(what: &str, error: &watcher::Error) -> Option<ClusterError> {
-    let status = match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => status,
-        _ => return None,
-    };
-    matches!(status.code, 401 | 403).then(|| ClusterError::api(what, &kube::Error::Api(status.clone())))
-}
-
 /// The containers that are followed.
 struct Followed {
     client: Client,
@@ -102,7 +79,7 @@ struct Followed {
     over: CancellationToken,
     seats: Arc<Semaphore>,
     /// By pod and container: how far it is. Dropped when the pod is gone.
-    states: BTreeMap<String, BTreeMap<String, watch::Sender<State>>>,
+    states: BTreeMap<String, BTreeMap<String, Sender<State>>>,
     /// The aggregator's pods that are there.
     aggregators: BTreeSet<String>,
     /// The pods of a list that is being read anew.
@@ -130,13 +107,13 @@ impl Followed {
     }
 
     /// Takes an event of the watch; what there is to say.
-    fn take(&mut self, event: Event<DynamicObject>) -> Vec<String> {
+    fn take(&mut self, event: Event<PodObject>) -> Vec<String> {
         let mut notices = Vec::new();
         match event {
             Event::Init => self.listed = Some(BTreeSet::new()),
-            Event::InitApply(pod) | Event::Apply(pod) => notices.extend(self.apply(&pod)),
+            Event::InitApply(pod) | Event::Apply(pod) => notices.extend(self.apply(pod)),
             Event::Delete(pod) => {
-                if let Some(pod) = read(&pod) {
+                if let Some(pod) = Pod::of(pod.into()) {
                     self.gone(&pod.identity);
                     if pod.is_aggregator {
                         notices.push("the aggregator's pod is gone: the run is over".to_owned());
@@ -165,8 +142,8 @@ impl Followed {
         notices
     }
 
-    fn apply(&mut self, object: &DynamicObject) -> Option<String> {
-        let pod = read(object)?;
+    fn apply(&mut self, object: PodObject) -> Option<String> {
+        let pod = Pod::of(PodView::from(object))?;
         if let Some(listed) = &mut self.listed {
             listed.insert(pod.identity.clone());
         }
@@ -221,8 +198,4 @@ impl Followed {
         self.over.cancel();
         self.tails
     }
-}
-
-fn read(object: &DynamicObject) -> Option<Pod> {
-    Pod::read(&serde_json::to_value(object).ok()?)
 }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::facts::{ContainerFacts, PodFacts, Role, State};
 use super::options::Graces;
 use super::sentence;
 use crate::names;
+use crate::pod_view::{ContainerState, ContainerView, PodView, Role};
 use crate::reasons;
 
 /// What keeps a result from arriving. In the order in which they are told if several last too long at the same moment: what explains
@@ -144,8 +144,11 @@ impl Trouble {
 /// More restarts than this are a loop, whatever the container does right now: the number that users of Sonobuoy know.
 const MAX_RESTARTS: u64 = 2;
 
+/// The scheduler looked for a node and found none.
+const UNSCHEDULABLE: &str = "Unschedulable";
+
 /// What is wrong with a pod whose plugin runs in `container`; `None`: nothing that can be seen.
-pub(super) fn assess(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble> {
+pub(super) fn assess(pod: &PodView, container: &str, graces: &Graces) -> Option<Trouble> {
     if let Some(seconds) = pod.deleting {
         let grace = graces.pod_gone + Duration::from_secs(seconds);
         let describe = |lasted| sentence::terminating(pod, lasted);
@@ -154,13 +157,15 @@ pub(super) fn assess(pod: &PodFacts, container: &str, graces: &Graces) -> Option
     if pod.phase == "Failed" && pod.reason.is_some() {
         return Some(Trouble::new(Kind::PodEvicted, graces, |_| sentence::evicted(pod)));
     }
-    if let (Some(message), None) = (&pod.unschedulable, &pod.node) {
+    let unschedulable = pod.unscheduled.as_ref().filter(|unscheduled| unscheduled.reason == UNSCHEDULABLE);
+    if let (Some(unscheduled), None) = (unschedulable, &pod.node) {
+        let message = unscheduled.message.as_deref().unwrap_or("no node fits");
         let describe = |lasted| sentence::unschedulable(pod, message, lasted);
         return Some(Trouble::new(Kind::Unschedulable, graces, describe));
     }
     let waiting = |reasons: &[&str]| {
         pod.containers.iter().find_map(|container| match &container.state {
-            State::Waiting { reason, message } if reasons.contains(&reason.as_str()) => {
+            ContainerState::Waiting { reason, message } if reasons.contains(&reason.as_str()) => {
                 Some((container, reason.as_str(), message.as_deref()))
             }
             _ => None,
@@ -180,20 +185,20 @@ pub(super) fn assess(pod: &PodFacts, container: &str, graces: &Graces) -> Option
     ended(pod, container, graces).or_else(|| starting(pod, container, graces))
 }
 
-fn starting(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble> {
+fn starting(pod: &PodView, container: &str, graces: &Graces) -> Option<Trouble> {
     // While an init container runs the others wait for it, and how long that takes is its own affair.
     if pod.containers.iter().any(|of| of.role == Role::Init && of.is_running()) {
         return None;
     }
     let mut waiting = pod.containers.iter().filter(|of| matters(pod, of, container)).filter_map(|of| match &of.state {
-        State::Waiting { reason, .. } if reasons::STARTING.contains(&reason.as_str()) => Some((of, reason)),
+        ContainerState::Waiting { reason, .. } if reasons::STARTING.contains(&reason.as_str()) => Some((of, reason)),
         _ => None,
     });
     let (of, reason) = waiting.next()?;
     Some(Trouble::new(Kind::Starting, graces, |lasted| sentence::starting(pod, of, reason, lasted)))
 }
 
-fn ended(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble> {
+fn ended(pod: &PodView, container: &str, graces: &Graces) -> Option<Trouble> {
     let plugin = pod.container(container);
     let plugin_end = plugin.and_then(|of| Some((of, of.ended()?)));
     if let Some((worker, end)) = pod.container(names::WORKER_CONTAINER).and_then(|of| Some((of, of.ended()?)))
@@ -219,16 +224,16 @@ fn ended(pod: &PodFacts, container: &str, graces: &Graces) -> Option<Trouble> {
 /// Whether the end of a container is the end of the plugin: the plugin's own, the worker's in
 /// whatever role it runs, and an init container's as long as the plugin waits for it. Other
 /// containers do not count.
-fn matters(pod: &PodFacts, of: &ContainerFacts, container: &str) -> bool {
+fn matters(pod: &PodView, of: &ContainerView, container: &str) -> bool {
     match of.role {
         _ if of.name == names::WORKER_CONTAINER => true,
         Role::Main => of.name == container,
-        Role::Init | Role::Companion => pod.container(container).is_none_or(|plugin| !plugin.has_run()),
+        Role::Init | Role::Sidecar => pod.container(container).is_none_or(|plugin| !plugin.has_run()),
     }
 }
 
-fn is_looping(of: &ContainerFacts) -> bool {
-    let backs_off = matches!(&of.state, State::Waiting { reason, .. } if reason == "CrashLoopBackOff");
+fn is_looping(of: &ContainerView) -> bool {
+    let backs_off = matches!(&of.state, ContainerState::Waiting { reason, .. } if reason == "CrashLoopBackOff");
     backs_off || of.restarts > MAX_RESTARTS
 }
 

@@ -15,10 +15,10 @@ use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Semaphore;
 
-use super::facts::PodFacts;
 use super::logs::Log;
 use crate::cluster::Cluster;
 use crate::error::{ClusterError, chain};
+use crate::pod_view::PodView;
 
 /// Logs that are read at once: more would slow down the API server, which every log passes through, for the cluster's own users.
 pub(super) const AT_ONCE: usize = 8;
@@ -68,7 +68,7 @@ impl Capture {
 
     /// Reads the logs of all containers of a pod that have run. What cannot be read is told in the log of the run, and what was read of it
     /// before stays. A result may fail while its pod goes on: whoever comes later has more to read, and what is there is replaced.
-    pub(super) async fn pod(&self, pod: &PodFacts) {
+    pub(super) async fn pod(&self, pod: &PodView) {
         for container in pod.containers.iter().filter(|container| container.has_run()) {
             for previous in [false, true] {
                 if previous && container.restarts == 0 {
@@ -151,7 +151,7 @@ mod tests {
     use plumbline_apidouble::ApiDouble;
     use serde_json::json;
 
-    use super::super::samples::{facts, pod_with, running};
+    use super::super::samples::{pod_with, running, view};
     use super::*;
     use crate::cluster::ConnectOptions;
 
@@ -168,15 +168,15 @@ mod tests {
         let capture = |limit| Capture { limit, ..Capture::new(cluster.clone(), "ns".into(), dir.path().join("tree")) };
         let log = dir.path().join("tree/podlogs/ns/a/logs/sonobuoy-worker.txt");
 
-        capture(10).pod(&facts(&pod)).await;
+        capture(10).pod(&view(&pod)).await;
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789\n[cut here: the log is longer than 10 bytes]\n");
         assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o644);
-        capture(16).pod(&facts(&pod)).await;
+        capture(16).pod(&view(&pod)).await;
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789abcdef");
         // What cannot be read any more stays.
         double.remove("pods", "ns", "a");
         double.deny("get", "pods/log");
-        capture(16).pod(&facts(&pod)).await;
+        capture(16).pod(&view(&pod)).await;
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "0123456789abcdef");
     }
 
@@ -193,13 +193,13 @@ mod tests {
         double.deny("get", "pods/log");
         let asked = || double.requests().iter().filter(|request| request.path.ends_with("/log")).count();
         for _ in 0..GIVE_UP + 5 {
-            capture.pod(&facts(&pod)).await;
+            capture.pod(&view(&pod)).await;
         }
         assert_eq!(asked(), GIVE_UP as usize);
         double.allow("get", "pods/log");
         let capture = capture.afresh();
         capture.failed.store(GIVE_UP - 1, Ordering::Relaxed);
-        capture.pod(&facts(&pod)).await;
+        capture.pod(&view(&pod)).await;
         assert_eq!(capture.failed.load(Ordering::Relaxed), 0);
     }
 }

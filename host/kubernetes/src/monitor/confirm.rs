@@ -9,13 +9,14 @@ use kube::core::params::{GetParams, ListParams};
 use serde_json::{Value, json};
 
 use super::assess::{Kind, assess};
-use super::facts::{NodeFacts, PodFacts};
 use super::index::Verdict;
 use super::options::Graces;
 use super::watch::slim;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
+use crate::node_view::NodeView;
+use crate::pod_view::PodView;
 
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -57,7 +58,7 @@ impl Asker<'_> {
             Kind::NodeRemoved | Kind::NodeNotReady => {
                 let Some(name) = &verdict.node else { return Ok(SecondLook::Over) };
                 let node = self.node(name).await?;
-                let still = match node.as_ref().and_then(NodeFacts::read) {
+                let still = match node.as_ref().and_then(NodeView::read) {
                     None => verdict.kind == Kind::NodeRemoved,
                     Some(node) => verdict.kind == Kind::NodeNotReady && !node.ready,
                 };
@@ -82,7 +83,7 @@ impl Asker<'_> {
                 let Some(object) = self.pod(&pod.name).await?.filter(|object| is_same(object, pod)) else {
                     return Ok(SecondLook::Over);
                 };
-                let Some(now) = PodFacts::read(&object) else { return Ok(SecondLook::Over) };
+                let Some(now) = PodView::read(&object) else { return Ok(SecondLook::Over) };
                 Ok(match assess(&now, &verdict.container, self.graces) {
                     Some(trouble) if trouble.kind == verdict.kind => {
                         SecondLook::Holds { sentence: trouble.sentence, pod: Some(object) }
@@ -154,10 +155,10 @@ impl Asker<'_> {
     }
 }
 
-fn is_same(object: &Value, pod: &PodFacts) -> bool {
+fn is_same(object: &Value, pod: &PodView) -> bool {
     object.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default() == pod.uid
 }
 
-fn worker_runs(pod: &PodFacts) -> bool {
+fn worker_runs(pod: &PodView) -> bool {
     pod.container(names::WORKER_CONTAINER).is_some_and(|worker| worker.is_running())
 }

@@ -12,8 +12,8 @@ use kube::Api;
 use kube::api::PostParams;
 use plumbline_core::text::excerpt;
 
-use super::facts::PodFacts;
 use crate::cluster::Cluster;
+use crate::pod_view::PodView;
 
 /// Events of one run: an outage of many nodes must not load the API server.
 const MAX_EVENTS: usize = 100;
@@ -56,7 +56,7 @@ impl Events {
     }
 
     /// Creates an event on `pod`, if the run may still create one.
-    pub(super) async fn warn(&self, pod: &PodFacts, about: About, message: &str) {
+    pub(super) async fn warn(&self, pod: &PodView, about: About, message: &str) {
         let one_less = |left: usize| left.checked_sub(1);
         let message = match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
             Err(_) => return,
@@ -68,7 +68,7 @@ impl Events {
         }
     }
 
-    fn event(&self, pod: &PodFacts, about: About, message: &str) -> Event {
+    fn event(&self, pod: &PodView, about: About, message: &str) -> Event {
         let now = Timestamp::now();
         let time = Some(Time(now));
         Event {

@@ -10,13 +10,13 @@ use tokio::time::{Instant, timeout_at};
 
 use super::assess::Kind;
 use super::events::COMPONENT;
-use super::facts::PodFacts;
 use super::index::Verdict;
 use super::logs::Log;
 use super::sentence;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
+use crate::pod_view::PodView;
 
 /// How long gathering may take. What is not there by then is left out: the error matters more than what explains it.
 const TIME: Duration = Duration::from_secs(20);
@@ -49,7 +49,7 @@ pub(super) struct Evidence {
 }
 
 /// Gathers what can be had. `is_reachable`: whether the node's agent, which logs come from, may be expected to answer.
-pub(super) async fn gather(cluster: &Cluster, namespace: &str, pod: &PodFacts, is_reachable: bool) -> Evidence {
+pub(super) async fn gather(cluster: &Cluster, namespace: &str, pod: &PodView, is_reachable: bool) -> Evidence {
     let mut evidence = Evidence::default();
     let deadline = Instant::now() + TIME;
     let all = async {
@@ -80,7 +80,7 @@ pub(super) async fn gather(cluster: &Cluster, namespace: &str, pod: &PodFacts, i
 }
 
 /// The last events about a pod, the newest at the end, as little of each as a person reads.
-async fn events(cluster: &Cluster, namespace: &str, pod: &PodFacts) -> Result<Vec<Value>, ClusterError> {
+async fn events(cluster: &Cluster, namespace: &str, pod: &PodView) -> Result<Vec<Value>, ClusterError> {
     let what = format!("list the events of pod `{}` in namespace `{namespace}`", pod.name);
     let mut fields = format!("involvedObject.name={}", pod.name);
     // As the server gave it; one with another character would be another field.

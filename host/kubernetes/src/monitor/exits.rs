@@ -3,18 +3,18 @@
 use plumbline_aggregator::Exit;
 use plumbline_core::{NodeName, ResultKey};
 
-use super::facts::{ContainerFacts, Ended, PodFacts, Role, State};
 use super::options::Watched;
 use super::sentence::how_it_ended;
 use crate::names;
+use crate::pod_view::{ContainerState, ContainerView, Ended, PodView, Role};
 
 /// Whether no container of the plugin goes on in `pods`.
-pub(super) fn have_ended(pods: &[PodFacts], watched: &Watched) -> bool {
+pub(super) fn have_ended(pods: &[PodView], watched: &Watched) -> bool {
     pods.iter().filter_map(|pod| pod.container(&watched.container)).all(|container| !container.is_running())
 }
 
 /// How containers of the plugin ended, with the results that they belong to, in order.
-pub(super) fn exits(pods: &[PodFacts], watched: &Watched) -> Vec<Exit> {
+pub(super) fn exits(pods: &[PodView], watched: &Watched) -> Vec<Exit> {
     let mut exits: Vec<Exit> = pods
         .iter()
         .filter_map(|pod| {
@@ -33,11 +33,10 @@ pub(super) fn exits(pods: &[PodFacts], watched: &Watched) -> Vec<Exit> {
 
 /// The result of a plugin that runs once and of whose pod every container but the worker has ended with exit code 0.
 /// Containers of a DaemonSet are started again, whatever their exit code is.
-pub(super) fn ended_well(pod: &PodFacts, watched: &Watched) -> Option<ResultKey> {
+pub(super) fn ended_well(pod: &PodView, watched: &Watched) -> Option<ResultKey> {
     let key = ResultKey::new(watched.plugin.clone(), NodeName::global());
-    let beside =
-        |container: &&ContainerFacts| container.name != names::WORKER_CONTAINER && container.role != Role::Init;
-    let well = |container: &ContainerFacts| container.ended().is_some_and(|end| end.code == 0);
+    let beside = |container: &&ContainerView| container.name != names::WORKER_CONTAINER && container.role != Role::Init;
+    let well = |container: &ContainerView| container.ended().is_some_and(|end| end.code == 0);
     let containers: Vec<_> = pod.containers.iter().filter(beside).collect();
     let over = !containers.is_empty() && containers.into_iter().all(well);
     (over && !watched.per_node && watched.missing.contains(&key)).then_some(key)
@@ -45,11 +44,11 @@ pub(super) fn ended_well(pod: &PodFacts, watched: &Watched) -> Option<ResultKey>
 
 /// How a container ended. One that was started again and runs may yet end in another way, and one that waits to be started again may
 /// yet fail: only a bad end counts then.
-fn end_of(container: &ContainerFacts) -> Option<&Ended> {
+fn end_of(container: &ContainerView) -> Option<&Ended> {
     match &container.state {
-        State::Ended(end) => Some(end),
-        State::Waiting { .. } => container.last.as_ref().filter(|end| !end.went_well()),
-        State::Running | State::Unknown => None,
+        ContainerState::Ended(end) => Some(end),
+        ContainerState::Waiting { .. } => container.last.as_ref().filter(|end| !end.went_well()),
+        ContainerState::Running | ContainerState::Unknown => None,
     }
 }
 
@@ -59,8 +58,8 @@ mod tests {
     use plumbline_aggregator::Heard;
     use serde_json::{Value, json};
 
-    fn pod(node: &str, status: Value) -> PodFacts {
-        PodFacts::read(&json!({
+    fn pod(node: &str, status: Value) -> PodView {
+        PodView::read(&json!({
             "metadata": {"name": format!("p-{node}"), "labels": {"sonobuoy-run": "s"}},
             "spec": {"nodeName": node, "containers": [{"name": "scan", "resources": {"limits": {"memory": "64Mi"}}}, {"name": "side"}]},
             "status": {"containerStatuses": [status, {"name": "side", "state": {"terminated": {"exitCode": 9}}}]},

@@ -1,11 +1,11 @@
 //! Turns what is seen in the cluster into explicit results.
 //!
 //! ```text
-//! watches of pods, nodes ──▶ facts ──▶ index (troubles, graces) ──▶ verdict ──▶ look again ──▶ evidence ──▶ Report::Failed
+//! watches of pods, nodes ──▶ views ──▶ index (troubles, graces) ──▶ verdict ──▶ look again ──▶ evidence ──▶ Report::Failed
 //!                                                                                                     └──▶ podlogs/
 //! ```
 //!
-//! What a pod or a node says is read by `facts`, judged by `assess`, and waited for by `index`: plain functions and data, without
+//! What a pod or a node says is read by [`crate::pod_view`] and [`crate::node_view`], judged by `assess`, and waited for by `index`: plain functions and data, without
 //! a clock of their own. `work` is the one task that owns the index; it learns by watching and asks the API server only when a
 //! grace period is over: whether the trouble is still there, and what helps to understand it.
 
@@ -15,7 +15,6 @@ mod confirm;
 mod events;
 mod evidence;
 mod exits;
-mod facts;
 mod handle;
 mod index;
 mod logs;

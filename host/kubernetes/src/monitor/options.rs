@@ -9,6 +9,7 @@ use plumbline_core::{PluginName, ResultKey};
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Cluster;
+use crate::status::WorkerPods;
 
 /// How long a trouble may last before it counts as a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +71,8 @@ pub struct MonitorOptions {
     pub graces: Graces,
     /// The tree that becomes the archive: logs of plugin pods go below `podlogs/`.
     pub tree: PathBuf,
+    /// Told of every pod of a plugin.
+    pub workers: WorkerPods,
     /// Cancelled when the first worker cannot reach the aggregator; `None`: the run goes on.
     pub fail_fast: Option<CancellationToken>,
 }

@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use plumbline_aggregator::Heard;
 use serde_json::{Value, json};
 
-use super::facts::{NodeFacts, PodFacts};
 use super::options::Watched;
+use crate::node_view::NodeView;
+use crate::pod_view::PodView;
 
 /// A pod of session `s1` with the plugin's container `scan` in `plugin`, a sidecar `side` that runs, and a worker in `worker`.
 pub(super) fn pod_with(name: &str, node: &str, plugin: Value, worker: Value) -> Value {
@@ -46,18 +47,18 @@ pub(super) fn ended(code: i64, reason: &str) -> Value {
     json!({"terminated": {"exitCode": code, "reason": reason}})
 }
 
-pub(super) fn facts(pod: &Value) -> PodFacts {
-    PodFacts::read(pod).unwrap()
+pub(super) fn view(pod: &Value) -> PodView {
+    PodView::read(pod).unwrap()
 }
 
-pub(super) fn node(name: &str, ready: bool) -> NodeFacts {
+pub(super) fn node(name: &str, ready: bool) -> NodeView {
     let status = if ready { "True" } else { "Unknown" };
-    NodeFacts::read(&json!({
+    let node = json!({
         "metadata": {"name": name},
         "spec": {"taints": [{"key": "gpu", "value": "true", "effect": "NoSchedule"}]},
         "status": {"conditions": [{"type": "Ready", "status": status, "reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}]},
-    }))
-    .unwrap()
+    });
+    NodeView::read(&node).unwrap()
 }
 
 /// Plugin `p` of session `s1` on these nodes, or once per cluster.

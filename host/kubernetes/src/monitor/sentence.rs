@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use plumbline_core::duration::format_duration;
 
-use super::facts::{ContainerFacts, Ended, NodeFacts, PodFacts};
 use crate::names;
+use crate::node_view::NodeView;
+use crate::pod_view::{ContainerView, Ended, PodView};
 
 /// Text of the cluster within one of our sentences. A record whose sentence contains the word `timeout` counts as a timeout of the plugin,
 /// and the message of a registry that does not answer contains it often: here it is spelled otherwise. The pod and its events, which
@@ -18,18 +19,18 @@ fn because(text: Option<&str>) -> String {
     text.map(|text| format!(": {}", told(text))).unwrap_or_default()
 }
 
-fn pod_on(pod: &PodFacts) -> String {
+fn pod_on(pod: &PodView) -> String {
     match &pod.node {
         Some(node) => format!("pod `{}` on node `{node}`", pod.name),
         None => format!("pod `{}`", pod.name),
     }
 }
 
-fn in_pod(pod: &PodFacts, of: &ContainerFacts) -> String {
+fn in_pod(pod: &PodView, of: &ContainerView) -> String {
     format!("container `{}` of {}", of.name, pod_on(pod))
 }
 
-fn taints(node: Option<&NodeFacts>) -> String {
+fn taints(node: Option<&NodeView>) -> String {
     match node {
         Some(node) if !node.taints.is_empty() => {
             format!(
@@ -53,7 +54,7 @@ fn code(end: &Ended) -> String {
 }
 
 /// `ended with exit code 3`.
-pub(super) fn how_it_ended(of: &ContainerFacts, end: &Ended) -> String {
+pub(super) fn how_it_ended(of: &ContainerView, end: &Ended) -> String {
     if !end.was_out_of_memory() {
         return format!("ended with {}", code(end));
     }
@@ -66,7 +67,7 @@ pub(super) fn how_it_ended(of: &ContainerFacts, end: &Ended) -> String {
 }
 
 /// What is to be done about it, for the end of a sentence.
-fn advice(of: &ContainerFacts, end: &Ended) -> &'static str {
+fn advice(of: &ContainerView, end: &Ended) -> &'static str {
     if end.was_out_of_memory() && of.memory_limit.is_some() {
         "; raise `resources.limits.memory` of the container"
     } else {
@@ -78,7 +79,7 @@ pub(super) fn node_removed(node: &str) -> String {
     format!("node `{node}` was removed from the cluster before its result arrived")
 }
 
-pub(super) fn node_not_ready(node: &NodeFacts, lasted: Option<Duration>) -> String {
+pub(super) fn node_not_ready(node: &NodeView, lasted: Option<Duration>) -> String {
     let (name, reason) = (&node.name, because(node.reason.as_deref()));
     match lasted {
         Some(lasted) => format!(
@@ -94,28 +95,28 @@ pub(super) fn pod_gone(pod: &str, node: Option<&str>, why: Option<&str>) -> Stri
     format!("pod `{pod}`{on} was deleted before its result arrived, and was not replaced{}", because(why))
 }
 
-pub(super) fn no_pod_on(node: &str, facts: Option<&NodeFacts>, lasted: Option<Duration>) -> String {
+pub(super) fn no_pod_on(name: &str, node: Option<&NodeView>, lasted: Option<Duration>) -> String {
     let when = lasted.map_or_else(|| "yet".to_owned(), |lasted| format!("within {}", format_duration(lasted)));
-    format!("no pod was made for node `{node}` {when}{}", taints(facts))
+    format!("no pod was made for node `{name}` {when}{}", taints(node))
 }
 
 pub(super) fn no_pod(session: &str) -> String {
     format!("the plugin has no pod: none carries the label `{}={session}`, so it was deleted", names::SESSION_LABEL)
 }
 
-pub(super) fn terminating(pod: &PodFacts, lasted: Option<Duration>) -> String {
+pub(super) fn terminating(pod: &PodView, lasted: Option<Duration>) -> String {
     let why = because(pod.disruption.as_deref());
     let lasted = lasted.map(|lasted| format!(", and has not ended within {}", format_duration(lasted)));
     format!("{} is being deleted{}{why}", pod_on(pod), lasted.unwrap_or_default())
 }
 
-pub(super) fn evicted(pod: &PodFacts) -> String {
+pub(super) fn evicted(pod: &PodView) -> String {
     let reason = pod.reason.as_deref().map_or_else(|| "Failed".to_owned(), told);
     let message = because(pod.message.as_deref().or(pod.disruption.as_deref()));
     format!("{} was ended by the cluster, and not replaced: {reason}{message}", pod_on(pod))
 }
 
-pub(super) fn unschedulable(pod: &PodFacts, message: &str, lasted: Option<Duration>) -> String {
+pub(super) fn unschedulable(pod: &PodView, message: &str, lasted: Option<Duration>) -> String {
     let meant = pod.target.as_deref().map(|node| format!(" for node `{node}`")).unwrap_or_default();
     let scheduled = match lasted {
         Some(lasted) => format!("could not be scheduled for {}", format_duration(lasted)),
@@ -133,8 +134,8 @@ fn could_not(be: &str, lasted: Option<Duration>) -> String {
 }
 
 pub(super) fn image(
-    pod: &PodFacts,
-    of: &ContainerFacts,
+    pod: &PodView,
+    of: &ContainerView,
     reason: &str,
     message: Option<&str>,
     lasted: Option<Duration>,
@@ -144,8 +145,8 @@ pub(super) fn image(
 }
 
 pub(super) fn create(
-    pod: &PodFacts,
-    of: &ContainerFacts,
+    pod: &PodView,
+    of: &ContainerView,
     reason: &str,
     message: Option<&str>,
     lasted: Option<Duration>,
@@ -155,7 +156,7 @@ pub(super) fn create(
     format!("{of} (image `{image}`) {}: {reason}{}", could_not("started", lasted), because(message))
 }
 
-pub(super) fn starting(pod: &PodFacts, of: &ContainerFacts, reason: &str, lasted: Option<Duration>) -> String {
+pub(super) fn starting(pod: &PodView, of: &ContainerView, reason: &str, lasted: Option<Duration>) -> String {
     let when = lasted.map_or_else(|| "yet".to_owned(), |lasted| format!("within {}", format_duration(lasted)));
     format!("{} has not started {when}: {}", in_pod(pod, of), told(reason))
 }
@@ -165,7 +166,7 @@ pub(super) fn starting_says(sentence: &str, warning: &str) -> String {
     format!("{sentence}; the last warning about the pod is {}", told(warning))
 }
 
-pub(super) fn crash_loop(pod: &PodFacts, of: &ContainerFacts) -> String {
+pub(super) fn crash_loop(pod: &PodView, of: &ContainerView) -> String {
     let last = of
         .ended()
         .or(of.last.as_ref())
@@ -174,12 +175,12 @@ pub(super) fn crash_loop(pod: &PodFacts, of: &ContainerFacts) -> String {
     format!("{} crashes again and again: it was restarted {times}{}", in_pod(pod, of), last.unwrap_or_default())
 }
 
-pub(super) fn worker_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended) -> String {
+pub(super) fn worker_ended(pod: &PodView, of: &ContainerView, end: &Ended) -> String {
     let message = because(end.message.as_deref());
     format!("the worker, {}, {} before the result arrived{message}", in_pod(pod, of), how_it_ended(of, end))
 }
 
-pub(super) fn plugin_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended, lasted: Option<Duration>) -> String {
+pub(super) fn plugin_ended(pod: &PodView, of: &ContainerView, end: &Ended, lasted: Option<Duration>) -> String {
     let message = because(end.message.as_deref());
     if lasted.is_none() {
         let (of, how, advice) = (in_pod(pod, of), how_it_ended(of, end), advice(of, end));
@@ -194,16 +195,16 @@ pub(super) fn plugin_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended, las
     format!("{} {} and left no results{message}{}", in_pod(pod, of), how_it_ended(of, end), advice(of, end))
 }
 
-pub(super) fn init_ended(pod: &PodFacts, of: &ContainerFacts, end: &Ended) -> String {
+pub(super) fn init_ended(pod: &PodView, of: &ContainerView, end: &Ended) -> String {
     let message = because(end.message.as_deref());
     format!("init {} {}, so the plugin was never started{message}", in_pod(pod, of), how_it_ended(of, end))
 }
 
-pub(super) fn pod_succeeded(pod: &PodFacts) -> String {
+pub(super) fn pod_succeeded(pod: &PodView) -> String {
     format!("{} finished without results", pod_on(pod))
 }
 
-pub(super) fn hello(pod: &PodFacts, namespace: &str, lasted: Option<Duration>) -> String {
+pub(super) fn hello(pod: &PodView, namespace: &str, lasted: Option<Duration>) -> String {
     let pod = pod_on(pod);
     let unheard = match lasted {
         Some(lasted) => {
@@ -218,7 +219,7 @@ pub(super) fn hello(pod: &PodFacts, namespace: &str, lasted: Option<Duration>) -
 }
 
 /// `after`: how long the worker is silent when it is reported.
-pub(super) fn silent(pod: &PodFacts, after: Duration, lasted: Option<Duration>) -> String {
+pub(super) fn silent(pod: &PodView, after: Duration, lasted: Option<Duration>) -> String {
     let (pod, silent) = (pod_on(pod), format_duration(lasted.unwrap_or(after)));
     format!(
         "the worker of {pod} has sent no heartbeat for more than {silent}, although its container runs; its process may be frozen, or \

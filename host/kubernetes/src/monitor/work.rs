@@ -19,10 +19,10 @@ use super::confirm::{Asker, SecondLook};
 use super::events::{About, Events};
 use super::evidence::{Evidence, WorkerSays, gather};
 use super::exits::{ended_well, exits, have_ended};
-use super::facts::PodFacts;
 use super::index::{Index, Now, Verdict};
 use super::options::{MonitorOptions, Watched};
 use super::watch::{self, Sight};
+use crate::pod_view::PodView;
 
 /// Results that are looked into at once: a wave of failures must not load the API server.
 const AT_ONCE: usize = 8;
@@ -181,7 +181,7 @@ impl Work {
     }
 
     /// Reports that the plugin of a pod has ended well, whose worker has no token to see it. More than once is harmless.
-    fn tell_end(&mut self, pod: &PodFacts) {
+    fn tell_end(&mut self, pod: &PodView) {
         let watched = pod.session.as_deref().and_then(|session| self.index.watched_in(session));
         let Some(key) = watched.and_then(|watched| ended_well(pod, watched)) else { return };
         let Some(reports) = self.reports.get(&key.plugin).cloned() else { return };
@@ -194,8 +194,15 @@ impl Work {
 
     fn see(&mut self, sight: Sight) {
         let now = self.now();
-        if let Sight::Pod(pod) = &sight {
-            self.tell_end(pod);
+        match &sight {
+            Sight::Pod(pod) => {
+                self.options.workers.lock().apply(pod);
+                self.tell_end(pod);
+            }
+            Sight::PodGone(pod, _) => self.options.workers.lock().remove(&pod.name),
+            Sight::PodsBegin => self.options.workers.lock().begin_list(),
+            Sight::PodsListed => self.options.workers.lock().end_list(),
+            Sight::NodesBegin | Sight::Node(_) | Sight::NodeGone(_) | Sight::NodesListed => {}
         }
         match sight {
             Sight::PodsBegin => self.index.pods_list_begins(),
@@ -252,7 +259,7 @@ impl Work {
         }
     }
 
-    fn settle(&mut self, settling: Settling, pods: Vec<PodFacts>) {
+    fn settle(&mut self, settling: Settling, pods: Vec<PodView>) {
         let Settling { watched, reply, .. } = settling;
         // A result that was given up has its error already.
         let told = exits(&pods, &watched).into_iter().filter(|exit| !self.index.was_given_up(&exit.key)).collect();
@@ -260,9 +267,9 @@ impl Work {
         self.reports.remove(&watched.plugin);
         let capture = self.capture.afresh();
         // Every log of a node that does not answer would hold up the end of the run for as long as its silence is borne.
-        let is_away = |pod: &PodFacts| pod.node.as_deref().is_some_and(|node| self.index.is_away(node));
+        let is_away = |pod: &PodView| pod.node.as_deref().is_some_and(|node| self.index.is_away(node));
         let (away, pods): (Vec<_>, Vec<_>) = pods.into_iter().partition(is_away);
-        for PodFacts { name, node, .. } in away {
+        for PodView { name, node, .. } in away {
             let node = node.unwrap_or_default();
             tracing::warn!(pod = %name, "its logs are not in the archive: node `{node}` is not ready");
         }
@@ -318,10 +325,10 @@ impl Case {
         };
         let evidence = match &verdict.pod {
             // With its node goes the agent that logs come from, and with the pod its logs.
-            Some(facts) => {
+            Some(seen) => {
                 let reachable = !matches!(kind, Kind::NodeRemoved | Kind::NodeNotReady | Kind::PodGone);
-                let newer = pod.as_ref().and_then(PodFacts::read);
-                gather(&options.cluster, &options.namespace, newer.as_ref().unwrap_or(facts), reachable).await
+                let newer = pod.as_ref().and_then(PodView::read);
+                gather(&options.cluster, &options.namespace, newer.as_ref().unwrap_or(seen), reachable).await
             }
             None => Evidence::default(),
         };

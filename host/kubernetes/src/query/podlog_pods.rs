@@ -13,6 +13,7 @@ use super::record::Recorder;
 use super::safe::is_safe_name;
 use super::selector;
 use crate::error::ClusterError;
+use crate::pod_view::{PodObject, PodView};
 
 /// A pod whose logs are collected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +38,7 @@ struct Pods {
 
 impl Sink for Pods {
     fn item(&mut self, item: Value) -> io::Result<()> {
-        match read_pod(&item) {
+        match read_pod(item) {
             Ok(Some(pod)) if self.filter.as_ref().is_none_or(|filter| filter.takes(&pod.namespace)) => {
                 self.pods.push(pod);
             }
@@ -55,31 +56,22 @@ impl Sink for Pods {
 }
 
 /// What matters of a pod; `None` if it has no logs any more, because it was evicted.
-fn read_pod(item: &Value) -> Result<Option<Pod>, String> {
-    let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    if text("/status/reason") == "Evicted" {
+fn read_pod(item: Value) -> Result<Option<Pod>, String> {
+    let object: PodObject = serde_json::from_value(item).map_err(|error| format!("a pod cannot be read: {error}"))?;
+    let pod = PodView::from(object);
+    if pod.reason.as_deref() == Some("Evicted") {
         return Ok(None);
     }
-    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-    let mut containers = Vec::new();
-    for list in ["initContainers", "containers", "ephemeralContainers"] {
-        for container in
-            item.pointer("/spec").and_then(|spec| spec.get(list)).and_then(Value::as_array).into_iter().flatten()
-        {
-            containers.push(container.get("name").and_then(Value::as_str).unwrap_or_default().to_owned());
-        }
+    let refused = pod.unsafe_name().or(Some(pod.namespace.as_str()).filter(|namespace| !is_safe_name(namespace)));
+    if let Some(name) = refused {
+        return Err(format!("pod {:?} in namespace {:?} has the invalid name {name:?}", pod.name, pod.namespace));
     }
-    if let Some(bad) =
-        [namespace, name].into_iter().chain(containers.iter().map(String::as_str)).find(|name| !is_safe_name(name))
-    {
-        return Err(format!("pod {name:?} in namespace {namespace:?} has the name {bad:?}, which is none"));
-    }
-    let identity = match text("/metadata/uid") {
-        "" => format!("{namespace}/{name}"),
+    let identity = match pod.uid.as_str() {
+        "" => format!("{}/{}", pod.namespace, pod.name),
         uid => uid.to_owned(),
     };
-    let node = text("/spec/nodeName").to_owned();
-    Ok(Some(Pod { namespace: namespace.to_owned(), name: name.to_owned(), node, identity, containers }))
+    let containers = pod.container_names().map(str::to_owned).collect();
+    Ok(Some(Pod { containers, identity, node: pod.node.unwrap_or_default(), namespace: pod.namespace, name: pod.name }))
 }
 
 /// All pods that are asked for: by namespace, and by field selectors over all namespaces.
@@ -178,15 +170,15 @@ mod tests {
     fn every_container_of_a_pod_has_a_log() {
         let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "c"}],
             "initContainers": [{"name": "i"}], "ephemeralContainers": null}});
-        let pod = read_pod(&pod).unwrap().unwrap();
+        let pod = read_pod(pod).unwrap().unwrap();
         assert_eq!((pod.identity.as_str(), pod.containers.join(" ").as_str()), ("n/p", "i c"));
     }
 
     #[test]
     fn evicted_pods_have_none_and_names_are_checked() {
-        assert_eq!(read_pod(&json!({"status": {"reason": "Evicted"}})), Ok(None));
+        assert_eq!(read_pod(json!({"metadata": {}, "spec": {}, "status": {"reason": "Evicted"}})), Ok(None));
         let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [{"name": "../../x"}]}});
-        assert!(read_pod(&pod).unwrap_err().contains("../../x"));
-        assert!(read_pod(&json!(null)).is_err());
+        assert!(read_pod(pod).unwrap_err().contains("../../x"));
+        assert!(read_pod(json!(null)).is_err());
     }
 }

@@ -1,15 +1,16 @@
 //! The aggregator's pod, as a client finds it.
 
-use k8s_openapi::api::core::v1::{Namespace, Pod};
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 
 use super::error::RetrieveError;
 use super::readiness::NotReady;
-use crate::aggregator_pod::{self, status_annotation};
+use crate::aggregator_pod;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::exec::ExecTarget;
-use crate::names::{AGGREGATOR_CONTAINER, AGGREGATOR_POD};
+use crate::names::AGGREGATOR_CONTAINER;
+use crate::pod_view::{Role, pod_api};
 use crate::status::Waiting;
 
 /// The aggregator's pod, running.
@@ -25,36 +26,32 @@ pub(super) struct Aggregator {
 /// # Errors
 /// [`NotReady::Starting`] while it is pending; [`RetrieveError::Cluster`] where it is not there, has ended, or may not be looked at.
 pub(super) async fn find(cluster: &Cluster, namespace: &str) -> Result<Aggregator, RetrieveError> {
-    let pods: Api<Pod> = Api::namespaced(cluster.client(), namespace);
-    let Some(pod) = aggregator_pod::find(&pods, namespace).await? else {
+    let Some(pod) = aggregator_pod::find(&pod_api(cluster, namespace), namespace).await? else {
         return Err(absent(cluster, namespace).await.into());
     };
-    let name = pod.metadata.name.clone().unwrap_or_else(|| AGGREGATOR_POD.to_owned());
-    let status = pod.status.as_ref();
-    let phase = status.and_then(|status| status.phase.as_deref()).unwrap_or("Unknown");
-    match phase {
+    match pod.phase.as_str() {
         "Running" => {}
         "Pending" => {
             let why = Waiting::of(&pod).map_or_else(|| "it is pending".to_owned(), |waiting| waiting.words());
             return Err(NotReady::Starting(why).into());
         }
         ended => {
-            let said = status.and_then(|status| status.message.as_deref().or(status.reason.as_deref()));
+            let said = pod.message.as_deref().or(pod.reason.as_deref());
             let why = said.map(|text| format!(": {text}")).unwrap_or_default();
-            let what = format!("read from the aggregator's pod `{name}` in namespace `{namespace}`");
-            return Err(ClusterError::new(what, format!("its phase is {ended}{why}"))
+            let what = format!("read from the aggregator's pod `{}` in namespace `{namespace}`", pod.name);
+            let phase = if ended.is_empty() { "Unknown" } else { ended };
+            return Err(ClusterError::new(what, format!("its phase is {phase}{why}"))
                 .hint("an archive can be read only while the pod runs; `plumbline logs` may tell how it ended")
                 .into());
         }
     }
-    let containers = pod.spec.as_ref().map(|spec| spec.containers.as_slice()).unwrap_or_default();
-    let container = match containers.first() {
-        Some(first) if !containers.iter().any(|container| container.name == AGGREGATOR_CONTAINER) => &first.name,
-        _ => AGGREGATOR_CONTAINER,
+    let container = match pod.containers.iter().find(|container| container.role == Role::Main) {
+        Some(first) if pod.container(AGGREGATOR_CONTAINER).is_none() => first.name.clone(),
+        _ => AGGREGATOR_CONTAINER.to_owned(),
     };
     Ok(Aggregator {
-        target: ExecTarget { namespace: namespace.to_owned(), pod: name, container: container.to_owned() },
-        annotation: status_annotation(&pod).map(str::to_owned),
+        target: ExecTarget { namespace: namespace.to_owned(), pod: pod.name, container },
+        annotation: pod.run_status,
     })
 }
 

@@ -17,6 +17,7 @@ mod seen;
 mod waiting;
 mod watch;
 mod words;
+mod worker_pods;
 mod workers;
 
 pub use error::StatusError;
@@ -27,3 +28,4 @@ pub use read::read;
 pub use seen::{STALE, Seen};
 pub use waiting::Waiting;
 pub use watch::{Look, Watching, watch};
+pub use worker_pods::WorkerPods;

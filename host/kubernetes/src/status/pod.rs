@@ -1,11 +1,11 @@
 //! What the aggregator's pod says of the run.
 
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use plumbline_core::run_status::{RunPhase, RunStatus};
 
 use super::error::StatusError;
 use super::seen::Seen;
 use super::waiting::{Waiting, how_it_ended};
+use crate::pod_view::{PodView, Role};
 
 /// Reads an annotation.
 pub(super) fn parse(text: &str) -> Result<RunStatus, String> {
@@ -13,19 +13,22 @@ pub(super) fn parse(text: &str) -> Result<RunStatus, String> {
 }
 
 /// What the pod says of the run. `status` is its annotation, read.
-pub(super) fn look(namespace: &str, pod: &Pod, status: Option<Result<RunStatus, String>>) -> Result<Seen, StatusError> {
-    let name = pod.metadata.name.clone().unwrap_or_default();
+pub(super) fn look(
+    namespace: &str,
+    pod: &PodView,
+    status: Option<Result<RunStatus, String>>,
+) -> Result<Seen, StatusError> {
+    let name = pod.name.clone();
     let seen = |status: RunStatus| Seen {
         namespace: namespace.to_owned(),
         pod: name.clone(),
         status,
-        began: pod.metadata.creation_timestamp.as_ref().map(|time| time.0),
-        restarts: containers(pod).map(|container| u32::try_from(container.restart_count).unwrap_or(0)).sum(),
+        began: pod.created,
+        restarts: restarts(pod),
         waiting: Vec::new(),
     };
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("Pending");
     let last = |status: Option<Result<RunStatus, String>>| status.and_then(Result::ok).map(|s| Box::new(seen(s)));
-    match (phase, status) {
+    match (pod.phase.as_str(), status) {
         ("Failed", status) => Err(StatusError::PodFailed {
             why: own_words(status.as_ref()).unwrap_or_else(|| why_it_ended(pod)),
             last: last(status),
@@ -33,7 +36,7 @@ pub(super) fn look(namespace: &str, pod: &Pod, status: Option<Result<RunStatus, 
             pod: name.clone(),
         }),
         ("Unknown", status) => Err(StatusError::PodUnknown {
-            node: pod.spec.as_ref().and_then(|spec| spec.node_name.clone()).unwrap_or_default(),
+            node: pod.node.clone().unwrap_or_default(),
             last: last(status),
             pod: name.clone(),
         }),
@@ -69,23 +72,24 @@ fn own_words(status: Option<&Result<RunStatus, String>>) -> Option<String> {
     status.failure.as_ref().map(|failure| failure.reason.clone())
 }
 
-fn containers(pod: &Pod) -> impl Iterator<Item = &ContainerStatus> {
-    pod.status.iter().flat_map(|status| &status.container_statuses).flatten()
+/// How often its containers were started again, those before the others left out.
+fn restarts(pod: &PodView) -> u32 {
+    let main = pod.containers.iter().filter(|container| container.role == Role::Main);
+    main.map(|container| u32::try_from(container.restarts).unwrap_or(u32::MAX)).fold(0, u32::saturating_add)
 }
 
-/// How the pod ended: what is said of the pod itself, else of a container that ended badly.
-fn why_it_ended(pod: &Pod) -> String {
-    let status = pod.status.as_ref();
-    let of_pod = [status.and_then(|s| s.reason.as_deref()), status.and_then(|s| s.message.as_deref())];
-    let of_pod: Vec<&str> = of_pod.into_iter().flatten().filter(|text| !text.is_empty()).collect();
+/// How the pod ended: what is said of the pod itself, else of a container that ended.
+fn why_it_ended(pod: &PodView) -> String {
+    let of_pod: Vec<&str> = [pod.reason.as_deref(), pod.message.as_deref()].into_iter().flatten().collect();
     if !of_pod.is_empty() {
         return of_pod.join(": ");
     }
-    let ended = containers(pod).find_map(|container| {
-        let end = container.state.as_ref()?.terminated.as_ref()?;
-        Some(format!("container `{}` {}", container.name, how_it_ended(end)))
-    });
-    ended.unwrap_or_else(|| "Kubernetes does not say why".to_owned())
+    let main = pod.containers.iter().filter(|container| container.role == Role::Main);
+    let mut ended = main.filter_map(|container| Some((container, container.ended()?)));
+    ended.next().map_or_else(
+        || "Kubernetes does not say why".to_owned(),
+        |(container, end)| format!("container `{}` {}", container.name, how_it_ended(end)),
+    )
 }
 
 #[cfg(test)]

@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::aggregator_pod::status_annotation;
 use crate::names;
 
-fn pod(phase: &str, status: Option<&str>, more: Value) -> Pod {
+fn pod(phase: &str, status: Option<&str>, more: Value) -> PodView {
     let mut pod = json!({
         "metadata": {"name": "sonobuoy", "namespace": "ns", "creationTimestamp": "2026-11-20T13:00:00Z"},
-        "spec": {"nodeName": "node-1", "containers": []},
+        "spec": {"nodeName": "node-1", "containers": [{"name": "kube-sonobuoy", "image": "x/y:1"}]},
         "status": {"phase": phase},
     });
     if let Some(status) = status {
@@ -18,27 +17,27 @@ fn pod(phase: &str, status: Option<&str>, more: Value) -> Pod {
     if let (Some(all), Value::Object(more)) = (pod["status"].as_object_mut(), more) {
         all.extend(more);
     }
-    serde_json::from_value(pod).unwrap()
+    PodView::read(&pod).unwrap()
 }
 
-fn seen(pod: &Pod) -> Result<Seen, StatusError> {
-    look("ns", pod, status_annotation(pod).map(parse))
+fn seen(pod: &PodView) -> Result<Seen, StatusError> {
+    look("ns", pod, pod.run_status.as_deref().map(parse))
 }
 
-fn told(pod: &Pod) -> String {
+fn told(pod: &PodView) -> String {
     let error = seen(pod).unwrap_err();
     format!("{error}\n{}", error.hint().unwrap_or_default())
 }
 
 #[test]
 fn each_failure_says_what_and_what_to_do() {
-    let pulling = json!({"containerStatuses": [{"name": "kube-sonobuoy", "image": "x/y:1", "imageID": "", "ready": false,
+    let pulling = json!({"containerStatuses": [{"name": "kube-sonobuoy", 
         "restartCount": 0, "state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}}]});
-    let crashing = json!({"containerStatuses": [{"name": "kube-sonobuoy", "image": "x/y:1", "imageID": "", "ready": false,
+    let crashing = json!({"containerStatuses": [{"name": "kube-sonobuoy", 
         "restartCount": 3, "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s"}}}]});
     let unschedulable = json!({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
         "message": "0/3 nodes are available"}]});
-    let ended = json!({"containerStatuses": [{"name": "kube-sonobuoy", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+    let ended = json!({"containerStatuses": [{"name": "kube-sonobuoy", "restartCount": 0,
         "state": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]});
     let all = [
         pod("Pending", None, json!({})),

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::complaints::{Complaints, within};
 use super::pace::Pace;
+use super::worker_pods::WorkerPods;
 use super::{full, workers};
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
@@ -41,6 +42,8 @@ pub struct PublishOptions {
     pub run: RunId,
     /// The owner of the ConfigMap with the status in full: the aggregator's pod, so that it goes with it.
     pub owner: Option<OwnerReference>,
+    /// The pods of plugins, as the run's monitor sees them.
+    pub workers: WorkerPods,
     /// How often.
     pub pace: Pace,
 }

@@ -1,6 +1,6 @@
 //! Reads the status of a run once.
 
-use k8s_openapi::api::core::v1::{Event, Namespace, Pod};
+use k8s_openapi::api::core::v1::{Event, Namespace};
 use kube::Api;
 use kube::api::ListParams;
 
@@ -8,10 +8,11 @@ use super::error::StatusError;
 use super::pod::{look, parse};
 use super::seen::Seen;
 use super::waiting::Waiting;
-use crate::aggregator_pod::{find, status_annotation};
+use crate::aggregator_pod::find;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
+use crate::pod_view::{PodObject, PodView, pod_api};
 
 /// Events of a pod that are told: the last ones say what is going on.
 const MAX_EVENTS: usize = 5;
@@ -37,11 +38,11 @@ pub async fn read(cluster: &Cluster, namespace: &str) -> Result<Seen, StatusErro
             }
         }
     }
-    let pods: Api<Pod> = Api::namespaced(cluster.client(), namespace);
+    let pods = pod_api(cluster, namespace);
     let Some(pod) = find(&pods, namespace).await? else {
         return Err(StatusError::NoPod { namespace: namespace.to_owned() });
     };
-    match look(namespace, &pod, status_annotation(&pod).map(parse)) {
+    match look(namespace, &pod, pod.run_status.as_deref().map(parse)) {
         Ok(mut seen) => {
             if !seen.is_over() {
                 seen.waiting = waiting(&pods).await;
@@ -53,10 +54,10 @@ pub async fn read(cluster: &Cluster, namespace: &str) -> Result<Seen, StatusErro
 }
 
 /// What keeps pods of plugins from running. Who may not see them sees the status all the same.
-async fn waiting(pods: &Api<Pod>) -> Vec<Waiting> {
+async fn waiting(pods: &Api<PodObject>) -> Vec<Waiting> {
     let selector = format!("{}={}", names::ROLE_LABEL, names::PLUGIN);
     match pods.list(&ListParams::default().labels(&selector).limit(MAX_PODS)).await {
-        Ok(list) => sorted(list.items.iter().filter_map(Waiting::of).collect()),
+        Ok(list) => sorted(list.items.into_iter().filter_map(|pod| Waiting::of(&PodView::from(pod))).collect()),
         Err(error) => {
             tracing::warn!("{}", ClusterError::api("look at the pods of plugins", &error));
             Vec::new()

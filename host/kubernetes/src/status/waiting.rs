@@ -1,9 +1,8 @@
 //! What keeps a pod from running, read off the pod.
 
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ContainerStateTerminated, ContainerStatus, Pod};
 
-use crate::names;
+use crate::pod_view::{ContainerState, ContainerView, Ended, PodView};
 use crate::reasons;
 
 /// The reason of containers that are not started again at once.
@@ -20,7 +19,7 @@ pub struct Waiting {
     pub node: Option<String>,
     /// The reason as Kubernetes calls it, such as `ImagePullBackOff` or `Unschedulable`.
     pub reason: String,
-    /// What Kubernetes says of it, and of a container that crashes again and again how it ended last; may be empty.
+    /// What Kubernetes says of it, and of a container that crashes again and again how it ended last: one line, may be empty.
     pub message: String,
     /// The image, where that is the trouble.
     pub image: Option<String>,
@@ -31,24 +30,21 @@ pub struct Waiting {
 impl Waiting {
     /// What `pod` waits for; `None` if it does not wait.
     #[must_use]
-    pub fn of(pod: &Pod) -> Option<Self> {
-        let status = pod.status.as_ref()?;
-        let (reason, message, image, at) = unschedulable(pod).or_else(|| {
-            let all = [&status.init_container_statuses, &status.container_statuses];
-            let waits: Vec<_> = all.into_iter().flatten().flatten().filter_map(container).collect();
+    pub(crate) fn of(pod: &PodView) -> Option<Self> {
+        let (reason, message, image, since) = unscheduled(pod).or_else(|| {
+            let waits: Vec<_> = pod.containers.iter().filter_map(container).collect();
             // A trouble says more than a container that is only being made.
             let trouble = waits.iter().find(|(reason, ..)| !reasons::STARTING.contains(&reason.as_str()));
             trouble.or_else(|| waits.first()).cloned()
         })?;
-        let label = |name: &str| pod.metadata.labels.as_ref().and_then(|labels| labels.get(name)).cloned();
         Some(Self {
-            pod: pod.metadata.name.clone().unwrap_or_default(),
-            plugin: label(names::PLUGIN_LABEL),
-            node: pod.spec.as_ref().and_then(|spec| spec.node_name.clone().or_else(|| wanted_node(spec))),
+            pod: pod.name.clone(),
+            plugin: pod.plugin.clone(),
+            node: pod.place().map(str::to_owned),
             reason,
             message,
             image,
-            since: at.or_else(|| pod.metadata.creation_timestamp.as_ref().map(|time| time.0)),
+            since: since.or(pod.created),
         })
     }
 
@@ -64,7 +60,7 @@ impl Waiting {
         reasons::STARTING.contains(&self.reason.as_str())
     }
 
-    /// One line for a person, without the time. Parts of it are foreign text: no line breaks, but otherwise as Kubernetes wrote it.
+    /// One line for a person, without the time. Parts of it are foreign text, as Kubernetes wrote it.
     #[must_use]
     pub fn words(&self) -> String {
         let what = match self.reason.as_str() {
@@ -78,48 +74,36 @@ impl Waiting {
             "PodInitializing" => "init containers running".to_owned(),
             other => format!("cannot start ({other})"),
         };
-        let message = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
-        if message.is_empty() { what } else { format!("{what}: {message}") }
+        if self.message.is_empty() { what } else { format!("{what}: {}", self.message) }
     }
 }
 
 type Found = (String, String, Option<String>, Option<Timestamp>);
 
-fn unschedulable(pod: &Pod) -> Option<Found> {
-    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    let found = conditions.iter().find(|c| c.type_ == "PodScheduled" && c.status == "False")?;
-    let reason = found.reason.clone().unwrap_or_else(|| "Unschedulable".to_owned());
-    let since = found.last_transition_time.as_ref().map(|time| time.0);
-    Some((reason, found.message.clone().unwrap_or_default(), None, since))
+fn unscheduled(pod: &PodView) -> Option<Found> {
+    let found = pod.unscheduled.clone()?;
+    Some((found.reason, found.message.unwrap_or_default(), None, found.since))
 }
 
-fn container(status: &ContainerStatus) -> Option<Found> {
-    let waiting = status.state.as_ref()?.waiting.as_ref()?;
-    let reason = waiting.reason.clone().filter(|reason| !reason.is_empty())?;
-    let image = Some(status.image.clone()).filter(|image| !image.is_empty());
-    let last = status.last_state.as_ref().and_then(|state| state.terminated.as_ref());
-    let message = match last {
+fn container(container: &ContainerView) -> Option<Found> {
+    let ContainerState::Waiting { reason, message } = &container.state else { return None };
+    if reason.is_empty() {
+        return None;
+    }
+    let image = Some(container.image.clone()).filter(|image| !image.is_empty());
+    let message = match &container.last {
         // Kubernetes only says how long it waits before it tries again.
         Some(end) if reason == CRASH_LOOP => format!("it {}", how_it_ended(end)),
-        _ => waiting.message.clone().unwrap_or_default(),
+        _ => message.clone().unwrap_or_default(),
     };
-    Some((reason, message, image, None))
+    Some((reason.clone(), message, image, None))
 }
 
 /// How a container ended, to be read behind its name.
-pub(super) fn how_it_ended(end: &ContainerStateTerminated) -> String {
+pub(super) fn how_it_ended(end: &Ended) -> String {
     let reason = end.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let message = end.message.as_deref().map(str::trim).filter(|text| !text.is_empty());
-    let message = message.map(|message| format!(": {message}")).unwrap_or_default();
-    format!("ended with exit code {}{reason}{message}", end.exit_code)
-}
-
-/// The node that a DaemonSet made the pod for, before it is bound to it.
-fn wanted_node(spec: &k8s_openapi::api::core::v1::PodSpec) -> Option<String> {
-    let required =
-        spec.affinity.as_ref()?.node_affinity.as_ref()?.required_during_scheduling_ignored_during_execution.as_ref()?;
-    let fields = required.node_selector_terms.iter().filter_map(|term| term.match_fields.as_ref()).flatten();
-    fields.filter(|field| field.key == "metadata.name").find_map(|field| field.values.as_ref()?.first().cloned())
+    let message = end.message.as_deref().map(|message| format!(": {message}")).unwrap_or_default();
+    format!("ended with exit code {}{reason}{message}", end.code)
 }
 
 #[cfg(test)]
@@ -127,8 +111,8 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn pod(spec: Value, status: Value) -> Pod {
-        serde_json::from_value(json!({
+    fn pod(spec: Value, status: Value) -> PodView {
+        PodView::read(&json!({
             "metadata": {"name": "p", "creationTimestamp": "2026-11-20T13:00:00Z", "labels": {"sonobuoy-plugin": "bench"}},
             "spec": spec, "status": status,
         }))
@@ -136,15 +120,17 @@ mod tests {
     }
 
     fn waiting(reason: &str, message: &str) -> Value {
-        json!({"name": "plugin", "image": "r/i:1", "imageID": "", "ready": false, "restartCount": 0,
+        json!({"name": "plugin", "restartCount": 0,
                "state": {"waiting": {"reason": reason, "message": message}}})
     }
 
     #[test]
     fn troubles_are_told_and_say_more_than_a_start() {
-        let spec = json!({"nodeName": "n1", "containers": []});
+        let mut beside = waiting("ContainerCreating", "");
+        beside["name"] = json!("beside");
+        let spec = json!({"nodeName": "n1", "containers": [{"name": "beside"}, {"name": "plugin", "image": "r/i:1"}]});
         let both = json!({"phase": "Pending", "containerStatuses": [
-            waiting("ContainerCreating", ""), waiting("ImagePullBackOff", "Back-off\npulling image")]});
+            beside, waiting("ImagePullBackOff", "Back-off\npulling image")]});
         let found = Waiting::of(&pod(spec.clone(), both)).unwrap();
         assert_eq!(found.words(), "image `r/i:1` cannot be pulled (ImagePullBackOff): Back-off pulling image");
         assert_eq!((found.plugin.as_deref(), found.node.as_deref()), (Some("bench"), Some("n1")));
@@ -152,7 +138,7 @@ mod tests {
         let starting = json!({"phase": "Pending", "containerStatuses": [waiting("ContainerCreating", "")]});
         assert!(Waiting::of(&pod(spec.clone(), starting)).unwrap().is_starting());
         let running = json!({"phase": "Running", "containerStatuses": [
-            {"name": "plugin", "image": "", "imageID": "", "ready": true, "restartCount": 0, "state": {"running": {}}}]});
+            {"name": "plugin", "restartCount": 0, "state": {"running": {}}}]});
         assert_eq!(Waiting::of(&pod(spec, running)), None);
     }
 
@@ -161,7 +147,7 @@ mod tests {
         let mut crashing = waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container=p pod=p_ns(1)");
         let told = |status: &Value| {
             let status = json!({"phase": "Running", "containerStatuses": [status]});
-            Waiting::of(&pod(json!({"containers": []}), status)).unwrap().words()
+            Waiting::of(&pod(json!({"containers": [{"name": "plugin"}]}), status)).unwrap().words()
         };
         assert!(
             told(&crashing).ends_with("(CrashLoopBackOff): back-off 5m0s restarting failed container=p pod=p_ns(1)")
@@ -187,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_pod_without_anything_waits_for_nothing() {
-        assert_eq!(Waiting::of(&Pod::default()), None);
+        assert_eq!(Waiting::of(&PodView::default()), None);
         assert_eq!(Waiting::of(&pod(json!({"containers": []}), json!({}))), None);
     }
 }

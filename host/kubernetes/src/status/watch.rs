@@ -1,14 +1,10 @@
 //! Follows the status of a run by watching its pods.
 
 use std::collections::BTreeMap;
-use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use k8s_openapi::api::core::v1::Pod;
-use kube::Api;
-use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{self, Error, Event, watcher};
+use kube::runtime::watcher::{Config, Event};
 use plumbline_core::run_status::RunStatus;
 use tokio::sync::watch as latest;
 use tokio_util::sync::CancellationToken;
@@ -18,10 +14,10 @@ use super::pod::{look, parse};
 use super::read::{sorted, with_events};
 use super::seen::Seen;
 use super::waiting::Waiting;
-use crate::aggregator_pod::{choose, status_annotation};
+use crate::aggregator_pod::choose;
 use crate::cluster::Cluster;
-use crate::error::ClusterError;
 use crate::names;
+use crate::pod_view::{PodObject, PodView, pod_api};
 
 /// What was seen, or why nothing was.
 pub type Look = Result<Seen, StatusError>;
@@ -59,8 +55,9 @@ pub fn watch(cluster: &Cluster, namespace: &str, stop: CancellationToken) -> Wat
 }
 
 async fn follow(cluster: &Cluster, namespace: &str, sender: &latest::Sender<Option<Arc<Look>>>) {
-    let api: Api<Pod> = Api::namespaced(cluster.client(), namespace);
-    let mut seen = pin!(watcher(api, watcher::Config::default().labels(names::ROLE_LABEL)).default_backoff());
+    let what = format!("watch the pods in namespace `{namespace}`");
+    let config = Config::default().labels(names::ROLE_LABEL);
+    let mut seen = crate::watch::watch(pod_api(cluster, namespace), config, what);
     let mut board = Board::new(namespace);
     let mut pending: Option<Waiting> = None;
     while let Some(event) = seen.next().await {
@@ -71,10 +68,7 @@ async fn follow(cluster: &Cluster, namespace: &str, sender: &latest::Sender<Opti
                 }
                 board.look()
             }
-            Err(error) => match explain(namespace, error) {
-                Some(error) => Err(StatusError::Cluster(error)),
-                None => continue,
-            },
+            Err(error) => Err(StatusError::Cluster(error)),
         };
         let look = match look {
             // Events are asked for only when there is something new to explain.
@@ -95,21 +89,11 @@ async fn follow(cluster: &Cluster, namespace: &str, sender: &latest::Sender<Opti
     }
 }
 
-/// `None` for what happens to every watch now and then.
-fn explain(namespace: &str, error: Error) -> Option<ClusterError> {
-    let what = format!("watch the pods in namespace `{namespace}`");
-    match error {
-        Error::InitialListFailed(error) | Error::WatchStartFailed(error) => Some(ClusterError::api(what, &error)),
-        Error::WatchError(_) | Error::WatchFailed(_) => None,
-        Error::NoResourceVersion => Some(ClusterError::new(what, "the API server does not number its answers")),
-    }
-}
-
 /// What is on the pods: enough to tell the status anew when one of them changes.
 struct Board {
     namespace: String,
     listed: bool,
-    aggregators: BTreeMap<String, Pod>,
+    aggregators: BTreeMap<String, PodView>,
     waiting: BTreeMap<String, Waiting>,
     /// The annotation that was read last: most events leave it as it is.
     read: Option<(String, Result<RunStatus, String>)>,
@@ -127,7 +111,7 @@ impl Board {
     }
 
     /// Whether something is to be told that may be new.
-    fn take(&mut self, event: Event<Pod>) -> bool {
+    fn take(&mut self, event: Event<PodObject>) -> bool {
         match event {
             Event::Init => {
                 self.listed = false;
@@ -139,7 +123,7 @@ impl Board {
                 self.listed = true;
                 true
             }
-            Event::InitApply(pod) | Event::Apply(pod) => self.put(pod) && self.listed,
+            Event::InitApply(pod) | Event::Apply(pod) => self.put(pod.into()) && self.listed,
             Event::Delete(pod) => {
                 let name = pod.metadata.name.unwrap_or_default();
                 let aggregator = self.aggregators.remove(&name).is_some();
@@ -148,10 +132,9 @@ impl Board {
         }
     }
 
-    fn put(&mut self, pod: Pod) -> bool {
-        let name = pod.metadata.name.clone().unwrap_or_default();
-        let role = pod.metadata.labels.as_ref().and_then(|labels| labels.get(names::ROLE_LABEL));
-        if role.is_some_and(|role| role == names::AGGREGATOR) {
+    fn put(&mut self, pod: PodView) -> bool {
+        let name = pod.name.clone();
+        if pod.is_aggregator {
             self.aggregators.insert(name, pod);
             return true;
         }
@@ -168,7 +151,7 @@ impl Board {
         let Some(pod) = choose(self.aggregators.values().cloned().collect()) else {
             return Err(StatusError::NoPod { namespace: self.namespace.clone() });
         };
-        let status = status_annotation(&pod).map(|text| match &self.read {
+        let status = pod.run_status.as_deref().map(|text| match &self.read {
             Some((before, read)) if before == text => read.clone(),
             _ => {
                 let read = parse(text);

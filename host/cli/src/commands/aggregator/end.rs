@@ -6,7 +6,7 @@ use plumbline_core::config::Config;
 use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
 use plumbline_core::{RunFailure, RunId};
 use plumbline_kubernetes::Cluster;
-use plumbline_kubernetes::status::{Pace, PublishOptions, publish_last};
+use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish_last};
 
 use super::ground::Place;
 use crate::error::CliError;
@@ -62,6 +62,7 @@ pub(super) fn publishing(cluster: &Cluster, place: &Place, run: RunId) -> Publis
         pod: place.pod.clone(),
         run,
         owner: place.owner_reference(),
+        workers: WorkerPods::default(),
         pace: Pace::default(),
     }
 }

@@ -152,6 +152,7 @@ async fn run(
         stage,
         graces: graces(config),
         tree: work.tree(),
+        workers: publishing.workers.clone(),
         fail_fast: fail_fast.clone(),
         survey: Some(survey(cluster.clone(), config, &place.namespace, work.tree())),
     });

@@ -144,7 +144,7 @@ mod tests {
             plugin: Some("systemd_logs".to_owned()),
             node: Some("n1".to_owned()),
             reason: "ErrImagePull".to_owned(),
-            message: "not\nfound".to_owned(),
+            message: "not found".to_owned(),
             image: Some("r/i:1".to_owned()),
             since: None,
         };

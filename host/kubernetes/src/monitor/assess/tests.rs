@@ -2,11 +2,11 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::super::samples::{ended, facts, pod_with, running, waiting};
+use super::super::samples::{ended, pod_with, running, view, waiting};
 use super::*;
 
 fn told(pod: &Value) -> String {
-    match assess(&facts(pod), "scan", &Graces::default()) {
+    match assess(&view(pod), "scan", &Graces::default()) {
         Some(trouble) => format!("{:?}: {}", trouble.kind, trouble.sentence),
         None => "well".to_owned(),
     }
@@ -97,7 +97,7 @@ fn each_trouble_has_a_sentence_that_names_what_it_is_about() {
     let mut all = String::new();
     for (name, pod) in cases {
         writeln!(all, "{name}\n  {}", told(&pod)).unwrap();
-        let trouble = assess(&facts(&pod), "scan", &Graces::default()).unwrap();
+        let trouble = assess(&view(&pod), "scan", &Graces::default()).unwrap();
         if trouble.so_far != trouble.sentence {
             writeln!(all, "  so far: {}", trouble.so_far).unwrap();
         }
@@ -133,19 +133,20 @@ fn what_is_not_a_trouble() {
     // Restarted twice, as Sonobuoy allows, and running again.
     assert_eq!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 2}), running())), "well");
     assert!(told(&pod_with("p", "w", json!({"running": {}, "restartCount": 3}), running())).starts_with("CrashLoop: "));
-    assert_eq!(told(&json!({"metadata": {"name": "p"}})), "well");
+    assert_eq!(told(&json!({"metadata": {"name": "p"}, "spec": {}})), "well");
 }
 
 #[test]
 fn the_message_of_a_registry_does_not_make_a_timeout_of_a_failure() {
     let pod = pod_with("p", "w", waiting("ErrImagePull", "net/http: request canceled: i/o timeout"), running());
-    let trouble = assess(&facts(&pod), "scan", &Graces::default()).unwrap();
+    let trouble = assess(&view(&pod), "scan", &Graces::default()).unwrap();
     assert!(!plumbline_core::ledger::ErrorRecord::new(trouble.sentence).is_timeout());
 }
 
 #[test]
 fn a_pod_that_is_deleted_may_use_the_time_it_was_given() {
-    let pod = with(pod_with("p", "w", running(), running()), "/metadata", "deletionTimestamp", json!("x"));
+    let pod =
+        with(pod_with("p", "w", running(), running()), "/metadata", "deletionTimestamp", json!("2026-01-01T00:00:00Z"));
     let pod = with(pod, "/metadata", "deletionGracePeriodSeconds", json!(45));
-    assert_eq!(assess(&facts(&pod), "scan", &Graces::default()).unwrap().grace, Duration::from_secs(105));
+    assert_eq!(assess(&view(&pod), "scan", &Graces::default()).unwrap().grace, Duration::from_secs(105));
 }

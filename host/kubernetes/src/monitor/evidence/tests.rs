@@ -1,4 +1,4 @@
-use super::super::samples::{facts, pod_with, running};
+use super::super::samples::{pod_with, running, view};
 use super::*;
 
 fn verdict(kind: Kind) -> Verdict {
@@ -9,7 +9,7 @@ fn verdict(kind: Kind) -> Verdict {
         session: "s1".into(),
         container: "scan".into(),
         node: Some("w1".into()),
-        pod: Some(facts(&pod_with("p-x", "w1", running(), running()))),
+        pod: Some(view(&pod_with("p-x", "w1", running(), running()))),
         last: None,
     }
 }

@@ -7,20 +7,21 @@ use jiff::{SignedDuration, Timestamp};
 use plumbline_core::{NodeName, PluginName, ResultKey};
 
 use super::super::assess::{Kind, Trouble, assess};
-use super::super::facts::{NodeFacts, PodFacts};
 use super::super::options::{Graces, Watched};
 use super::super::sentence;
 use super::cluster::Seen;
 use super::tracked::{Departed, Now, Plugin, Tracked, Verdict};
 use crate::names;
+use crate::node_view::NodeView;
+use crate::pod_view::PodView;
 
 /// Everything that the monitor knows.
 #[derive(Debug)]
 pub(in super::super) struct Index {
     graces: Graces,
     namespace: String,
-    pods: Seen<PodFacts>,
-    nodes: Seen<NodeFacts>,
+    pods: Seen<PodView>,
+    nodes: Seen<NodeView>,
     plugins: BTreeMap<PluginName, Plugin>,
     sessions: BTreeMap<String, PluginName>,
     deadlines: BTreeSet<(Duration, ResultKey)>,
@@ -69,7 +70,7 @@ impl Index {
     }
 
     /// A pod was seen.
-    pub(in super::super) fn pod_applied(&mut self, pod: PodFacts, now: Now) {
+    pub(in super::super) fn pod_applied(&mut self, pod: PodView, now: Now) {
         let key = self.key_of(&pod);
         let name = pod.name.clone();
         let before = self.pods.put(&name, pod);
@@ -78,7 +79,7 @@ impl Index {
             && key.as_ref() != Some(old)
         {
             // The name stands for another pod now.
-            self.unplace(old, &name, Departed { facts: before, object: Box::default() });
+            self.unplace(old, &name, Departed { pod: before, object: Box::default() });
             self.refresh(old, now);
         }
         if let Some(key) = key {
@@ -91,12 +92,12 @@ impl Index {
     }
 
     /// A pod is gone; `object` is how it was seen last.
-    pub(in super::super) fn pod_removed(&mut self, pod: PodFacts, object: Box<str>, now: Now) {
+    pub(in super::super) fn pod_removed(&mut self, pod: PodView, object: Box<str>, now: Now) {
         // A pod that was deleted before this watch began is not known; that it was there explains why it is not.
         self.pods.remove(&pod.name);
         if let Some(key) = self.key_of(&pod) {
             let name = pod.name.clone();
-            self.unplace(&key, &name, Departed { facts: pod, object });
+            self.unplace(&key, &name, Departed { pod, object });
             self.refresh(&key, now);
         }
     }
@@ -115,7 +116,7 @@ impl Index {
         }
     }
 
-    pub(in super::super) fn node_applied(&mut self, node: NodeFacts, now: Now) {
+    pub(in super::super) fn node_applied(&mut self, node: NodeView, now: Now) {
         let name = node.name.clone();
         let before = self.nodes.put(&name, node);
         // The kubelet writes its node again and again, mostly without news.
@@ -191,12 +192,12 @@ impl Index {
     }
 
     /// The pods of a plugin, as they were seen last.
-    pub(in super::super) fn pods_of(&self, session: &str) -> Vec<PodFacts> {
+    pub(in super::super) fn pods_of(&self, session: &str) -> Vec<PodView> {
         self.pods.values().filter(|pod| pod.session.as_deref() == Some(session)).cloned().collect()
     }
 
     /// The pod that speaks for a result, if there is one.
-    pub(in super::super) fn pod_for(&self, key: &ResultKey) -> Option<&PodFacts> {
+    pub(in super::super) fn pod_for(&self, key: &ResultKey) -> Option<&PodView> {
         let tracked = self.plugins.get(&key.plugin)?.keys.get(&key.node)?;
         newest(&self.pods, tracked)
     }
@@ -250,7 +251,7 @@ impl Index {
         let sentence = lasting.trouble.sentence.clone();
         (tracked.settled, tracked.given_up) = (true, true);
         let last = tracked.last.clone().filter(|_| tracked.pods.is_empty());
-        let pod = newest(&self.pods, tracked).or(last.as_ref().map(|last| &last.facts)).cloned();
+        let pod = newest(&self.pods, tracked).or(last.as_ref().map(|last| &last.pod)).cloned();
         let node = if key.node.is_global() {
             pod.as_ref().and_then(|pod| pod.node.clone())
         } else {
@@ -260,7 +261,7 @@ impl Index {
         Some(Verdict { key: key.clone(), kind, sentence, session, container, node, pod, last })
     }
 
-    fn key_of(&self, pod: &PodFacts) -> Option<ResultKey> {
+    fn key_of(&self, pod: &PodView) -> Option<ResultKey> {
         let plugin = self.plugins.get(self.sessions.get(pod.session.as_deref()?)?)?;
         plugin.place(pod).map(|node| plugin.key(&node))
     }
@@ -327,14 +328,14 @@ fn is_within(at: Timestamp, now: Timestamp, span: Duration) -> bool {
 }
 
 /// The pod that speaks for a result: the one that was made last.
-fn newest<'a>(pods: &'a Seen<PodFacts>, tracked: &Tracked) -> Option<&'a PodFacts> {
+fn newest<'a>(pods: &'a Seen<PodView>, tracked: &Tracked) -> Option<&'a PodView> {
     tracked.pods.iter().filter_map(|name| pods.get(name)).max_by_key(|pod| (&pod.created, &pod.name))
 }
 
 /// What a result is judged by.
 struct Look<'a> {
-    pods: &'a Seen<PodFacts>,
-    nodes: &'a Seen<NodeFacts>,
+    pods: &'a Seen<PodView>,
+    nodes: &'a Seen<NodeView>,
     graces: &'a Graces,
     namespace: &'a str,
 }
@@ -342,7 +343,7 @@ struct Look<'a> {
 impl Look<'_> {
     fn troubles(&self, watched: &Watched, node: &NodeName, tracked: &Tracked) -> Vec<Trouble> {
         let newest = newest(self.pods, tracked);
-        let last = tracked.last.as_ref().map(|last| &last.facts);
+        let last = tracked.last.as_ref().map(|last| &last.pod);
         let place =
             if node.is_global() { newest.or(last).and_then(|pod| pod.node.as_deref()) } else { Some(node.as_str()) };
         let of_node = place.and_then(|place| self.of_node(place));
@@ -369,7 +370,7 @@ impl Look<'_> {
         }
     }
 
-    fn of_nothing(&self, watched: &Watched, node: &NodeName, last: Option<&PodFacts>) -> Trouble {
+    fn of_nothing(&self, watched: &Watched, node: &NodeName, last: Option<&PodView>) -> Trouble {
         match last {
             Some(last) => {
                 let why = last.disruption.as_deref().or(last.message.as_deref());
@@ -381,16 +382,16 @@ impl Look<'_> {
                 Trouble::within(Kind::NoPod, self.graces.pod_gone, self.graces, describe)
             }
             None => {
-                let facts = self.nodes.get(node.as_str());
-                self.trouble(Kind::NoPod, |lasted| sentence::no_pod_on(node.as_str(), facts, lasted))
+                let seen = self.nodes.get(node.as_str());
+                self.trouble(Kind::NoPod, |lasted| sentence::no_pod_on(node.as_str(), seen, lasted))
             }
         }
     }
 
     /// One pod that is well is enough: what is left of others is being cleared away.
-    fn of_pods(&self, watched: &Watched, node: &NodeName, tracked: &Tracked, newest: &PodFacts) -> Option<Trouble> {
+    fn of_pods(&self, watched: &Watched, node: &NodeName, tracked: &Tracked, newest: &PodView) -> Option<Trouble> {
         let pods = || tracked.pods.iter().filter_map(|name| self.pods.get(name));
-        let assess = |pod: &PodFacts| assess(pod, &watched.container, self.graces);
+        let assess = |pod: &PodView| assess(pod, &watched.container, self.graces);
         let Some(well) = pods().filter(|pod| assess(pod).is_none()).max_by_key(|pod| (&pod.created, &pod.name)) else {
             return assess(newest);
         };

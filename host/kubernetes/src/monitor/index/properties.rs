@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::super::assess::Kind;
 use super::super::options::{Graces, Watched};
-use super::super::samples::{ended, facts, node, pod_with, running, waiting, watched};
+use super::super::samples::{ended, node, pod_with, running, view, waiting, watched};
 use super::{Index, Now};
 
 const NODES: [&str; 3] = ["w1", "w2", "w3"];
@@ -81,9 +81,9 @@ impl World {
     }
 }
 
-fn pod(at: usize, number: usize) -> super::super::facts::PodFacts {
+fn pod(at: usize, number: usize) -> crate::pod_view::PodView {
     let (name, node) = PODS[at];
-    facts(&pod_with(name, node, state(number), running()))
+    view(&pod_with(name, node, state(number), running()))
 }
 
 fn now(seconds: u64) -> Now {

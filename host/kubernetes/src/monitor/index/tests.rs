@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::assess::Kind;
 use super::super::options::{Graces, Watched};
-use super::super::samples::{ended, facts, node, pod_with, running, waiting, watched};
+use super::super::samples::{ended, node, pod_with, running, view, waiting, watched};
 use super::{Index, Now, Verdict};
 
 fn at(seconds: u64) -> Now {
@@ -34,7 +34,7 @@ fn index(watched: Watched, nodes: &[&str], pods: &[Value]) -> Index {
 
 fn list(index: &mut Index, pods: &[Value], seconds: u64) {
     index.pods_list_begins();
-    pods.iter().for_each(|pod| index.pod_applied(facts(pod), at(seconds)));
+    pods.iter().for_each(|pod| index.pod_applied(view(pod), at(seconds)));
     index.pods_listed(at(seconds));
 }
 
@@ -51,19 +51,19 @@ fn a_trouble_counts_once_and_only_when_its_grace_is_over() {
     let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), pulling("b", "w2")]);
     assert_eq!(told(index.tick(at(299))), []);
     // The same trouble in other words.
-    index.pod_applied(facts(&pod_with("b", "w2", waiting("ErrImagePull", "denied"), running())), at(299));
+    index.pod_applied(view(&pod_with("b", "w2", waiting("ErrImagePull", "denied"), running())), at(299));
     let verdicts = index.tick(at(300));
     assert!(verdicts[0].sentence.contains("denied"), "{}", verdicts[0].sentence);
     assert_eq!(told(verdicts), [("p/w2".to_owned(), Kind::Image)]);
-    index.pod_applied(facts(&pulling("b", "w2")), at(301));
+    index.pod_applied(view(&pulling("b", "w2")), at(301));
     assert_eq!(told(index.tick(at(9999))), []);
 }
 
 #[test]
 fn a_trouble_that_passes_is_forgotten() {
     let mut index = index(watched(&["w1"]), &["w1"], &[pulling("a", "w1")]);
-    index.pod_applied(facts(&well("a", "w1")), at(200));
-    index.pod_applied(facts(&pulling("a", "w1")), at(400));
+    index.pod_applied(view(&well("a", "w1")), at(200));
+    index.pod_applied(view(&pulling("a", "w1")), at(400));
     assert_eq!(told(index.tick(at(600))), []);
     assert_eq!(told(index.tick(at(700))), [("p/w1".to_owned(), Kind::Image)]);
 }
@@ -75,10 +75,10 @@ fn a_container_that_does_not_start_counts_after_a_grace_of_its_own() {
     };
     let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[creating("a", "w1"), creating("b", "w2")]);
     // One starts in time; the other is seen to have no image at last, which has a grace of its own from then on.
-    index.pod_applied(facts(&well("a", "w1")), at(599));
-    index.pod_applied(facts(&pulling("b", "w2")), at(599));
+    index.pod_applied(view(&well("a", "w1")), at(599));
+    index.pod_applied(view(&pulling("b", "w2")), at(599));
     assert_eq!(told(index.tick(at(600))), []);
-    index.pod_applied(facts(&creating("b", "w2")), at(700));
+    index.pod_applied(view(&creating("b", "w2")), at(700));
     let verdicts = index.tick(at(1300));
     assert_eq!(
         verdicts[0].sentence,
@@ -103,11 +103,11 @@ fn results_that_are_in_are_left_alone() {
 #[test]
 fn a_pod_that_is_deleted_counts_unless_it_is_replaced() {
     let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
-    index.pod_removed(facts(&well("a", "w1")), "{}".into(), at(10));
-    index.pod_removed(facts(&well("b", "w2")), "{}".into(), at(10));
-    index.pod_applied(facts(&well("b2", "w2")), at(40));
+    index.pod_removed(view(&well("a", "w1")), "{}".into(), at(10));
+    index.pod_removed(view(&well("b", "w2")), "{}".into(), at(10));
+    index.pod_applied(view(&well("b2", "w2")), at(40));
     let verdicts = index.tick(at(70));
-    assert_eq!(verdicts[0].last.as_ref().unwrap().facts.name, "a");
+    assert_eq!(verdicts[0].last.as_ref().unwrap().pod.name, "a");
     assert_eq!(told(verdicts), [("p/w1".to_owned(), Kind::PodGone)]);
 }
 
@@ -146,7 +146,7 @@ fn a_node_without_a_pod_is_told_with_its_taints() {
 fn a_node_that_is_removed_ends_what_was_expected_of_it() {
     let mut index = index(watched(&["w1", "w2"]), &["w1", "w2"], &[well("a", "w1"), well("b", "w2")]);
     index.node_removed("w1", at(10));
-    index.pod_removed(facts(&well("a", "w1")), "{}".into(), at(10));
+    index.pod_removed(view(&well("a", "w1")), "{}".into(), at(10));
     assert_eq!(told(index.tick(at(70))), [("p/w1".to_owned(), Kind::NodeRemoved)]);
 
     let mut index = self::index(watched(&[]), &["w1"], &[well("a", "w1")]);
@@ -181,7 +181,7 @@ fn a_worker_that_was_heard_of_once_has_said_hello() {
     // The worker on w2 is of another make: so are all others, and nothing else about it is forgotten.
     index.expect_no_hello(&"p/w2".parse().unwrap(), at(61));
     assert_eq!(told(index.tick(at(99))), []);
-    index.pod_applied(facts(&pulling("b", "w2")), at(100));
+    index.pod_applied(view(&pulling("b", "w2")), at(100));
     assert_eq!(told(index.tick(at(400))), [("p/w2".to_owned(), Kind::Image)]);
 }
 
@@ -192,7 +192,7 @@ fn one_pod_that_is_well_is_enough() {
     evicted["status"]["reason"] = json!("Evicted");
     let mut index = index(watched(&["w1"]), &["w1"], &[evicted.clone(), well("a2", "w1")]);
     assert_eq!(told(index.tick(at(9))), []);
-    index.pod_removed(facts(&well("a2", "w1")), "{}".into(), at(10));
+    index.pod_removed(view(&well("a2", "w1")), "{}".into(), at(10));
     assert_eq!(told(index.tick(at(70))), [("p/w1".to_owned(), Kind::PodEvicted)]);
 }
 
@@ -282,7 +282,7 @@ fn a_silent_worker_is_waited_for_as_long_as_the_operator_wants() {
     let (mut index, _) = listening(Graces { silent_lost: None, ..Graces::default() });
     assert_eq!(run(&mut index, 50_000).iter().map(|(at, _)| *at).collect::<Vec<_>>(), [60]);
     // Only while its container runs.
-    index.pod_applied(facts(&pod_with("a", "w1", running(), ended(137, "Error"))), at(50_000));
+    index.pod_applied(view(&pod_with("a", "w1", running(), ended(137, "Error"))), at(50_000));
     let told = run(&mut index, 60_000);
     assert!(told.last().is_some_and(|(at, told)| *at == 50_060 && told.starts_with("lost: the worker")), "{told:?}");
 }
@@ -309,9 +309,9 @@ fn what_keeps_a_result_from_arriving_is_known_during_its_grace() {
 fn a_crash_loop_counts_from_its_first_crash_although_the_container_runs_in_between() {
     let crashed = |restarts: u64| {
         let state = json!({"waiting": {"reason": "CrashLoopBackOff"}, "restartCount": restarts, "lastState": ended(1, "Error")});
-        facts(&pod_with("a", "w1", state, running()))
+        view(&pod_with("a", "w1", state, running()))
     };
-    let runs = |restarts: u64| facts(&pod_with("a", "w1", json!({"running": {}, "restartCount": restarts}), running()));
+    let runs = |restarts: u64| view(&pod_with("a", "w1", json!({"running": {}, "restartCount": restarts}), running()));
     let mut index = index(watched(&["w1"]), &["w1"], &[]);
     index.pod_applied(crashed(1), at(5));
     index.pod_applied(runs(2), at(15));
@@ -327,12 +327,12 @@ fn a_crash_long_after_another_begins_a_loop_of_its_own() {
     let crashed = || {
         let state =
             json!({"waiting": {"reason": "CrashLoopBackOff"}, "restartCount": 1, "lastState": ended(1, "Error")});
-        facts(&pod_with("a", "w1", state, running()))
+        view(&pod_with("a", "w1", state, running()))
     };
     let mut index = index(watched(&["w1"]), &["w1"], &[]);
     index.pod_applied(crashed(), at(5));
-    index.pod_applied(facts(&well("a", "w1")), at(15));
-    index.pod_applied(facts(&well("a", "w1")), at(60));
+    index.pod_applied(view(&well("a", "w1")), at(15));
+    index.pod_applied(view(&well("a", "w1")), at(60));
     index.pod_applied(crashed(), at(80));
     assert_eq!(told(index.tick(at(139))), []);
     assert_eq!(told(index.tick(at(140))), [("p/w1".to_owned(), Kind::CrashLoop)]);

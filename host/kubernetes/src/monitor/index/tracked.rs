@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use plumbline_core::{NodeName, PluginName, ResultKey};
 
 use super::super::assess::{Kind, Trouble};
-use super::super::facts::PodFacts;
 use super::super::options::Watched;
+use crate::pod_view::PodView;
 
 /// A moment. Graces are counted on a clock that nobody sets; workers are heard of at times of the clock on the wall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(in super::super) struct Now {
 /// A pod that is not there any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Departed {
-    pub(in super::super) facts: PodFacts,
+    pub(in super::super) pod: PodView,
     /// The object as it was seen last, as JSON; empty if only the lack of it was seen. A text, because thousands may go at once.
     pub(in super::super) object: Box<str>,
 }
@@ -38,7 +38,7 @@ pub(in super::super) struct Verdict {
     /// The node that the result is about, if it is about one.
     pub(in super::super) node: Option<String>,
     /// The pod that the result is about, if there is or was one.
-    pub(in super::super) pod: Option<PodFacts>,
+    pub(in super::super) pod: Option<PodView>,
     /// The pod as it was seen last, if it is gone.
     pub(in super::super) last: Option<Departed>,
 }
@@ -170,7 +170,7 @@ impl Plugin {
     }
 
     /// Which of its results a pod is about. Nothing is expected of a pod without a node, or on a node where none was expected.
-    pub(super) fn place(&self, pod: &PodFacts) -> Option<NodeName> {
+    pub(super) fn place(&self, pod: &PodView) -> Option<NodeName> {
         if pod.session.as_deref() != Some(&self.watched.session) {
             return None;
         }

@@ -8,6 +8,7 @@ use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use plumbline_core::{ResultKey, RunId, session_id};
 use plumbline_kubernetes::driver::Stage;
 use plumbline_kubernetes::monitor::Graces;
+use plumbline_kubernetes::status::WorkerPods;
 use plumbline_kubernetes::{Cluster, KubernetesDispatcher, KubernetesOptions};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -100,6 +101,7 @@ async fn dispatcher(double: &ApiDouble, stage: Stage) -> KubernetesDispatcher {
         graces: Graces::default(),
         // Nothing is written there: no logs are captured in these tests.
         tree: PathBuf::from("/nonexistent/tree"),
+        workers: WorkerPods::default(),
         fail_fast: None,
         survey: None,
     })

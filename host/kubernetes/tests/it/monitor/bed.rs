@@ -9,6 +9,7 @@ use plumbline_apidouble::ApiDouble;
 use plumbline_core::ledger::ErrorRecord;
 use plumbline_core::{PluginName, ResultKey};
 use plumbline_kubernetes::monitor::{Graces, Monitor, MonitorOptions, Watched};
+use plumbline_kubernetes::status::WorkerPods;
 use plumbline_kubernetes::{Cluster, ConnectOptions};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -58,6 +59,7 @@ impl Bed {
             namespace: "ns".into(),
             graces,
             tree: dir.path().join("tree"),
+            workers: WorkerPods::default(),
             fail_fast: Some(fail_fast.clone()),
         });
         let (sender, reports) = mpsc::channel(100);

@@ -1,5 +1,6 @@
 //! A run in a cluster that is a double: the aggregator's pod, a ledger, and the options to publish it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use plumbline_aggregator::State;
@@ -7,7 +8,8 @@ use plumbline_aggregator::journal::Journal;
 use plumbline_apidouble::{ApiDouble, Fault, FaultKind};
 use plumbline_core::ledger::{Event, Ledger};
 use plumbline_core::{NodeName, ResultKey, RunStatus};
-use plumbline_kubernetes::status::{Pace, PublishOptions, publish};
+use plumbline_kubernetes::monitor::{Graces, Monitor, MonitorOptions};
+use plumbline_kubernetes::status::{Pace, PublishOptions, WorkerPods, publish};
 use plumbline_kubernetes::{Cluster, names};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -21,6 +23,7 @@ pub(super) const RUN: &str = "7f3a9c00-0000-4000-8000-000000000000";
 pub(super) struct Bed {
     pub(super) double: ApiDouble,
     pub(super) cluster: Cluster,
+    workers: WorkerPods,
 }
 
 impl Bed {
@@ -32,7 +35,7 @@ impl Bed {
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.unwrap();
         let cluster = Cluster::new(kube::Client::try_from(config).unwrap(), "double");
         double.put("namespaces", json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}));
-        Self { double, cluster }
+        Self { double, cluster, workers: WorkerPods::default() }
     }
 
     /// A cluster in which an aggregator runs.
@@ -49,8 +52,21 @@ impl Bed {
             pod: POD.to_owned(),
             run: RUN.parse().unwrap(),
             owner: None,
+            workers: self.workers.clone(),
             pace,
         }
+    }
+
+    /// A monitor that sees the pods of plugins, for as long as it is kept.
+    pub(super) fn monitor(&self) -> Monitor {
+        Monitor::start(MonitorOptions {
+            cluster: self.cluster.clone(),
+            namespace: NAMESPACE.to_owned(),
+            graces: Graces::default(),
+            tree: PathBuf::new(),
+            workers: self.workers.clone(),
+            fail_fast: None,
+        })
     }
 
     pub(super) fn fault(&self, method: &'static str, path: &str, code: u16, times: u32) {
@@ -108,7 +124,7 @@ pub(super) fn plugin_pod(name: &str, plugin: &str, node: &str, waiting: Option<&
     json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": NAMESPACE,
-            "labels": {names::ROLE_LABEL: names::PLUGIN, names::PLUGIN_LABEL: plugin}},
+            "labels": {names::ROLE_LABEL: names::PLUGIN, names::PLUGIN_LABEL: plugin, names::COMPONENT_LABEL: names::COMPONENT_VALUE}},
         "spec": {"nodeName": node, "containers": [{"name": "plugin", "image": "r/i:1"}]},
         "status": {"phase": "Pending", "containerStatuses": [
             {"name": "plugin", "image": "r/i:1", "imageID": "", "ready": false, "restartCount": 0, "state": state}]},

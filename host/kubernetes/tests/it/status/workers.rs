@@ -21,6 +21,7 @@ async fn pods_say_how_their_worker_is() {
     }
     let ledger = Ledgered::new(&[("logs", &["n1", "n2", "n3"]), ("e2e", &[GLOBAL])]);
     ledger.state.apply(Event::Hello { key: key("logs", "n1"), from: "10.0.0.1".to_owned() }).unwrap();
+    let _monitor = bed.monitor();
     let publishing = Publishing::start(bed.options(pace()), &ledger.state);
     let all = ["logs-1", "logs-2", "e2e-pod"];
     let pods = bed.double.changed("pods", |pods| all.iter().all(|name| word(pods, name).is_some())).await;
@@ -59,6 +60,7 @@ async fn who_may_not_annotate_them_publishes_all_the_same() {
     bed.double.put("pods", plugin_pod("logs-1", "logs", "n1", None));
     bed.fault("PATCH", "/pods/logs-1", 403, 10_000);
     let ledger = Ledgered::new(&[("logs", &["n1"])]);
+    let _monitor = bed.monitor();
     let publishing = Publishing::start(bed.options(pace()), &ledger.state);
     let first = bed.published(|status| status.plugins.is_some()).await.heartbeat;
     let second = bed.published(|status| status.heartbeat > first).await.heartbeat;

@@ -1,0 +1,494 @@
+//! The one place where a pod is interpreted. Monitor, status, logs and workers read a [`PodView`], never the object of the API server.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::core::{ApiResource, Object, ObjectMeta};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::cluster::Cluster;
+use crate::names;
+use crate::query::is_safe_name;
+
+/// Characters of a message that are kept. The longest known messages, the scheduler's on a cluster with many kinds of nodes, are shorter.
+const MAX_MESSAGE: usize = 1000;
+
+/// The longest grace period of a deletion that is believed, in seconds.
+const MAX_DELETION_GRACE: u64 = 600;
+
+/// The parts of a pod that Plumbline decides on.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PodView {
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    pub(crate) uid: String,
+    /// The plugin that it belongs to, by its label.
+    pub(crate) plugin: Option<String>,
+    /// The session of that plugin, by its label.
+    pub(crate) session: Option<String>,
+    pub(crate) is_aggregator: bool,
+    /// The annotation with the status of the run, which aggregators write on their pod.
+    pub(crate) run_status: Option<String>,
+    pub(crate) created: Option<Timestamp>,
+    /// The node that it was assigned to.
+    pub(crate) node: Option<String>,
+    /// The node that a DaemonSet made it for, before it is assigned.
+    pub(crate) target: Option<String>,
+    /// It is being deleted, and its containers have so many seconds to end.
+    pub(crate) deleting: Option<u64>,
+    pub(crate) phase: String,
+    pub(crate) reason: Option<String>,
+    pub(crate) message: Option<String>,
+    /// The scheduler has not assigned it.
+    pub(crate) unscheduled: Option<Unscheduled>,
+    /// Why the cluster ends it: its condition `DisruptionTarget`.
+    pub(crate) disruption: Option<String>,
+    /// Init containers first, then the others, each in the order of the spec.
+    pub(crate) containers: Vec<ContainerView>,
+    /// Names of the ephemeral containers.
+    pub(crate) ephemeral: Vec<String>,
+}
+
+/// Why the scheduler has not assigned a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unscheduled {
+    pub(crate) reason: String,
+    pub(crate) message: Option<String>,
+    pub(crate) since: Option<Timestamp>,
+}
+
+/// What a container is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Role {
+    /// Runs to its end before the others start.
+    Init,
+    /// An init container that goes on beside the others: a native sidecar.
+    Sidecar,
+    #[default]
+    Main,
+}
+
+/// A container of a pod.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct ContainerView {
+    pub(crate) name: String,
+    pub(crate) image: String,
+    pub(crate) role: Role,
+    pub(crate) memory_limit: Option<String>,
+    pub(crate) restarts: u64,
+    pub(crate) state: ContainerState,
+    /// How it ended the time before.
+    pub(crate) last: Option<Ended>,
+}
+
+/// The state of a container.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum ContainerState {
+    /// The kubelet has not reported any yet.
+    #[default]
+    Unknown,
+    Waiting {
+        reason: String,
+        message: Option<String>,
+    },
+    Running,
+    Ended(Ended),
+}
+
+/// How a container ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Ended {
+    pub(crate) code: i64,
+    pub(crate) reason: Option<String>,
+    pub(crate) message: Option<String>,
+}
+
+impl Ended {
+    /// The kernel killed a process of the container for memory. The first process of the container may have ended well all the same.
+    pub(crate) fn was_out_of_memory(&self) -> bool {
+        self.reason.as_deref() == Some("OOMKilled")
+    }
+
+    pub(crate) fn went_well(&self) -> bool {
+        self.code == 0 && !self.was_out_of_memory()
+    }
+}
+
+impl ContainerView {
+    /// It has run, so it may have a log.
+    pub(crate) fn has_run(&self) -> bool {
+        matches!(self.state, ContainerState::Running | ContainerState::Ended(_)) || self.last.is_some()
+    }
+
+    pub(crate) fn is_running(&self) -> bool {
+        self.state == ContainerState::Running
+    }
+
+    pub(crate) fn ended(&self) -> Option<&Ended> {
+        match &self.state {
+            ContainerState::Ended(ended) => Some(ended),
+            _ => None,
+        }
+    }
+}
+
+impl PodView {
+    /// The node that it runs on or is made for.
+    pub(crate) fn place(&self) -> Option<&str> {
+        self.node.as_deref().or(self.target.as_deref())
+    }
+
+    pub(crate) fn container(&self, name: &str) -> Option<&ContainerView> {
+        self.containers.iter().find(|container| container.name == name)
+    }
+
+    /// It has ended, and none of its containers will start again.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.phase.as_str(), "Succeeded" | "Failed")
+    }
+
+    /// What tells it from an earlier pod of the same name, on every server.
+    pub(crate) fn identity(&self) -> &str {
+        if self.uid.is_empty() { &self.name } else { &self.uid }
+    }
+
+    /// The names of all containers, in the order in which they begin.
+    pub(crate) fn container_names(&self) -> impl Iterator<Item = &str> {
+        self.containers.iter().map(|container| container.name.as_str()).chain(self.ephemeral.iter().map(String::as_str))
+    }
+
+    /// The first name in it that must not become a part of a path or a URL.
+    pub(crate) fn unsafe_name(&self) -> Option<&str> {
+        [self.name.as_str()].into_iter().chain(self.container_names()).find(|name| !is_safe_name(name))
+    }
+
+    /// Reads a pod of a list or an answer. `None` if it is no pod, or has a name that must not become a part of a path.
+    pub(crate) fn read(object: &Value) -> Option<Self> {
+        let pod = Self::from(PodObject::deserialize(object).ok()?);
+        pod.unsafe_name().is_none().then_some(pod)
+    }
+}
+
+/// A pod as far as Plumbline reads it. Reading all of it takes a worker more code than everything else it does while it waits.
+pub(crate) type PodObject = Object<PodSpec, PodStatus>;
+
+/// The pods of `namespace`.
+pub(crate) fn pod_api(cluster: &Cluster, namespace: &str) -> Api<PodObject> {
+    Api::namespaced_with(cluster.client(), namespace, &ApiResource::erase::<Pod>(&()))
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PodSpec {
+    node_name: Option<String>,
+    affinity: Option<Affinity>,
+    init_containers: Option<Vec<ContainerSpec>>,
+    containers: Option<Vec<ContainerSpec>>,
+    ephemeral_containers: Option<Vec<ContainerSpec>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ContainerSpec {
+    name: String,
+    image: Option<String>,
+    restart_policy: Option<String>,
+    resources: Option<Resources>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Resources {
+    limits: Option<Limits>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Limits {
+    memory: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Affinity {
+    node_affinity: Option<NodeAffinity>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct NodeAffinity {
+    #[serde(rename = "requiredDuringSchedulingIgnoredDuringExecution")]
+    required: Option<NodeSelector>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NodeSelector {
+    node_selector_terms: Option<Vec<NodeSelectorTerm>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct NodeSelectorTerm {
+    match_fields: Option<Vec<Requirement>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct Requirement {
+    key: String,
+    operator: String,
+    values: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PodStatus {
+    phase: Option<String>,
+    reason: Option<String>,
+    message: Option<String>,
+    conditions: Option<Vec<Condition>>,
+    init_container_statuses: Option<Vec<ContainerStatus>>,
+    container_statuses: Option<Vec<ContainerStatus>>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Condition {
+    #[serde(rename = "type")]
+    kind: String,
+    status: String,
+    reason: Option<String>,
+    message: Option<String>,
+    last_transition_time: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ContainerStatus {
+    name: String,
+    restart_count: Option<i64>,
+    state: Option<StateObject>,
+    last_state: Option<StateObject>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct StateObject {
+    waiting: Option<WaitingObject>,
+    running: Option<RunningObject>,
+    terminated: Option<TerminatedObject>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct WaitingObject {
+    reason: Option<String>,
+    message: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+struct RunningObject {}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct TerminatedObject {
+    exit_code: Option<i64>,
+    reason: Option<String>,
+    message: Option<String>,
+}
+
+impl From<PodObject> for PodView {
+    fn from(pod: PodObject) -> Self {
+        let PodObject { metadata, spec, status, .. } = pod;
+        let status = status.unwrap_or_default();
+        let label = |key: &str| metadata.labels.as_ref()?.get(key).filter(|value| !value.is_empty()).cloned();
+        let (legacy_key, legacy_value) = names::LEGACY_AGGREGATOR_LABEL;
+        let is_aggregator = label(names::ROLE_LABEL).as_deref() == Some(names::AGGREGATOR)
+            || label(legacy_key).as_deref() == Some(legacy_value);
+        let deleting = metadata.deletion_timestamp.is_some().then(|| {
+            let grace = metadata.deletion_grace_period_seconds.unwrap_or_default();
+            u64::try_from(grace).unwrap_or_default().min(MAX_DELETION_GRACE)
+        });
+        let condition = |kind: &str, value: &str| {
+            status.conditions.iter().flatten().find(|condition| condition.kind == kind && condition.status == value)
+        };
+        let unscheduled = condition("PodScheduled", "False").map(|condition| Unscheduled {
+            reason: line(condition.reason.as_deref()).unwrap_or_else(|| "Unschedulable".to_owned()),
+            message: line(condition.message.as_deref()),
+            since: condition.last_transition_time,
+        });
+        let disruption = condition("DisruptionTarget", "True").map(|condition| {
+            let parts = [line(condition.reason.as_deref()), line(condition.message.as_deref())];
+            parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
+        });
+        let (target, ephemeral) = (target(&spec), names_of(spec.ephemeral_containers));
+        let mut containers = views(spec.init_containers, status.init_container_statuses.as_deref(), true);
+        containers.extend(views(spec.containers, status.container_statuses.as_deref(), false));
+        Self {
+            plugin: label(names::PLUGIN_LABEL),
+            session: label(names::SESSION_LABEL),
+            is_aggregator,
+            run_status: run_status(&metadata),
+            created: metadata.creation_timestamp.as_ref().map(|time| time.0),
+            node: spec.node_name.filter(|node| !node.is_empty()),
+            target,
+            deleting,
+            phase: status.phase.unwrap_or_default(),
+            reason: line(status.reason.as_deref()),
+            message: line(status.message.as_deref()),
+            unscheduled,
+            disruption: disruption.filter(|told| !told.is_empty()),
+            containers,
+            ephemeral,
+            name: metadata.name.unwrap_or_default(),
+            namespace: metadata.namespace.unwrap_or_default(),
+            uid: metadata.uid.unwrap_or_default(),
+        }
+    }
+}
+
+/// The annotation with the status: under the key that every client reads, else under the other. An empty one says nothing.
+fn run_status(metadata: &ObjectMeta) -> Option<String> {
+    let annotations = metadata.annotations.as_ref()?;
+    let keys = [names::STATUS_ANNOTATION, names::STATUS_ANNOTATION_ALIAS];
+    keys.iter().filter_map(|key| annotations.get(*key)).find(|text| !text.is_empty()).cloned()
+}
+
+/// The node that the controller of a DaemonSet made a pod for: it asks the scheduler for exactly that one.
+fn target(spec: &PodSpec) -> Option<String> {
+    let required = spec.affinity.as_ref()?.node_affinity.as_ref()?.required.as_ref()?;
+    let fields = required.node_selector_terms.iter().flatten().flat_map(|term| term.match_fields.iter().flatten());
+    let mut targets = fields.filter(|field| field.key == "metadata.name" && field.operator == "In");
+    targets.find_map(|field| field.values.as_ref()?.first().cloned())
+}
+
+fn names_of(specs: Option<Vec<ContainerSpec>>) -> Vec<String> {
+    specs.into_iter().flatten().map(|spec| spec.name).collect()
+}
+
+fn views(specs: Option<Vec<ContainerSpec>>, statuses: Option<&[ContainerStatus]>, init: bool) -> Vec<ContainerView> {
+    let view = |spec: ContainerSpec| {
+        let status = statuses.unwrap_or_default().iter().find(|status| status.name == spec.name);
+        let last = status.and_then(|status| status.last_state.as_ref()?.terminated.as_ref());
+        ContainerView {
+            role: match (init, spec.restart_policy.as_deref()) {
+                (true, Some("Always")) => Role::Sidecar,
+                (true, _) => Role::Init,
+                (false, _) => Role::Main,
+            },
+            name: spec.name,
+            image: spec.image.unwrap_or_default(),
+            memory_limit: spec.resources.and_then(|resources| resources.limits?.memory),
+            restarts: status.and_then(|status| u64::try_from(status.restart_count?).ok()).unwrap_or_default(),
+            state: status.and_then(|status| status.state.as_ref()).map(state).unwrap_or_default(),
+            last: last.map(ended),
+        }
+    };
+    specs.into_iter().flatten().map(view).collect()
+}
+
+fn state(state: &StateObject) -> ContainerState {
+    if let Some(terminated) = &state.terminated {
+        ContainerState::Ended(ended(terminated))
+    } else if state.running.is_some() {
+        ContainerState::Running
+    } else if let Some(waiting) = &state.waiting {
+        let reason = line(waiting.reason.as_deref()).unwrap_or_default();
+        ContainerState::Waiting { reason, message: line(waiting.message.as_deref()) }
+    } else {
+        ContainerState::Unknown
+    }
+}
+
+fn ended(terminated: &TerminatedObject) -> Ended {
+    Ended {
+        // Without a code nobody knows that it went well.
+        code: terminated.exit_code.unwrap_or(-1),
+        reason: line(terminated.reason.as_deref()),
+        message: line(terminated.message.as_deref()),
+    }
+}
+
+/// Text for people: on one line, and of bounded length.
+pub(crate) fn line(text: Option<&str>) -> Option<String> {
+    let mut line: String = text?.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = line.char_indices().nth(MAX_MESSAGE) {
+        line.truncate(end);
+        line.push('…');
+    }
+    Some(line).filter(|line| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_pod_of_a_daemon_set_is_meant_for_a_node_before_it_is_assigned() {
+        let pod = PodView::read(&json!({
+            "metadata": {"name": "p", "labels": {"sonobuoy-run": "s1"}},
+            "spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+                {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["w2"]}]}]}}}},
+            "status": {"phase": "Pending", "conditions": [
+                {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes\nare available"}]},
+        }))
+        .unwrap();
+        assert_eq!((pod.place(), pod.session.as_deref()), (Some("w2"), Some("s1")));
+        let unscheduled = pod.unscheduled.unwrap();
+        assert_eq!(unscheduled.reason, "Unschedulable");
+        assert_eq!(unscheduled.message.as_deref(), Some("0/3 nodes are available"));
+    }
+
+    #[test]
+    fn the_roles_and_states_of_containers_are_told_apart() {
+        let pod = PodView::read(&json!({
+            "metadata": {"name": "p"},
+            "spec": {"initContainers": [{"name": "i"}, {"name": "s", "restartPolicy": "Always"}],
+                     "containers": [{"name": "c", "image": "r/c:1", "resources": {"limits": {"memory": "1Mi", "cpu": 2}}}],
+                     "ephemeralContainers": [{"name": "e"}]},
+            "status": {"initContainerStatuses": [{"name": "s", "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}],
+                       "containerStatuses": [{"name": "c", "restartCount": 2, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+                                              "lastState": {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}}]},
+        }))
+        .unwrap();
+        let roles: Vec<_> = pod.containers.iter().map(|container| container.role).collect();
+        assert_eq!(roles, [Role::Init, Role::Sidecar, Role::Main]);
+        assert!(pod.containers[1].is_running() && !pod.containers[0].has_run());
+        let main = &pod.containers[2];
+        assert_eq!((main.restarts, main.memory_limit.as_deref()), (2, Some("1Mi")));
+        assert!(main.last.as_ref().unwrap().was_out_of_memory());
+        assert_eq!(pod.container_names().collect::<Vec<_>>(), ["i", "s", "c", "e"]);
+    }
+
+    #[test]
+    fn what_the_server_leaves_out_is_unknown_and_never_good() {
+        let pod = |status: Value| {
+            let object = json!({"metadata": {"name": "p", "deletionTimestamp": "2026-01-01T00:00:00Z",
+                "deletionGracePeriodSeconds": 1_000_000}, "spec": {"containers": [{"name": "c"}]}, "status": status});
+            PodView::read(&object).unwrap()
+        };
+        let ended = pod(json!({"containerStatuses": [{"name": "c", "restartCount": -1, "state": {"terminated": {}}}]}));
+        assert_eq!(ended.containers[0].ended().unwrap().code, -1);
+        assert_eq!((ended.containers[0].restarts, ended.deleting), (0, Some(MAX_DELETION_GRACE)));
+        assert_eq!(pod(json!({})).containers[0].state, ContainerState::Unknown);
+    }
+
+    #[test]
+    fn objects_that_are_no_pods_and_names_that_could_leave_a_path_are_refused() {
+        let named = |pod: &str, container: &str| {
+            PodView::read(&json!({"metadata": {"name": pod}, "spec": {"containers": [{"name": container}]}}))
+        };
+        assert!(named("p", "c").is_some());
+        for (pod, container) in [("../../etc", "c"), ("p", "../x"), ("p", "")] {
+            assert_eq!(named(pod, container), None);
+        }
+        for object in
+            [json!(null), json!([]), json!({}), json!({"metadata": {}}), json!({"metadata": {"name": 7}, "spec": {}})]
+        {
+            assert_eq!(PodView::read(&object), None, "{object}");
+        }
+    }
+
+    #[test]
+    fn long_messages_are_cut() {
+        let pod = json!({"metadata": {"name": "p"}, "spec": {}, "status": {"message": "ä".repeat(5000)}});
+        assert_eq!(PodView::read(&pod).unwrap().message.unwrap().chars().count(), MAX_MESSAGE + 1);
+    }
+}

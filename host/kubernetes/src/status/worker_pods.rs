@@ -1,0 +1,181 @@
+//! The pods of plugins, and which of them is to be annotated next. The monitor, which watches them, keeps them up to date.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use plumbline_core::GLOBAL;
+use tokio::time::Instant;
+
+use super::words::{Index, Known};
+use crate::pod_view::PodView;
+
+/// The pods of plugins that a monitor sees, for whoever annotates them. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct WorkerPods(Arc<Mutex<Pods>>);
+
+impl WorkerPods {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Pods> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The pods of plugins, and what was written on them.
+#[derive(Debug, Default)]
+pub(crate) struct Pods {
+    pods: BTreeMap<String, Written>,
+    /// While the pods are listed anew: those that were seen.
+    listing: Option<BTreeMap<String, Written>>,
+}
+
+#[derive(Debug, Clone)]
+struct Written {
+    plugin: String,
+    node: String,
+    last: Option<(Known, Instant)>,
+}
+
+impl Pods {
+    /// A pod is there, or was changed.
+    pub(crate) fn apply(&mut self, pod: &PodView) {
+        let Some(plugin) = pod.plugin.clone() else { return };
+        if pod.deleting.is_some() {
+            self.remove(&pod.name);
+            return;
+        }
+        let last = self.pods.get(&pod.name).and_then(|written| written.last);
+        let written = Written { plugin, node: pod.node.clone().unwrap_or_default(), last };
+        self.listing.as_mut().unwrap_or(&mut self.pods).insert(pod.name.clone(), written);
+    }
+
+    /// A pod is gone.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.pods.remove(name);
+        if let Some(listing) = &mut self.listing {
+            listing.remove(name);
+        }
+    }
+
+    /// All pods are listed anew: those that are not, are gone.
+    pub(crate) fn begin_list(&mut self) {
+        self.listing = Some(BTreeMap::new());
+    }
+
+    /// All pods were listed.
+    pub(crate) fn end_list(&mut self) {
+        if let Some(listed) = self.listing.take() {
+            self.pods = listed;
+        }
+    }
+
+    /// What to write now, at most `count` of them: changed words first, ends before beginnings, then heartbeats that are older than
+    /// `refresh` (and up to a fifth more, by the name of the pod, so that they do not come all at once).
+    pub(super) fn due(&self, index: &Index, refresh: Duration, now: Instant, count: usize) -> Vec<(String, Known)> {
+        let mut due: Vec<(bool, Known, &String)> = Vec::new();
+        for (name, written) in &self.pods {
+            let on = |node: &str| index.get(&(written.plugin.clone(), node.to_owned()));
+            let Some(known) = on(&written.node).or_else(|| on(GLOBAL)) else { continue };
+            match &written.last {
+                Some((last, _)) if last == known => {}
+                Some((last, at)) if last.word == known.word => {
+                    if now.duration_since(*at) >= refresh + jitter(name, refresh) {
+                        due.push((true, *known, name));
+                    }
+                }
+                _ => due.push((false, *known, name)),
+            }
+        }
+        due.sort_by_key(|(refreshed, known, _)| (*refreshed, known.word));
+        due.into_iter().take(count).map(|(_, known, name)| (name.clone(), known)).collect()
+    }
+
+    /// `known` was written on a pod, or cannot be: it is not tried again before something changes.
+    pub(super) fn wrote(&mut self, name: &str, known: Known, now: Instant) {
+        if let Some(written) = self.pods.get_mut(name) {
+            written.last = Some((known, now));
+        }
+    }
+}
+
+fn jitter(name: &str, refresh: Duration) -> Duration {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    // The remainder fits into 32 bits.
+    refresh / 5 * u32::try_from(hasher.finish() % 100).unwrap_or(0) / 100
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+    use crate::status::words::Word;
+
+    const REFRESH: Duration = Duration::from_secs(300);
+
+    fn pod(name: &str, plugin: &str, node: &str) -> PodView {
+        let labels = json!({"sonobuoy-plugin": plugin});
+        PodView::read(&json!({"metadata": {"name": name, "labels": labels}, "spec": {"nodeName": node}})).unwrap()
+    }
+
+    fn known(word: Word, second: i64) -> Known {
+        Known { word, heard: Some(Timestamp::from_second(second).unwrap()) }
+    }
+
+    fn names(due: &[(String, Known)]) -> Vec<&str> {
+        due.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    #[test]
+    fn changes_come_before_heartbeats_and_ends_before_beginnings() {
+        let now = Instant::now();
+        let mut pods = Pods::default();
+        for n in 1..=4 {
+            pods.apply(&pod(&format!("p{n}"), "bench", &format!("n{n}")));
+        }
+        pods.apply(&pod("job", "e2e", "n1"));
+        pods.apply(&pod("stranger", "other", "n1"));
+        let key = |plugin: &str, node: &str| (plugin.to_owned(), node.to_owned());
+        let mut index: Index = [
+            (key("bench", "n1"), known(Word::Running, 1)),
+            (key("bench", "n2"), known(Word::Failed, 1)),
+            (key("bench", "n3"), known(Word::Complete, 1)),
+            (key("bench", "n4"), known(Word::TimedOut, 1)),
+            (key("e2e", GLOBAL), known(Word::Running, 1)),
+        ]
+        .into();
+        let due = pods.due(&index, REFRESH, now, 9);
+        assert_eq!(names(&due), ["p4", "p2", "p3", "job", "p1"]);
+        assert_eq!(names(&pods.due(&index, REFRESH, now, 2)), ["p4", "p2"]);
+        for (name, known) in due {
+            pods.wrote(&name, known, now);
+        }
+        assert!(pods.due(&index, REFRESH, now + REFRESH * 2, 9).is_empty(), "nothing new");
+        index.insert(key("bench", "n1"), known(Word::Running, 31));
+        assert!(pods.due(&index, REFRESH, now + Duration::from_secs(200), 9).is_empty(), "a heartbeat can wait");
+        assert_eq!(names(&pods.due(&index, REFRESH, now + REFRESH * 2, 9)), ["p1"]);
+        index.insert(key("bench", "n1"), known(Word::Complete, 32));
+        assert_eq!(names(&pods.due(&index, REFRESH, now, 9)), ["p1"]);
+    }
+
+    #[test]
+    fn pods_that_are_gone_are_skipped_and_what_was_written_is_remembered() {
+        let now = Instant::now();
+        let index: Index = [(("a".to_owned(), "n".to_owned()), known(Word::Running, 1))].into();
+        let mut pods = Pods::default();
+        pods.apply(&pod("one", "a", "n"));
+        pods.apply(&pod("two", "a", "n"));
+        pods.remove("two");
+        assert_eq!(names(&pods.due(&index, REFRESH, now, 9)), ["one"]);
+        pods.wrote("one", known(Word::Running, 1), now);
+        pods.begin_list();
+        pods.apply(&pod("one", "a", "n"));
+        pods.apply(&pod("three", "a", "n"));
+        pods.end_list();
+        assert_eq!(names(&pods.due(&index, REFRESH, now, 9)), ["three"]);
+        pods.apply(&PodView { deleting: Some(30), ..pod("three", "a", "n") });
+        assert!(pods.due(&index, REFRESH, now, 9).is_empty());
+    }
+}
