@@ -1,6 +1,7 @@
 //! Files that are there whole or not at all.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,23 @@ impl AtomicFile {
         let directory = directory(target);
         let temporary = disk.step(Step::CreateTemporary(directory), || builder.tempfile_in(directory))?;
         Ok(Self { temporary, target: target.to_owned(), disk: disk.clone() })
+    }
+
+    /// Makes it readable by all, whatever the umask is: who reads a result need not be the user who wrote it.
+    ///
+    /// # Errors
+    /// The error of the operating system.
+    #[cfg(unix)]
+    pub fn readable_by_all(self) -> io::Result<Self> {
+        use std::os::unix::fs::PermissionsExt;
+        self.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+        Ok(self)
+    }
+
+    /// The file, to seek in it and to read it before it is committed.
+    #[must_use]
+    pub fn as_file(&self) -> &File {
+        self.temporary.as_file()
     }
 
     /// Where it is written now.

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use plumbline_archive::atomic::AtomicFile;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -66,14 +67,9 @@ impl Document {
 
 fn replace(path: &Path, content: &[u8]) -> Result<(), WriteError> {
     let fail = |source| WriteError { path: path.to_owned(), source };
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(fail)?;
+    let mut file = AtomicFile::create(path).and_then(AtomicFile::readable_by_all).map_err(fail)?;
     file.write_all(content).map_err(fail)?;
-    // Temporary files are private; a result is read by the worker, which may run as somebody else.
-    let mode = rustix::fs::Mode::from_raw_mode(0o644);
-    rustix::fs::fchmod(file.as_file(), mode).map_err(|errno| fail(errno.into()))?;
-    file.persist(path).map_err(|failed| fail(failed.error))?;
-    Ok(())
+    file.commit().map_err(fail)
 }
 
 #[cfg(test)]

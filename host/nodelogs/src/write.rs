@@ -2,10 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use plumbline_archive::atomic::AtomicFile;
 
 use crate::collect::{CollectError, Collected, collect};
 use crate::mark;
@@ -62,26 +61,21 @@ pub fn write_logs(options: &Options, output: Option<&Path>) -> Result<Summary, W
 }
 
 fn into_file(options: &Options, path: &Path) -> Result<Summary, WriteError> {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
+    let directory = path.parent().unwrap_or(Path::new(""));
     let create = |source| WriteError::Create { directory: directory.to_owned(), source };
     let write = |source| WriteError::Write { path: path.to_owned(), source };
-    let ring = NamedTempFile::new_in(directory).map_err(create)?;
+    let ring = AtomicFile::create(path).map_err(create)?;
     let mut newest = Newest::new(ring.as_file(), options.max_bytes);
     let (summary, head, tail) = gather(options, &mut newest).map_err(write)?;
     let done = if newest.is_whole() {
         append(ring.as_file(), &tail).map_err(write)?;
         ring
     } else {
-        let whole = NamedTempFile::new_in(directory).map_err(create)?;
+        let whole = AtomicFile::create(path).map_err(create)?;
         compose(&newest, &head, &tail, &mut BufWriter::new(whole.as_file())).map_err(write)?;
         whole
     };
-    // The worker that sends it need not be the same user.
-    done.as_file().set_permissions(std::fs::Permissions::from_mode(0o644)).map_err(write)?;
-    done.persist(path).map_err(|error| write(error.error))?;
+    done.readable_by_all().and_then(AtomicFile::commit).map_err(write)?;
     Ok(summary)
 }
 

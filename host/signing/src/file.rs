@@ -1,10 +1,11 @@
 //! Envelopes beside the file that they are about.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+use plumbline_archive::atomic::AtomicFile;
 
 use crate::dsse::{Envelope, EnvelopeError, MAX_ENVELOPES, MAX_FILE, parse_envelopes, write_envelopes};
 
@@ -109,17 +110,13 @@ impl SignatureFile {
         if envelopes.len() > MAX_ENVELOPES || text.len() > MAX_FILE {
             return Err(SignatureFileError::Full(self.0.clone()));
         }
-        replace(dir, &self.0, text.as_bytes()).map_err(failed)?;
+        replace(&self.0, text.as_bytes()).map_err(failed)?;
         Ok(envelopes.len())
     }
 }
 
-fn replace(dir: &Path, path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(dir)?;
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = AtomicFile::create(path)?.readable_by_all()?;
     file.write_all(content)?;
-    // Signatures are there to be read by others; a temporary file is not.
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    File::open(dir)?.sync_all()
+    file.commit()
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::AsyncReadExt as _;
+use plumbline_archive::atomic::TEMPORARY_PREFIX;
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Semaphore;
@@ -140,8 +141,10 @@ fn path(tree: &Path, log: &Log<'_>) -> PathBuf {
 fn create(path: &Path) -> io::Result<(NamedTempFile, std::fs::File)> {
     let dir = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(dir)?;
-    let temporary =
-        tempfile::Builder::new().prefix(".log-").permissions(Permissions::from_mode(0o644)).tempfile_in(dir)?;
+    let temporary = tempfile::Builder::new()
+        .prefix(TEMPORARY_PREFIX)
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(dir)?;
     let file = temporary.reopen()?;
     Ok((temporary, file))
 }

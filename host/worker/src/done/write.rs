@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+use plumbline_archive::atomic::AtomicFile;
 
 use super::file::DONE_FILE;
 
@@ -13,11 +14,9 @@ use super::file::DONE_FILE;
 /// # Errors
 /// What the system says.
 pub fn write_done(results_dir: &Path, result: &Path) -> io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(results_dir)?;
+    let mut file = AtomicFile::create(&results_dir.join(DONE_FILE))?.readable_by_all()?;
     file.write_all(result.as_os_str().as_bytes())?;
-    file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
-    file.persist(results_dir.join(DONE_FILE)).map_err(|error| error.error)?;
-    Ok(())
+    file.commit()
 }
 
 #[cfg(test)]
