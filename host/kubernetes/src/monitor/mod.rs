@@ -5,7 +5,7 @@
 //!                                                                                                     └──▶ podlogs/
 //! ```
 //!
-//! What a pod or a node says is read by [`crate::pod_view`] and [`crate::node_view`], judged by `assess`, and waited for by `index`: plain functions and data, without
+//! What a pod or a node says is read by `pod_view` and `node_view`, judged by `assess`, and waited for by `index`: plain functions and data, without
 //! a clock of their own. `work` is the one task that owns the index; it learns by watching and asks the API server only when a
 //! grace period is over: whether the trouble is still there, and what helps to understand it.
 
