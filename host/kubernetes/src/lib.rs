@@ -27,7 +27,6 @@ pub mod monitor;
 pub mod names;
 mod node_view;
 mod nodes;
-
 mod own_pod;
 mod pod_view;
 mod pods;

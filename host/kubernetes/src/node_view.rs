@@ -1,4 +1,4 @@
-//! The one place where a node is interpreted by whoever watches nodes.
+//! Reads the nodes that the monitor watches.
 
 use plumbline_core::NodeName;
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::pod_view::line;
 
-/// The parts of a node that Plumbline decides on while a run goes on.
+/// The fields of a node that the monitor uses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct NodeView {
     pub(crate) name: String,
@@ -58,7 +58,7 @@ struct Condition {
 }
 
 impl NodeView {
-    /// Reads a node. `None` if it is no node, or its name must not become a part of a path.
+    /// Reads a node. `None` if the object is malformed, or its name is not safe in a path.
     pub(crate) fn read(object: &Value) -> Option<Self> {
         let node = NodeObject::deserialize(object).ok()?;
         let conditions = node.status.conditions.unwrap_or_default();

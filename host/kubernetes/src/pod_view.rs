@@ -63,7 +63,7 @@ pub(crate) struct Unscheduled {
 pub(crate) enum Role {
     /// Runs to its end before the others start.
     Init,
-    /// An init container that goes on beside the others: a native sidecar.
+    /// A native sidecar: an init container that keeps running next to the main containers.
     Sidecar,
     #[default]
     Main,
@@ -163,7 +163,7 @@ impl PodView {
         [self.name.as_str()].into_iter().chain(self.container_names()).find(|name| !is_safe_name(name))
     }
 
-    /// Reads a pod of a list or an answer. `None` if it is no pod, or has a name that must not become a part of a path.
+    /// Reads a pod. `None` if the object is malformed, or contains a name that is not safe in a path.
     pub(crate) fn read(object: &Value) -> Option<Self> {
         let pod = Self::from(PodObject::deserialize(object).ok()?);
         pod.unsafe_name().is_none().then_some(pod)

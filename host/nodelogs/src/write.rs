@@ -61,7 +61,7 @@ pub fn write_logs(options: &Options, output: Option<&Path>) -> Result<Summary, W
 }
 
 fn into_file(options: &Options, path: &Path) -> Result<Summary, WriteError> {
-    let directory = path.parent().unwrap_or(Path::new(""));
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let create = |source| WriteError::Create { directory: directory.to_owned(), source };
     let write = |source| WriteError::Write { path: path.to_owned(), source };
     let ring = AtomicFile::create(path).map_err(create)?;

@@ -370,7 +370,7 @@ fn check_whole(
     }
 }
 
-/// Removes what was stored, or written as an error, but not recorded when the aggregator ended: no sender was told that it is safe.
+/// Removes results and errors that the journal does not have. None of them was acknowledged.
 fn discard_unrecorded(state: &State, store: &Store) -> Result<(), RunError> {
     let plugins: Vec<PluginName> = state.read(|ledger| ledger.plugins().cloned().collect());
     let missing = |plugin| state.read(|ledger| ledger.missing(plugin).into_iter().cloned().collect::<Vec<_>>());

@@ -107,8 +107,8 @@ impl Store {
         Ok(())
     }
 
-    /// Removes what the last process left of the unrecorded result `key`: files that no worker was told are safe, so that its worker sends
-    /// them again, and an error document that nothing in the journal speaks of.
+    /// Removes what a crashed process left for `key` without a record in the journal: files that were never acknowledged, which the
+    /// worker sends again, and an error document.
     pub(crate) fn discard(&self, key: &ResultKey) -> io::Result<()> {
         self.disk.remove_directory(&self.tree.join(layout::result_dir(&key.plugin, &key.node)))?;
         self.disk.remove_directory(&self.tree.join(layout::errors_dir(&key.plugin, &key.node)))

@@ -38,7 +38,7 @@ pub(super) struct State {
 }
 
 impl Pod {
-    /// What matters of a pod. `None` if a name in it must not become a part of a path, so that it cannot be asked for.
+    /// Converts a pod. `None` if it contains a name that is not safe in a URL path.
     pub(super) fn of(pod: PodView) -> Option<Self> {
         if pod.unsafe_name().is_some() {
             return None;

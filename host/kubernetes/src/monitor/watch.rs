@@ -57,7 +57,7 @@ pub(super) fn pods(cluster: &Cluster, namespace: &str) -> BoxStream<'static, Sig
     })
 }
 
-/// The nodes. If the account may not list them there are no events, which is said once.
+/// Watches the nodes. If the account may not list them, the stream is silent, and one warning says so.
 pub(super) fn nodes(cluster: &Cluster) -> BoxStream<'static, Sight> {
     let until_then = "until then nodes that disappear or are not ready are not noticed";
     let api: Api<Whole<Node>> = Api::all(cluster.client());

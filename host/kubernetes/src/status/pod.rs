@@ -78,7 +78,7 @@ fn restarts(pod: &PodView) -> u32 {
     main.map(|container| u32::try_from(container.restarts).unwrap_or(u32::MAX)).fold(0, u32::saturating_add)
 }
 
-/// How the pod ended: what is said of the pod itself, else of a container that ended.
+/// Why the pod ended: the reason and message of the pod, or else how its first ended container exited.
 fn why_it_ended(pod: &PodView) -> String {
     let of_pod: Vec<&str> = [pod.reason.as_deref(), pod.message.as_deref()].into_iter().flatten().collect();
     if !of_pod.is_empty() {
