@@ -1,0 +1,10 @@
+//go:build tools
+
+// Package containerd names the version of containerd that runs the containers of a node.
+package containerd
+
+import (
+	_ "github.com/containerd/containerd/v2/cmd/containerd"
+	_ "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2"
+	_ "github.com/containerd/containerd/v2/cmd/ctr"
+)
