@@ -42,6 +42,7 @@ Checks:
   check           everything but the tests: format, lints, documentation, the dependency rules and, where CI is set, that
                   nothing of this changed a file of the checkout
   deny            the dependency rules of deny.toml (licences, bans, sources, advisories), with cargo-deny
+  measure         print how large the code below host/ is: lines, files, functions, circles, repeated passages
   help            this text
 
 Environment:
@@ -78,6 +79,8 @@ pub(crate) enum Task {
     E2e(e2e::Options),
     Check,
     Deny,
+    /// Prints how large the code is.
+    Measure,
 }
 
 impl Task {
@@ -102,6 +105,7 @@ impl Task {
             Some("suite-data") => Self::SuiteData,
             Some("check") => Self::Check,
             Some("deny") => Self::Deny,
+            Some("measure") => Self::Measure,
             _ => return Err(Error::Usage(format!("there is no command `{}`", name.display()))),
         };
         match rest.first() {

@@ -19,6 +19,7 @@ mod go_tools;
 mod image;
 mod local_run;
 mod lock;
+mod measure;
 mod mirrors;
 mod modules;
 mod npm_tools;

@@ -13,8 +13,8 @@ use crate::report::say;
 use crate::steps::Outcome;
 use crate::wasm_std::WasmStd;
 use crate::{
-    check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, modules, npm_tools, process, python_tools,
-    steps, suite_data, wasm_std,
+    check, debian_tools, deploy, e2e, fuzz, go_tools, image, local_run, measure, modules, npm_tools, process,
+    python_tools, steps, suite_data, wasm_std,
 };
 
 /// Does it.
@@ -56,6 +56,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
         Task::SuiteData => suite_data::write(&workspace)?,
         Task::E2e(options) => return e2e::e2e(&workspace, &options),
         Task::Check => check::check(&workspace)?,
+        Task::Measure => measure::print(&workspace)?,
         Task::Deny => deny(&workspace)?,
     }
     Ok(ExitCode::SUCCESS)

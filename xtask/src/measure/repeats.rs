@@ -1,0 +1,30 @@
+//! Passages that stand in the code more than once.
+
+use std::collections::HashMap;
+
+use super::source::SourceFile;
+
+/// Lines that a passage has at least.
+const PASSAGE: usize = 6;
+
+/// The lines of passages that stood somewhere before. Empty lines, comments, imports and lone brackets do not count.
+pub(super) fn count(files: &[&SourceFile]) -> usize {
+    let mut seen: HashMap<Vec<&str>, ()> = HashMap::new();
+    let mut repeated = 0;
+    for file in files {
+        let lines: Vec<&str> = file.text.iter().map(String::as_str).filter(|line| counts(line)).collect();
+        let mut covered = 0;
+        for (at, passage) in lines.windows(PASSAGE).enumerate() {
+            if seen.insert(passage.to_vec(), ()).is_some() {
+                // Passages overlap: each line counts once.
+                repeated += (at + PASSAGE).saturating_sub(covered.max(at));
+                covered = at + PASSAGE;
+            }
+        }
+    }
+    repeated
+}
+
+fn counts(line: &str) -> bool {
+    line.len() > 3 && !line.starts_with("//") && !line.starts_with("use ") && !line.starts_with('#')
+}
