@@ -4,33 +4,48 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::{SourceFile, paths};
 
-/// The circles: each by the names of its files.
-pub(super) fn find(files: &[&SourceFile]) -> Vec<Vec<String>> {
-    let mut of_crate: BTreeMap<&str, BTreeMap<&[String], &SourceFile>> = BTreeMap::new();
+/// The files of a crate, by their modules.
+type Files<'a> = BTreeMap<&'a [String], &'a SourceFile>;
+
+/// Files that name each other, and what ties them.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Circle {
+    pub(super) files: Vec<String>,
+    pub(super) ties: Vec<String>,
+}
+
+/// The circles of files within a crate.
+pub(super) fn find(files: &[&SourceFile]) -> Vec<Circle> {
+    let mut of_crate: BTreeMap<&str, Files<'_>> = BTreeMap::new();
     for file in files {
         of_crate.entry(&file.krate).or_default().insert(&file.module, file);
     }
     of_crate.values().flat_map(in_crate).collect()
 }
 
-fn in_crate(files: &BTreeMap<&[String], &SourceFile>) -> Vec<Vec<String>> {
+fn in_crate(files: &Files<'_>) -> Vec<Circle> {
     let reached: BTreeMap<&[String], BTreeSet<&[String]>> =
         files.keys().map(|start| (*start, reach(files, start))).collect();
     let reaches = |from: &[String], to: &[String]| reached.get(from).is_some_and(|set| set.contains(to));
-    let mut circles: BTreeSet<Vec<String>> = BTreeSet::new();
+    let mut circles = BTreeSet::new();
     for start in files.keys().filter(|start| reaches(start, start)) {
-        let members = files.iter().filter(|(other, _)| reaches(start, other) && reaches(other, start));
-        circles.insert(members.map(|(_, file)| file.name()).collect());
+        let members: Vec<_> = files.keys().filter(|other| reaches(start, other) && reaches(other, start)).collect();
+        let ties = members.iter().flat_map(|from| {
+            let to = neighbours(files, from).into_iter().filter(|(to, _)| members.contains(&to));
+            to.map(|(to, names)| format!("{} -> {}: {}", from.join("::"), to.join("::"), names.join(", ")))
+        });
+        let name = |member: &&&[String]| files.get(**member).map(|file| file.name());
+        circles.insert(Circle { files: members.iter().filter_map(name).collect(), ties: ties.collect() });
     }
     circles.into_iter().collect()
 }
 
 /// Every file that can be reached from `start`.
-fn reach<'a>(files: &BTreeMap<&'a [String], &'a SourceFile>, start: &'a [String]) -> BTreeSet<&'a [String]> {
+fn reach<'a>(files: &Files<'a>, start: &'a [String]) -> BTreeSet<&'a [String]> {
     let mut reached = BTreeSet::new();
     let mut open = vec![start];
     while let Some(module) = open.pop() {
-        for next in neighbours(files, module) {
+        for (next, _) in neighbours(files, module) {
             if reached.insert(next) {
                 open.push(next);
             }
@@ -39,23 +54,23 @@ fn reach<'a>(files: &BTreeMap<&'a [String], &'a SourceFile>, start: &'a [String]
     reached
 }
 
-/// The files that one names. A parent that only hands on the names of its modules is not meant by who uses them.
-fn neighbours<'a>(files: &BTreeMap<&'a [String], &'a SourceFile>, module: &'a [String]) -> BTreeSet<&'a [String]> {
-    let Some(file) = files.get(module) else { return BTreeSet::new() };
-    let mut found = BTreeSet::new();
+/// The files that one names, with the names. A module that hands on what stands below it does not use it.
+fn neighbours<'a>(files: &Files<'a>, module: &[String]) -> BTreeMap<&'a [String], Vec<&'a str>> {
+    let mut found: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+    let Some(file) = files.get(module) else { return found };
+    let handed = exports(file);
     for path in &file.uses {
-        if let Some(target) = defining(files, path, 0).filter(|target| *target != module) {
-            // A module that hands on what stands below it does not use it.
-            if !(target.starts_with(module) && hands_on(file, path)) {
-                found.insert(target);
-            }
+        if let Some(target) = defining(files, path, 0).filter(|target| *target != module)
+            && !(target.starts_with(module) && handed.contains(path))
+        {
+            found.entry(target).or_default().extend(path.last().map(String::as_str));
         }
     }
     found
 }
 
 /// The file that defines what `path` names.
-fn defining<'a>(files: &BTreeMap<&'a [String], &'a SourceFile>, path: &[String], depth: usize) -> Option<&'a [String]> {
+fn defining<'a>(files: &Files<'a>, path: &[String], depth: usize) -> Option<&'a [String]> {
     let (module, file) = (0..=path.len()).rev().find_map(|length| files.get_key_value(path.get(..length)?))?;
     let name = path.get(module.len());
     let handed = name.and_then(|name| handed_on(file, name)).filter(|_| depth < 8);
@@ -68,10 +83,6 @@ fn defining<'a>(files: &BTreeMap<&'a [String], &'a SourceFile>, path: &[String],
 /// Where a file takes `name` from, if it only hands it on.
 fn handed_on(file: &SourceFile, name: &str) -> Option<Vec<String>> {
     exports(file).into_iter().find(|path| path.last().is_some_and(|last| last == name))
-}
-
-fn hands_on(file: &SourceFile, path: &[String]) -> bool {
-    exports(file).iter().any(|exported| exported == path)
 }
 
 /// What the file's `pub use` statements name, from the root of the crate on.

@@ -57,7 +57,10 @@ pub(crate) fn print(workspace: &Workspace) -> Result<(), Error> {
         println!("function of {} lines: {} in {}", function.lines, function.name, file.name());
     }
     for circle in circles {
-        println!("circle: {}", circle.join(", "));
+        println!("circle: {}", circle.files.join(", "));
+        for tie in circle.ties {
+            println!("    {tie}");
+        }
     }
     Ok(())
 }
