@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use plumbline_core::closest;
 use plumbline_sandbox::{Accepted, LoadError, Module, ModuleInfo};
 
 use crate::compile::Job;
-use crate::modules::ModuleError;
 
 /// A module that was read and inspected. Its code is there, or comes: a component of an interpreter takes seconds to compile, and nothing but the
 /// calls of this module waits for that. Cheap to clone.
@@ -100,3 +100,64 @@ impl LazyModule {
         }))
     }
 }
+
+/// Why a module cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ModuleError {
+    /// The file cannot be read.
+    #[error("module `{path}` cannot be read: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// The file is no module that this host takes.
+    #[error("module `{path}` cannot be used: {source}")]
+    Load {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: LoadError,
+    },
+    /// No module of this name implements this role.
+    #[error("unknown {role} `{name}`: no built-in module and no module of the plugin's bundle has this name")]
+    Unknown {
+        /// What the definition names: `result format`, `summarizer`, `expectations` or `judge`.
+        role: &'static str,
+        /// The name, cut to 128 characters.
+        name: String,
+        /// The names that built-in modules of this role have.
+        known: Vec<String>,
+        /// The project whose module is not built yet, if the plugin is in one.
+        unbuilt: Option<PathBuf>,
+    },
+    /// A module that says who must answer, where one that reads results is needed.
+    #[error("module `{0}` is no post-processor: it does not read results")]
+    Role(PathBuf),
+    /// A bundle with too many modules.
+    #[error("bundle `{0}` holds more than {MAX_BUNDLE_MODULES} modules")]
+    TooMany(PathBuf),
+}
+
+impl ModuleError {
+    /// What to do about it, where that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let Self::Unknown { name, known, unbuilt, .. } = self else { return None };
+        if let Some(project) = unbuilt {
+            let project = project.display();
+            return Some(format!(
+                "the module of this project is not built yet: `plumbline plugin build {project}` builds it"
+            ));
+        }
+        let known_names = format!("built-in: {}", known.join(", "));
+        Some(match closest(name, known.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean `{meant}`? ({known_names})"),
+            None => known_names,
+        })
+    }
+}
+
+/// Modules that a bundle may carry.
+pub(crate) const MAX_BUNDLE_MODULES: usize = 64;

@@ -17,7 +17,6 @@ pub mod journal;
 mod judging;
 mod lazy;
 mod modules;
-mod options;
 mod plan;
 mod postprocess;
 mod provenance;
@@ -25,6 +24,7 @@ mod publish;
 mod run;
 mod runlog;
 mod server;
+mod source;
 mod state;
 mod vault;
 mod workdir;
@@ -35,9 +35,9 @@ pub use judging::{
     JudgeError, Judged, MAX_EVIDENCE_FILES, PlannedJudge, evidence_patterns, judge_measured, judge_plugin, keep_tree,
     plan_judges, result_sets,
 };
-pub use lazy::LazyModule;
-pub use modules::{Compiler, ModuleError, Modules};
-pub use plan::{LimitPolicy, PlanError, PlannedPlugin, Source, prepare};
+pub use lazy::{LazyModule, ModuleError};
+pub use modules::{Compiler, Modules};
+pub use plan::{PlannedPlugin, prepare};
 pub use postprocess::{
     Detected, Detections, ERROR_FILE, EXIT_FILE, Failure, LeanLimits, LeanTree, MAX_FAILURES, ModuleInput, NodeOutcome,
     Outcome, PostProcessError, Subject, TREE_FILE, Usage, module_inputs, post_process, read_lean,
@@ -47,6 +47,7 @@ pub use publish::{HEARTBEAT, Published};
 pub use run::{Begun, Finished, OnArchived, PluginOutcome, Run, RunError, Settings};
 pub use runlog::RunLogLayer;
 pub use server::{Server, ServerError, Store};
+pub use source::{LimitPolicy, PlanError, Source};
 pub use state::{ApplyError, State};
 pub use vault::Vault;
 pub use workdir::{PluginRecord, RunRecord, STATUS_FILE, WorkDir, WorkDirError};

@@ -6,78 +6,17 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plumbline_core::closest;
 use plumbline_core::definition::{AUTO_FORMAT, RAW_FORMAT};
 use plumbline_core::limits::MAX_COMPONENT_BYTES;
-use plumbline_sandbox::{LoadError, ModuleInfo, Sandbox, inspect};
+use plumbline_sandbox::{ModuleInfo, Sandbox, inspect};
 
 use crate::compile::{Job, Pool};
-use crate::lazy::LazyModule;
+use crate::lazy::{LazyModule, MAX_BUNDLE_MODULES, ModuleError};
 
-/// Modules that a bundle may carry.
-const MAX_BUNDLE_MODULES: usize = 64;
 /// The file that makes a directory a project, whose modules `plumbline plugin build` builds.
 const PROJECT_FILE: &str = "module.yaml";
 /// Bytes of a format's or module's name.
 const MAX_NAME: usize = 128;
-
-/// Why a module cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum ModuleError {
-    /// The file cannot be read.
-    #[error("module `{path}` cannot be read: {source}")]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: std::io::Error,
-    },
-    /// The file is no module that this host takes.
-    #[error("module `{path}` cannot be used: {source}")]
-    Load {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: LoadError,
-    },
-    /// No module of this name implements this role.
-    #[error("unknown {role} `{name}`: no built-in module and no module of the plugin's bundle has this name")]
-    Unknown {
-        /// What the definition names: `result format`, `summarizer`, `expectations` or `judge`.
-        role: &'static str,
-        /// The name, cut to 128 characters.
-        name: String,
-        /// The names that built-in modules of this role have.
-        known: Vec<String>,
-        /// The project whose module is not built yet, if the plugin is in one.
-        unbuilt: Option<PathBuf>,
-    },
-    /// A module that says who must answer, where one that reads results is needed.
-    #[error("module `{0}` is no post-processor: it does not read results")]
-    Role(PathBuf),
-    /// A bundle with too many modules.
-    #[error("bundle `{0}` holds more than {MAX_BUNDLE_MODULES} modules")]
-    TooMany(PathBuf),
-}
-
-impl ModuleError {
-    /// What to do about it, where that is known.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        let Self::Unknown { name, known, unbuilt, .. } = self else { return None };
-        if let Some(project) = unbuilt {
-            let project = project.display();
-            return Some(format!(
-                "the module of this project is not built yet: `plumbline plugin build {project}` builds it"
-            ));
-        }
-        let known_names = format!("built-in: {}", known.join(", "));
-        Some(match closest(name, known.iter().map(String::as_str)) {
-            Some(meant) => format!("did you mean `{meant}`? ({known_names})"),
-            None => known_names,
-        })
-    }
-}
 
 /// Carries out what is to be compiled, now or later, on a thread that may block.
 pub type Compiler = Arc<dyn Fn(Job) + Send + Sync>;
@@ -298,7 +237,7 @@ fn module_files(directory: &Path) -> Result<Vec<PathBuf>, ModuleError> {
 }
 
 /// At most one byte more than the sandbox takes: it says by itself that this is too much.
-fn read(path: &Path) -> Result<Vec<u8>, ModuleError> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, ModuleError> {
     let failed = |source| ModuleError::Read { path: path.to_owned(), source };
     let mut bytes = Vec::new();
     File::open(path).map_err(failed)?.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;

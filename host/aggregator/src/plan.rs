@@ -1,26 +1,16 @@
 //! From definitions to what must arrive: modules are found, limits settled, and expectations asked, before anything runs.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use plumbline_core::definition::{AUTO_FORMAT, Definition, LimitError, effective_limits};
+use plumbline_core::definition::{AUTO_FORMAT, Definition, effective_limits};
 use plumbline_core::{ModuleLimits, Node, NodeName, PluginName, ResultKey};
-use plumbline_sandbox::{CallStats, Expect, ModuleFailure, OptionProblem, PluginInfo};
+use plumbline_sandbox::{CallStats, Expect, ModuleInfo, PluginInfo, check_options};
 
 use crate::judging::{PlannedJudge, plan_judges};
 use crate::lazy::LazyModule;
-use crate::modules::{ModuleError, Modules};
-use crate::options;
+use crate::modules::Modules;
 use crate::postprocess::{RunLog, Subject};
-
-/// A definition, and where it came from.
-#[derive(Debug, Clone)]
-pub struct Source {
-    /// The definition.
-    pub definition: Arc<Definition>,
-    /// The directory that holds it and its modules, if it came as a directory.
-    pub bundle: Option<PathBuf>,
-}
+use crate::source::{LimitPolicy, PlanError, Source};
 
 /// A plugin of the run, ready.
 #[derive(Clone)]
@@ -43,70 +33,6 @@ pub struct PlannedPlugin {
     pub expected: Vec<ResultKey>,
     /// Schemas of its modules' options that cannot be used, each as a sentence.
     pub option_warnings: Vec<String>,
-}
-
-/// Why a run cannot be planned.
-#[derive(Debug, thiserror::Error)]
-pub enum PlanError {
-    /// A module cannot be had.
-    #[error("plugin `{plugin}`: {source}")]
-    Module {
-        /// The plugin.
-        plugin: PluginName,
-        /// The cause.
-        source: ModuleError,
-    },
-    /// A limit over the operator's cap.
-    #[error("plugin `{plugin}`: {source}")]
-    Limit {
-        /// The plugin.
-        plugin: PluginName,
-        /// The cause.
-        source: LimitError,
-    },
-    /// Options that a module does not take.
-    #[error("plugin `{plugin}`: its options cannot be used: {}", sentence(problems))]
-    Options {
-        /// The plugin.
-        plugin: PluginName,
-        /// What is wrong, at least one.
-        problems: Vec<OptionProblem>,
-    },
-    /// What a judge is given cannot be.
-    #[error("plugin `{plugin}`: `{path}`: {why}")]
-    Verdict {
-        /// The plugin.
-        plugin: PluginName,
-        /// The key.
-        path: String,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// The expectations could not say who must answer.
-    #[error("plugin `{plugin}`: its expectations (module `{module}`) failed: {source}")]
-    Expectations {
-        /// The plugin.
-        plugin: PluginName,
-        /// The module.
-        module: String,
-        /// The cause.
-        source: Box<ModuleFailure>,
-    },
-}
-
-/// What modules may use when a definition asks for nothing, and at most.
-#[derive(Debug, Clone)]
-pub struct LimitPolicy {
-    /// Without a request.
-    pub default: ModuleLimits,
-    /// The operator's cap.
-    pub cap: ModuleLimits,
-}
-
-impl Default for LimitPolicy {
-    fn default() -> Self {
-        Self { default: ModuleLimits::default(), cap: ModuleLimits::cap() }
-    }
 }
 
 /// Finds the modules of `source` and settles its limits. Modules are read and inspected, and being compiled when this returns;
@@ -141,7 +67,7 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
     let mut infos = vec![post_processor.info()];
     infos.extend(summarizer.as_ref().map(LazyModule::info));
     infos.extend(expectations.as_ref().map(LazyModule::info));
-    let option_warnings = options::check(definition, &infos)?;
+    let option_warnings = check(definition, &infos)?;
     Ok(PlannedPlugin {
         source,
         post_processor,
@@ -153,21 +79,6 @@ pub fn prepare(modules: &Modules, policy: &LimitPolicy, source: Source) -> Resul
         expected: Vec::new(),
         option_warnings,
     })
-}
-
-impl PlanError {
-    /// What to do about it, where that is known.
-    #[must_use]
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Module { source, .. } => source.hint(),
-            _ => None,
-        }
-    }
-}
-
-fn sentence(problems: &[OptionProblem]) -> String {
-    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl PlannedPlugin {
@@ -254,4 +165,26 @@ impl PlannedPlugin {
         self.expected = expected.into_iter().map(|node| ResultKey::new(plugin.clone(), node)).collect();
         Ok(stats)
     }
+}
+
+/// Holds the definition's options against the schemas of its modules. What comes back are warnings: schemas that cannot be used.
+///
+/// # Errors
+/// [`PlanError::Options`] when a module does not take them.
+pub(crate) fn check(definition: &Definition, modules: &[&ModuleInfo]) -> Result<Vec<String>, PlanError> {
+    let mut seen: Vec<String> = Vec::new();
+    let mut schemas: Vec<(&str, &serde_json::Value)> = Vec::new();
+    for info in modules {
+        let Some(schema) = &info.schema else { continue };
+        // One module in two roles is asked once.
+        if !seen.contains(&info.digest) {
+            seen.push(info.digest.clone());
+            schemas.push((info.name.as_deref().unwrap_or_default(), schema));
+        }
+    }
+    let checked = check_options(&definition.plumbline.options, &schemas);
+    if checked.problems.is_empty() {
+        return Ok(checked.warnings);
+    }
+    Err(PlanError::Options { plugin: definition.name.clone(), problems: checked.problems })
 }

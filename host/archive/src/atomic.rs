@@ -106,6 +106,19 @@ impl Write for AtomicFile {
     }
 }
 
+impl Disk {
+    /// Replaces `path` by a file with these bytes and these permissions. Readers see the old bytes or the new ones, and a crash
+    /// leaves one of them.
+    ///
+    /// # Errors
+    /// The error of the operating system. Unless only the last sync failed, `path` is unchanged.
+    pub fn replace(&self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+        let mut file = AtomicFile::create_on(self, path, mode)?;
+        file.write_all(bytes)?;
+        file.commit()
+    }
+}
+
 /// Writes `data` to `target`. Readers see the old bytes or the new ones, and a crash leaves one of them.
 ///
 /// # Errors

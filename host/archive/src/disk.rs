@@ -9,8 +9,6 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::atomic::AtomicFile;
-
 /// A step that is about to happen.
 #[derive(Debug, Clone, Copy)]
 pub enum Step<'a> {
@@ -96,17 +94,6 @@ impl Disk {
     #[must_use]
     pub fn file(&self, file: File, path: &Path) -> DiskFile {
         DiskFile { file, path: path.to_owned(), disk: self.clone() }
-    }
-
-    /// Replaces `path` by a file with these bytes and these permissions. Readers see the old bytes or the new ones, and a crash
-    /// leaves one of them.
-    ///
-    /// # Errors
-    /// The error of the operating system. Unless only the last sync failed, `path` is unchanged.
-    pub fn replace(&self, path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-        let mut file = AtomicFile::create_on(self, path, mode)?;
-        file.write_all(bytes)?;
-        file.commit()
     }
 
     /// Creates the directory `path` and its missing parents, each durable in its parent.

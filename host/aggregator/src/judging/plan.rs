@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::lazy::LazyModule;
 use crate::modules::Modules;
-use crate::plan::{LimitPolicy, PlanError, Source};
+use crate::source::{LimitPolicy, PlanError, Source};
 
 /// A judge of a chain, found.
 #[derive(Clone)]

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use plumbline_sandbox::ModuleInfo;
 
-use super::process::{PostProcessError, Subject, io_error};
+use super::outcome::{PostProcessError, Subject};
+use super::process::io_error;
 use super::select::{Selection, SetDirectory, result_sets};
 
 /// The files of one result set that a module is given: one call.

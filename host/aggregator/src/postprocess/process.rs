@@ -11,18 +11,17 @@ use std::sync::{Mutex, PoisonError};
 
 use plumbline_archive::atomic::AtomicFile;
 use plumbline_core::rollup::{REASON, Tally};
-use plumbline_core::{FlatItem, ModuleLimits, Status};
-use plumbline_sandbox::{InputFile, ModuleFailure, PluginInfo, PostProcess};
-
-use crate::lazy::LazyModule;
-use crate::modules::ModuleError;
+use plumbline_core::{FlatItem, Status};
+use plumbline_sandbox::{InputFile, ModuleFailure, PostProcess};
 
 use super::detect::{Detected, Detections, Detectors};
 use super::errors::{error_item, is_exit};
-use super::failure::{Failure, Failures};
+use super::failure::Failures;
 use super::fault::{fault_item, is_of_data};
+use super::item::{failure_item, is_stdout, unread_item, unusable_item};
 use super::keep::keep;
 use super::leaf_counts::LeafCounts;
+use super::outcome::{NodeOutcome, Outcome, PostProcessError, Subject};
 use super::reason::{Decided, reason};
 use super::select::{ResultSet, Selection, SetDirectory, SetFile, result_sets};
 use super::sink::{CallSpool, RunLog, SetSink};
@@ -30,83 +29,10 @@ use super::spool::{RootOutcome, Spool, SpoolWriter};
 use super::summary::{summarize, summary_item};
 use super::usage::Usage;
 use super::yaml;
+use crate::lazy::LazyModule;
 
 /// Result sets are worked on in at most this many pieces per thread: enough to balance them, few enough files open at once.
 const PIECES_PER_THREAD: usize = 4;
-
-/// What is post-processed, and how.
-pub struct Subject<'a> {
-    /// What the module is told.
-    pub plugin: PluginInfo,
-    /// Results are per node: each directory below `results/` is a node's.
-    pub per_node: bool,
-    /// The modules that detect their files, for the result format `auto`: each file goes to the first module that detects it. Empty: one
-    /// module reads all files.
-    pub detectors: Vec<LazyModule>,
-    /// The file in a result set that holds the standard output of the plugin's process.
-    pub stdout: Option<&'a str>,
-    /// The definition's `result-files`; empty: the module's default patterns.
-    pub result_files: &'a [String],
-    /// What one call of the module may use.
-    pub limits: ModuleLimits,
-    /// Says what the results come to as a whole, in items beside those of the result sets; `None`: nobody does.
-    pub summarizer: Option<LazyModule>,
-    /// A file for the items of the finished tree, for who judges it; `None`: nobody does.
-    pub keep_items: Option<PathBuf>,
-    /// A result set in which nothing ran passes.
-    pub allow_empty: bool,
-    /// Sentences that a reader of the tree must see, such as a schema of options that cannot be used. They are in the root's meta.
-    pub warnings: Vec<String>,
-}
-
-/// How a node, or the whole plugin, came out.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NodeOutcome {
-    /// Rolled-up status.
-    pub status: Status,
-    /// Leaves by status.
-    pub counts: BTreeMap<String, u64>,
-}
-
-/// What became of a plugin.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// The root.
-    pub total: NodeOutcome,
-    /// Per node, for a plugin that is per node. A node with results and an error has one entry: the worse of both.
-    pub nodes: BTreeMap<String, NodeOutcome>,
-    /// Items of the tree without its root.
-    pub items: u64,
-    /// The first tests that failed, at most [`MAX_FAILURES`](super::MAX_FAILURES).
-    pub failures: Vec<Failure>,
-    /// Why it came out so where the statuses do not say it: nothing ran, or nobody read the files.
-    pub reason: Option<String>,
-    /// What the modules used, and how they behaved.
-    pub usage: Usage,
-    /// What became of the files where the result format is `auto`; `None`: it is another one.
-    pub detections: Option<Detections>,
-}
-
-/// Why there is no tree: this machine failed. Faults of results and modules become items of the tree.
-#[derive(Debug, thiserror::Error)]
-pub enum PostProcessError {
-    /// Reading results or writing the tree failed.
-    #[error("{what}: {source}")]
-    Io {
-        /// What was being done.
-        what: String,
-        /// The cause.
-        source: io::Error,
-    },
-    /// A default pattern of the module is not a glob.
-    #[error("module `{module}` has a default pattern that is not a glob: {source}")]
-    Pattern {
-        /// The module.
-        module: String,
-        /// The cause.
-        source: globset::Error,
-    },
-}
 
 pub(super) fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> PostProcessError {
     move |source| PostProcessError::Io { what: what.into(), source }
@@ -135,20 +61,7 @@ pub fn post_process(
     }
 }
 
-/// The tree of a plugin whose results could not be read: one item with the reason.
-fn unknown(subject: &Subject<'_>, scratch: &Path, tree: &Path, reason: String) -> Result<Outcome, PostProcessError> {
-    tracing::warn!(plugin = subject.plugin.name, "failed to read the results: {reason}");
-    let usage = Usage { broken: vec![reason.clone()], ..Usage::default() };
-    let written = SpoolWriter::create(scratch, false, subject.keep_items.is_some()).and_then(|mut spool| {
-        spool.push(&summary_item(fault_item(reason, 0)))?;
-        write_tree(subject, tree, Vec::new(), Some(spool.finish()?), Decided::default())
-    });
-    let outcome =
-        written.map_err(io_error(format!("failed to write the result tree of plugin `{}`", subject.plugin.name)))?;
-    Ok(Outcome { usage, ..outcome })
-}
-
-fn read(
+pub(crate) fn read(
     subject: &Subject<'_>,
     dir: &Path,
     module: &LazyModule,
@@ -199,18 +112,6 @@ fn read(
         detections: subject.is_auto().then_some(detections),
         ..outcome
     })
-}
-
-impl Subject<'_> {
-    /// Whether somebody reads the items again once they are all in.
-    fn reads_again(&self) -> bool {
-        self.summarizer.is_some() || self.keep_items.is_some()
-    }
-
-    /// Whether each file is read by the module that detects it.
-    fn is_auto(&self) -> bool {
-        !self.detectors.is_empty()
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -401,25 +302,6 @@ fn run_detected(
     Ok(())
 }
 
-/// Whether `file` is `results/NODE/NAME` for the name of the captured standard output.
-fn is_stdout(subject: &Subject<'_>, file: &SetFile) -> bool {
-    let mut names = file.path.split('/').skip(2);
-    subject.stdout.is_some() && names.next() == subject.stdout && names.next().is_none()
-}
-
-/// A file whose format was not detected. An empty one is a result that is missing, unless it is the standard output of a silent process.
-fn unread_item(file: &SetFile, is_stdout: bool, depth: u32) -> FlatItem {
-    let name = file.path.rsplit('/').next().unwrap_or(&file.path).to_owned();
-    let mut meta = BTreeMap::from([("file".to_owned(), file.path.clone())]);
-    let status = if file.size == 0 && !is_stdout {
-        meta.insert("error".to_owned(), "the file is empty".to_owned());
-        Status::Unknown
-    } else {
-        Status::NotRead
-    };
-    FlatItem { depth, name, status: Some(status), meta, ..FlatItem::default() }
-}
-
 fn run_module(
     work: &Work<'_>,
     lazy: &LazyModule,
@@ -458,39 +340,6 @@ fn run_module(
     }
 }
 
-/// A module that could not be compiled after all. The results are there, so another build of it can still read them.
-pub(super) fn unusable_item(error: &ModuleError, depth: u32) -> FlatItem {
-    let text = match error {
-        // The sentence names the module; where it lay on this machine is of no use in an archive.
-        ModuleError::Load { source, .. } => source.to_string(),
-        error => error.to_string(),
-    };
-    let hint = "the results are kept: with a module that works, `plumbline results --reprocess` reads them";
-    FlatItem {
-        depth,
-        name: text.clone(),
-        status: Some(Status::Unknown),
-        meta: [("error".to_owned(), text)].into(),
-        details: [("hint".to_owned(), hint.into())].into_iter().collect(),
-    }
-}
-
-/// What the module could not tell, nobody knows: the status is `unknown`, and what it emitted before stays.
-pub(super) fn failure_item(failure: &ModuleFailure, depth: u32) -> FlatItem {
-    let text = failure.to_string();
-    let mut details = serde_json::Map::new();
-    if let Some(hint) = failure.hint() {
-        details.insert("hint".into(), hint.into());
-    }
-    FlatItem {
-        depth,
-        name: text.clone(),
-        status: Some(Status::Unknown),
-        meta: [("error".to_owned(), text)].into(),
-        details,
-    }
-}
-
 fn input_file(file: &SetFile) -> InputFile {
     let absolute: PathBuf = file.absolute.clone();
     InputFile {
@@ -501,7 +350,7 @@ fn input_file(file: &SetFile) -> InputFile {
 }
 
 /// `summary`: items beside those of the result sets, which come after them.
-fn write_tree(
+pub(crate) fn write_tree(
     subject: &Subject<'_>,
     tree: &Path,
     mut spools: Vec<Spool>,
@@ -582,3 +431,21 @@ fn merge(
 #[cfg(test)]
 #[path = "process_tests.rs"]
 mod tests;
+
+/// The tree of a plugin whose results could not be read: one item with the reason.
+pub(super) fn unknown(
+    subject: &Subject<'_>,
+    scratch: &Path,
+    tree: &Path,
+    reason: String,
+) -> Result<Outcome, PostProcessError> {
+    tracing::warn!(plugin = subject.plugin.name, "failed to read the results: {reason}");
+    let usage = Usage { broken: vec![reason.clone()], ..Usage::default() };
+    let written = SpoolWriter::create(scratch, false, subject.keep_items.is_some()).and_then(|mut spool| {
+        spool.push(&summary_item(fault_item(reason, 0)))?;
+        write_tree(subject, tree, Vec::new(), Some(spool.finish()?), Decided::default())
+    });
+    let outcome =
+        written.map_err(io_error(format!("failed to write the result tree of plugin `{}`", subject.plugin.name)))?;
+    Ok(Outcome { usage, ..outcome })
+}

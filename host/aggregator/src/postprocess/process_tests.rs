@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use plumbline_core::flat::build;
 use plumbline_core::rollup::{counts, roll_up};
-use plumbline_core::{Item, Meta};
-use plumbline_sandbox::{Entry, ResultSource};
+use plumbline_core::{Item, Meta, ModuleLimits};
+use plumbline_sandbox::{Entry, PluginInfo, ResultSource};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

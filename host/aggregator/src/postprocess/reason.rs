@@ -4,7 +4,7 @@ use plumbline_core::definition::RAW_FORMAT;
 use plumbline_core::rollup::NO_RESULTS_REASON;
 use plumbline_core::{NOT_READ, Status};
 
-use super::process::NodeOutcome;
+use super::outcome::NodeOutcome;
 
 /// What the host did about result sets in which nothing ran.
 #[derive(Debug, Clone, Copy, Default)]

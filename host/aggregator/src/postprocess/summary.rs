@@ -10,7 +10,8 @@ use plumbline_sandbox::{ItemSink, ModuleFailure, Summarize};
 use crate::lazy::LazyModule;
 
 use super::fault::{fault_item, is_of_data};
-use super::process::{Subject, failure_item, unusable_item};
+use super::item::{failure_item, unusable_item};
+use super::outcome::Subject;
 use super::replay::Replay;
 use super::sink::{CallSpool, RunLog};
 use super::spool::{Spool, SpoolWriter};

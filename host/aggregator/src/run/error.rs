@@ -9,8 +9,8 @@ use plumbline_phonehome::{CaError, TlsConfigError};
 
 use crate::dispatcher::DispatchError;
 use crate::journal::JournalError;
-use crate::plan::PlanError;
 use crate::server::ServerError;
+use crate::source::PlanError;
 use crate::state::ApplyError;
 use crate::workdir::WorkDirError;
 
