@@ -1,26 +1,13 @@
 //! Where archives go.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use http::Uri;
 
+use crate::archive::Archive;
 use crate::error::DeliverError;
 use crate::put::HttpPut;
 use crate::s3::Bucket;
-
-/// A finished archive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Archive {
-    /// The file.
-    pub path: PathBuf,
-    /// Its name at the destination.
-    pub name: String,
-    /// Its size in bytes.
-    pub bytes: u64,
-    /// Its digest: 64 lower-case hexadecimal digits.
-    pub sha256: String,
-}
 
 /// Where archives go.
 #[derive(Debug)]

@@ -13,10 +13,12 @@
 #![forbid(unsafe_code)]
 
 mod again;
+mod archive;
 mod destination;
 mod error;
 mod put;
 mod s3;
 
-pub use destination::{Archive, Destination};
+pub use archive::Archive;
+pub use destination::Destination;
 pub use error::DeliverError;

@@ -7,7 +7,7 @@ use reqwest::{Body, Client, StatusCode};
 use tokio_util::io::ReaderStream;
 
 use crate::again::again;
-use crate::destination::Archive;
+use crate::archive::Archive;
 use crate::error::{DeliverError, chain};
 
 /// How often it is tried.

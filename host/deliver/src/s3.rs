@@ -11,7 +11,7 @@ use object_store::{Attribute, Attributes, BackoffConfig, ObjectStore, ObjectStor
 use tokio::io::AsyncWriteExt;
 
 use crate::again::again;
-use crate::destination::Archive;
+use crate::archive::Archive;
 use crate::error::{DeliverError, chain};
 
 /// Bytes of one part of a large archive, and so the memory that sending takes twice.

@@ -11,8 +11,8 @@ use serde_json::Value;
 use tokio::sync::{mpsc, watch};
 
 use crate::access::{Access, Verb};
+use crate::pace::Pace;
 use crate::pod::{Naming, PodNews, look};
-use crate::run::Pace;
 
 /// Seconds after which a watch is begun anew. A connection that broke without a word is noticed after this time.
 const WATCH_SECONDS: u32 = 60;

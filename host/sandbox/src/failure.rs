@@ -1,13 +1,10 @@
 //! What can go wrong in a call, and what the one error item about it says.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use plumbline_core::ModuleLimits;
 use wasmtime::{Trap, WasmBacktrace};
 use wasmtime_wasi::I32Exit;
-
-use crate::call::stop::Stop;
 
 /// Bytes of a module's own sentence that are kept.
 pub(crate) const MAX_SENTENCE: usize = 16 << 10;
@@ -129,10 +126,10 @@ impl ModuleFailure {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Limit { limit, .. } if *limit == crate::call::stop::STACK => {
+            Self::Limit { limit, .. } if *limit == STACK => {
                 Some("it calls itself too deeply; the operator sets the stack for all modules of a sandbox")
             }
-            Self::Limit { limit, .. } if *limit == crate::call::stop::STATUSES => {
+            Self::Limit { limit, .. } if *limit == STATUSES => {
                 Some("this limit is fixed: what differs from item to item belongs into meta or details")
             }
             Self::Limit { .. } => Some(
@@ -216,6 +213,52 @@ pub(crate) fn cut(text: &str, max: usize) -> String {
     }
     let kept = text.get(..text.floor_char_boundary(max)).unwrap_or_default();
     format!("{kept}… ({} bytes in all)", text.len())
+}
+
+/// The limit on different statuses.
+pub(crate) const STATUSES: &str = "statuses";
+
+/// The limit on the stack, as it is called in a definition.
+pub(crate) const STACK: &str = "stack";
+
+/// Why the host ends a call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Stop {
+    /// A limit.
+    #[error("limit `{limit}`")]
+    Limit { limit: &'static str, value: u64, unit: Unit },
+    /// A rule of the contract.
+    #[error("{rule}: {found}")]
+    Rubbish { rule: &'static str, found: String },
+    /// Nobody listens any more: the host has given up on the call.
+    #[error("the host has given up on the call")]
+    Gone,
+}
+
+impl Stop {
+    pub(crate) fn limit(limit: &'static str, value: u64, unit: Unit) -> Self {
+        Self::Limit { limit, value, unit }
+    }
+
+    pub(crate) fn rubbish(rule: &'static str, found: impl Into<String>) -> Self {
+        Self::Rubbish { rule, found: found.into() }
+    }
+
+    pub(crate) fn stack(limits: &ModuleLimits) -> Self {
+        Self::limit(STACK, limits.stack, Unit::Bytes)
+    }
+
+    pub(crate) fn hostcall(limits: &ModuleLimits) -> Self {
+        Self::limit("hostcall-bytes", limits.hostcall_bytes, Unit::Bytes)
+    }
+
+    pub(crate) fn failure(&self, module: String) -> ModuleFailure {
+        match self {
+            Self::Limit { limit, value, unit } => ModuleFailure::Limit { module, limit, value: *value, unit: *unit },
+            Self::Rubbish { rule, found } => ModuleFailure::Rubbish { module, rule, found: found.clone() },
+            Self::Gone => ModuleFailure::Host(io::Error::other("the call was given up")),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ mod engine;
 mod error;
 mod failure;
 mod generation;
+mod host;
 mod imports;
 mod inspect;
 mod module;

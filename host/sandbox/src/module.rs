@@ -16,8 +16,8 @@ use crate::call::thread;
 use crate::engine::HOST_STACK;
 use crate::failure::{MAX_SENTENCE, ModuleFailure, cut};
 use crate::generation::v0_1::{Answer, Bound};
+use crate::host::Host;
 use crate::inspect::ModuleInfo;
-use crate::sandbox::Host;
 
 /// A component, compiled and linked. Cheap to clone; calls may run from any number of threads, each in an instance of its own.
 #[derive(Clone)]

@@ -6,8 +6,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use plumbline_core::ModuleLimits;
-use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre, Linker};
 
 use crate::cache::{Cache, Entry, Key};
@@ -15,38 +13,19 @@ use crate::call::state::CallState;
 use crate::code::{self, CodeError, Origin};
 use crate::compiler::CompilerError;
 use crate::config::SandboxConfig;
-use crate::engine;
 use crate::error::{LoadError, SandboxError};
 use crate::generation::{self, v0_1};
-use crate::imports;
+use crate::host::Host;
 use crate::inspect::{Inspected, Roles, Shape, inspect_all};
 use crate::module::Module;
 use crate::slots::Slots;
 use crate::ticker::Ticker;
-use crate::wasi;
+use crate::{engine, imports, wasi};
 
 /// An engine with its limits, its cache and its clock. Cheap to clone; clones are the same sandbox.
 #[derive(Clone)]
 pub struct Sandbox {
     host: Arc<Host>,
-}
-
-/// What modules share.
-pub(crate) struct Host {
-    pub(crate) config: SandboxConfig,
-    pub(crate) engine: Engine,
-    pub(crate) slots: Slots,
-    pub(crate) ticker: Ticker,
-    fingerprint: [u8; 32],
-    /// Of the engine that compiles ahead of time; made when it is first asked for.
-    portable: OnceLock<[u8; 32]>,
-    cache: Option<Cache>,
-    /// What a module without WASI may import, and a module with it.
-    plain: Linker<CallState>,
-    with_wasi: Linker<CallState>,
-    compiled: AtomicU64,
-    cached: AtomicU64,
-    brought_along: AtomicU64,
 }
 
 /// How the code of the components of a sandbox came about.
@@ -66,18 +45,6 @@ impl fmt::Debug for Sandbox {
             .field("config", &self.host.config)
             .field("stats", &self.stats())
             .finish_non_exhaustive()
-    }
-}
-
-impl Host {
-    /// `limits`, as far as this sandbox grants them: slots have their size, and the stack is one for all.
-    pub(crate) fn effective(&self, limits: &ModuleLimits) -> ModuleLimits {
-        ModuleLimits {
-            memory: limits.memory.min(self.config.max_memory),
-            table_elements: limits.table_elements.min(u64::from(self.config.max_table_elements)),
-            stack: self.config.stack as u64,
-            ..limits.clone()
-        }
     }
 }
 

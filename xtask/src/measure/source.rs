@@ -219,7 +219,10 @@ fn tree(text: &str, module: &[String], prefix: &[String], found: &mut BTreeSet<V
     if at > 0 {
         found.insert(path);
     }
-    at
+    // Under another name.
+    let rest = text.get(at..).unwrap_or_default();
+    let alias = rest.trim_start().strip_prefix("as ").filter(|_| rest.starts_with(' '));
+    alias.map_or(at, |alias| text.len() - alias.len() + alias.find([',', '}', ';']).unwrap_or(alias.len()))
 }
 
 fn indentation(line: &str) -> &str {
@@ -267,7 +270,7 @@ mod tests {
     use super::*;
 
     const CODE: &str = "\
-use super::{one::One, two};
+use super::{one::One, two as second};
 use crate::a::{self, b::{C, D}};
 
 pub(crate) async fn long(

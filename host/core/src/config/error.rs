@@ -54,3 +54,6 @@ pub enum ConfigError {
     #[error("`Limits.PodLogs.SinceTime` and `Limits.PodLogs.SinceSeconds` exclude each other: keep one")]
     TwoBeginnings,
 }
+
+/// The largest configuration that is read: 1 MiB, which is what a ConfigMap can hold.
+pub const MAX_CONFIG_BYTES: usize = 1 << 20;

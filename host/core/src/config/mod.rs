@@ -15,9 +15,9 @@ mod toleration;
 
 pub use choice::{NativeSidecar, Permissions, PodSecurity, PullPolicy, SecurityContextMode, UnknownChoice};
 pub use error::ConfigError;
+pub use error::MAX_CONFIG_BYTES;
 pub use model::{Config, Filters, PodLogLimits, QueryLimits, Selection, Server, default_image};
 pub use own::{BundleSource, Graces, MAX_BUNDLES, Own, RegistryAccess};
-pub use read::MAX_CONFIG_BYTES;
 pub use storage::{Storage, StorageError};
 pub use toleration::{Toleration, TolerationError};
 

@@ -2,14 +2,12 @@
 
 use serde_json::Value;
 
+use super::error::MAX_CONFIG_BYTES;
 use crate::config::error::ConfigError;
 use crate::config::fields::{Fields, text_map, wrong_type};
 use crate::config::model::{Config, PodLogLimits, Selection, Server};
 use crate::config::own::{BundleSource, Graces, MAX_BUNDLES, Own};
 use crate::config::toleration::{EFFECTS, Toleration};
-
-/// The largest configuration that is read: 1 MiB, which is what a ConfigMap can hold.
-pub const MAX_CONFIG_BYTES: usize = 1 << 20;
 
 const SECONDS: &str = "a whole number of seconds";
 

@@ -1,11 +1,10 @@
 //! Why a definition is refused.
 
-use crate::definition::limits::LimitError;
 use crate::definition::module_name::MAX_MODULE_NAME;
 use crate::driver::UnknownDriver;
 use crate::duration::DurationError;
 use crate::name::{NameError, PluginName};
-use crate::size::{Bytes, SizeError};
+use crate::size::{Bytes, SizeError, parse_size};
 
 /// Why a definition is refused. Every message names the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -145,4 +144,53 @@ pub enum DefinitionError {
     /// Two plugins have one name.
     #[error("plugin name `{0}` is used twice: names must be unique in a run")]
     DuplicatePlugin(PluginName),
+}
+
+/// A limit that cannot be granted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    /// More than the operator allows.
+    #[error("limit `{limit}` asks for {}, but the cap is {}: ask for less, or have the operator raise the cap", .unit.show(*.request), .unit.show(*.cap))]
+    OverCap {
+        /// The limit.
+        limit: &'static str,
+        /// What was asked for.
+        request: u64,
+        /// The most that can be had.
+        cap: u64,
+        /// How both are shown.
+        unit: LimitUnit,
+    },
+    /// Nothing can be done within it.
+    #[error("limit `{limit}` is 0: a module could do nothing at all")]
+    Zero {
+        /// The limit.
+        limit: &'static str,
+    },
+}
+
+/// The largest definition that is read: 2 MiB. All plugins of a run share one ConfigMap of at most 1 MiB in a cluster.
+pub const MAX_YAML_BYTES: usize = 2 << 20;
+
+/// What a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitUnit {
+    /// Seconds.
+    Seconds,
+    /// Bytes.
+    Bytes,
+    /// Items, elements or levels.
+    Number,
+}
+
+impl LimitUnit {
+    pub(super) fn show(self, n: u64) -> String {
+        match self {
+            Self::Seconds => format!("{n} s"),
+            // Rounded, two sizes might look the same although one is too much.
+            Self::Bytes if parse_size(&Bytes(n).to_string()) != Ok(n) => format!("{n} B"),
+            Self::Bytes => Bytes(n).to_string(),
+            Self::Number => n.to_string(),
+        }
+    }
 }

@@ -3,13 +3,14 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::error::{LimitError, LimitUnit};
 use crate::definition::error::DefinitionError;
 use crate::definition::schema::LIMITS;
 use crate::definition::section::{Section, wrong_type};
 use crate::definition::warning::Warnings;
 use crate::duration::{MAX_SECONDS, format_duration, parse_duration};
 use crate::limits::ModuleLimits;
-use crate::size::{Bytes, parse_size};
+use crate::size::parse_size;
 
 /// A wish for other limits than the defaults: what is `None` is left at the default. The keys are those of [`ModuleLimits`], but
 /// `wall` (a number of seconds or a duration such as `5m`, rounded up to seconds; `wall-seconds` is the same) for `wall_seconds`.
@@ -38,52 +39,6 @@ pub struct LimitsRequest {
     pub hostcall_bytes: Option<u64>,
     /// Bytes of log lines and standard output.
     pub log_bytes: Option<u64>,
-}
-
-/// A limit that cannot be granted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LimitError {
-    /// More than the operator allows.
-    #[error("limit `{limit}` asks for {}, but the cap is {}: ask for less, or have the operator raise the cap", .unit.show(*.request), .unit.show(*.cap))]
-    OverCap {
-        /// The limit.
-        limit: &'static str,
-        /// What was asked for.
-        request: u64,
-        /// The most that can be had.
-        cap: u64,
-        /// How both are shown.
-        unit: LimitUnit,
-    },
-    /// Nothing can be done within it.
-    #[error("limit `{limit}` is 0: a module could do nothing at all")]
-    Zero {
-        /// The limit.
-        limit: &'static str,
-    },
-}
-
-/// What a limit counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LimitUnit {
-    /// Seconds.
-    Seconds,
-    /// Bytes.
-    Bytes,
-    /// Items, elements or levels.
-    Number,
-}
-
-impl LimitUnit {
-    fn show(self, n: u64) -> String {
-        match self {
-            Self::Seconds => format!("{n} s"),
-            // Rounded, two sizes might look the same although one is too much.
-            Self::Bytes if parse_size(&Bytes(n).to_string()) != Ok(n) => format!("{n} B"),
-            Self::Bytes => Bytes(n).to_string(),
-            Self::Number => n.to_string(),
-        }
-    }
 }
 
 /// The limits of a plugin's module: what is asked for, else the default. Less than the default is always granted, more only up to

@@ -24,8 +24,10 @@ mod yaml;
 
 pub use container::{Container, EnvValue, EnvVar, K8S_VERSION_VARIABLE};
 pub use error::DefinitionError;
+pub use error::LimitError;
+pub use error::MAX_YAML_BYTES;
 pub use extensions::Extensions;
-pub use limits::{LimitError, LimitsRequest, effective_limits};
+pub use limits::{LimitsRequest, effective_limits};
 pub use model::{AUTO_FORMAT, Definition, Parsed, RAW_FORMAT};
 pub use module_name::{MAX_MODULE_NAME, is_module_name};
 pub use permissions::{ApiPermissions, PolicyRule};
@@ -38,7 +40,6 @@ pub use schema::{
 pub use set::check_set;
 pub use verdict::{MAX_JUDGES, VerdictEntry};
 pub use warning::{MAX_WARNINGS, Warning, WarningKind};
-pub use yaml::MAX_YAML_BYTES;
 
 #[cfg(test)]
 mod properties;

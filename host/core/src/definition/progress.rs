@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::definition::error::DefinitionError;
-use crate::definition::schema::PROGRESS;
+use crate::definition::schema::{GINKGO, PROGRESS};
 use crate::definition::section::Section;
 use crate::definition::warning::Warnings;
 
@@ -16,12 +16,6 @@ pub const MAX_PROGRESS_PATTERN: usize = 1_000;
 
 /// Characters of the file's name.
 const MAX_FILE: usize = 240;
-
-/// The log that Ginkgo writes, as `format` names it.
-const GINKGO: &str = "ginkgo";
-
-/// The values of `format`.
-pub(in crate::definition) const LOG_FORMATS: &[&str] = &[GINKGO];
 
 /// A log that shows how far a plugin is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

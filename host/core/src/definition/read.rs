@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::error::MAX_YAML_BYTES;
 use crate::definition::config_map;
 use crate::definition::container::Container;
 use crate::definition::error::DefinitionError;
@@ -11,7 +12,7 @@ use crate::definition::module_name::is_module_name;
 use crate::definition::schema::{CONFIG, TOP};
 use crate::definition::section::{Section, wrong_type};
 use crate::definition::warning::{WarningKind, Warnings};
-use crate::definition::yaml::{self, MAX_YAML_BYTES};
+use crate::definition::yaml::{self};
 
 /// Keys of `sonobuoy-config` that real definitions have and that never did anything.
 const CONFIG_NO_EFFECT: &[(&str, &str)] = &[

@@ -5,11 +5,9 @@ use serde_json::Value;
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Error, Options};
 
+use super::error::MAX_YAML_BYTES;
 use crate::definition::error::DefinitionError;
 use crate::definition::warning::{WarningKind, Warnings};
-
-/// The largest definition that is read: 2 MiB. All plugins of a run share one ConfigMap of at most 1 MiB in a cluster.
-pub const MAX_YAML_BYTES: usize = 2 << 20;
 
 /// Levels of nesting. The deepest pod spec has about 15.
 const MAX_DEPTH: usize = 64;

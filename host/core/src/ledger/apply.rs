@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use super::effect::MAX_EXPECTED;
 use crate::ledger::effect::{Effect, Refusal};
 use crate::ledger::entry::{Entry, Held, Judged, Outcome, Upload, later};
 use crate::ledger::error_record::ErrorRecord;
 use crate::ledger::event::{Event, Stored};
-use crate::ledger::state::{Ledger, MAX_EXPECTED, Plugin, TIMEOUT_ERROR};
+use crate::ledger::state::{Ledger, Plugin, TIMEOUT_ERROR};
 use crate::name::{PluginName, ResultKey};
 use crate::run_status::{MAX_REASON, TarInfo};
 use crate::text::excerpt;

@@ -78,3 +78,6 @@ pub enum Refusal {
     #[error("plugin `{0}` cannot be planned: the run is already complete")]
     RunOver(PluginName),
 }
+
+/// Expected results of one run. 5,000 nodes with 40 plugins each; about 100 MB of ledger.
+pub const MAX_EXPECTED: usize = 200_000;

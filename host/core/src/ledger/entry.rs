@@ -1,12 +1,12 @@
 //! One expected result.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use crate::ledger::error_record::ErrorRecord;
 use crate::ledger::event::Stored;
-use crate::ledger::state::RETRY_WINDOW;
 use crate::name::ResultKey;
 use crate::progress::ProgressUpdate;
 use crate::status::Status;
@@ -165,3 +165,7 @@ impl Entry {
 pub(super) fn later(at: Timestamp) -> Timestamp {
     at.checked_add(RETRY_WINDOW).unwrap_or(Timestamp::MAX)
 }
+
+/// How long a plugin whose other results are all in waits for the retry of a failed upload: 120 s, which is longer than the pauses
+/// between the tries of any known worker (docs/protocol.md, «Retries»).
+pub const RETRY_WINDOW: Duration = Duration::from_secs(120);

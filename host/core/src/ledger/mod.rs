@@ -14,11 +14,13 @@ mod settle;
 mod state;
 mod withdraw;
 
+pub use effect::MAX_EXPECTED;
 pub use effect::{Effect, Refusal};
+pub use entry::RETRY_WINDOW;
 pub use entry::{Judged, KeyState};
 pub use error_record::{ErrorRecord, ErrorRecordError, MAX_ERROR_DEPTH};
 pub use event::{Event, Record, Stored, StoredKind};
-pub use state::{Ledger, MAX_EXPECTED, MAX_PROGRESS_BYTES, RETRY_WINDOW, ReplayError, TIMEOUT_ERROR};
+pub use state::{Ledger, MAX_PROGRESS_BYTES, ReplayError, TIMEOUT_ERROR};
 pub use withdraw::MAX_REASON;
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -13,15 +12,8 @@ use crate::ledger::event::Event;
 use crate::name::{PluginName, ResultKey};
 use crate::run_status::TarInfo;
 
-/// How long a plugin whose other results are all in waits for the retry of a failed upload: 120 s, which is longer than the pauses
-/// between the tries of any known worker (docs/protocol.md, «Retries»).
-pub const RETRY_WINDOW: Duration = Duration::from_secs(120);
-
 /// The sentence of the error record of a result whose time is over. It contains the word `timeout`, which readers look for.
 pub const TIMEOUT_ERROR: &str = "timeout waiting for results";
-
-/// Expected results of one run. 5,000 nodes with 40 plugins each; about 100 MB of ledger.
-pub const MAX_EXPECTED: usize = 200_000;
 
 /// Bytes of the names in all progress states together: 64 MiB. One state is bounded too (see [`crate::progress`]), but thousands of
 /// workers at that bound would be too much; names beyond this are left out of the state that would cross it.

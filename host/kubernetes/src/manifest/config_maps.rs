@@ -3,15 +3,12 @@
 use plumbline_core::Config;
 use serde_json::{Map, Value, json};
 
-use super::error::ManifestError;
+use super::error::{MAX_CONFIG_MAP_BYTES, ManifestError};
 use super::objects::labels;
 use super::options::{ManifestOptions, ManifestPlugin};
 use super::prepare::config_map_name;
 use super::yaml::to_document;
 use crate::names;
-
-/// What is put into one ConfigMap: 900 KiB. The API server takes 1 MiB for the whole object, keys and metadata included.
-pub const MAX_CONFIG_MAP_BYTES: usize = 900 << 10;
 
 /// The configuration. Its id is empty: every run chooses its own, also the second one of the same manifest.
 pub(super) fn config(options: &ManifestOptions) -> Result<Value, ManifestError> {

@@ -2,10 +2,8 @@
 
 use plumbline_core::PluginName;
 use plumbline_core::definition::DefinitionError;
+use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use plumbline_core::size::Bytes;
-
-use super::config_maps::MAX_CONFIG_MAP_BYTES;
-use super::modules::{MAX_MODULE_BYTES, MAX_MODULES, MAX_PACKED_BYTES};
 
 /// Why no manifest can be made.
 #[derive(Debug, thiserror::Error)]
@@ -112,3 +110,15 @@ pub enum ManifestError {
     #[error("the manifest cannot be written: {0}")]
     Write(String),
 }
+
+/// What is put into one ConfigMap: 900 KiB. The API server takes 1 MiB for the whole object, keys and metadata included.
+pub const MAX_CONFIG_MAP_BYTES: usize = 900 << 10;
+
+/// The largest module: what the sandbox takes.
+pub const MAX_MODULE_BYTES: u64 = MAX_COMPONENT_BYTES;
+
+/// All modules together, compressed: 32 MiB. A cluster's store has a few GiB for everything there is.
+pub const MAX_PACKED_BYTES: usize = 32 << 20;
+
+/// Modules in a run.
+pub(super) const MAX_MODULES: usize = 256;

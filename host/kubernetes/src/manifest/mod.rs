@@ -22,11 +22,12 @@ pub mod rbac;
 mod yaml;
 
 pub use build::{manifest, plugin_account};
-pub use config_maps::MAX_CONFIG_MAP_BYTES;
 pub use defaults::default_pod_spec;
 pub use env::{AUTOMATIC_VARIABLES, merged};
+pub use error::MAX_CONFIG_MAP_BYTES;
 pub use error::ManifestError;
-pub use modules::{MAX_MODULE_BYTES, MAX_PACKED_BYTES, UnpackError, Unpacked, packed_bytes, unpack_modules};
+pub use error::{MAX_MODULE_BYTES, MAX_PACKED_BYTES};
+pub use modules::{UnpackError, Unpacked, packed_bytes, unpack_modules};
 pub use options::{DockerConfig, ManifestOptions, ManifestPlugin};
 pub use prepare::{Transform, config_map_name, image_of_run, prepare_definition};
 pub use yaml::{to_document, to_yaml};

@@ -11,24 +11,14 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use plumbline_core::limits::MAX_COMPONENT_BYTES;
 use plumbline_core::size::Bytes;
 use plumbline_core::{Config, PluginName};
 use serde_json::{Map, Value, json};
 
-use super::error::ManifestError;
+use super::error::{MAX_MODULE_BYTES, MAX_MODULES, MAX_PACKED_BYTES, ManifestError};
 use super::objects::{base64, labels};
 use super::options::ManifestPlugin;
 use crate::names;
-
-/// The largest module: what the sandbox takes.
-pub const MAX_MODULE_BYTES: u64 = MAX_COMPONENT_BYTES;
-
-/// All modules together, compressed: 32 MiB. A cluster's store has a few GiB for everything there is.
-pub const MAX_PACKED_BYTES: usize = 32 << 20;
-
-/// Modules in a run.
-pub(super) const MAX_MODULES: usize = 256;
 
 /// A chunk: 700 KiB, which are 934 KiB in the JSON of a ConfigMap of at most 1 MiB.
 const CHUNK: usize = 700 << 10;

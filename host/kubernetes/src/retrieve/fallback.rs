@@ -12,7 +12,6 @@ use super::error::RetrieveError;
 use super::options::{Progress, RetrieveOptions, Retrieved, Tell};
 use super::part::{blocking, damaged};
 use super::remote::check_exit;
-use super::retrieval::place;
 use crate::cluster::Cluster;
 use crate::exec::{ExecStream, ExecTarget};
 use crate::names::BINARY;
@@ -114,4 +113,22 @@ fn take(arrived: Arrived, named: &TarInfo) -> Result<Retrieved, RetrieveError> {
     file.commit().map_err(RetrieveError::local("write", &target))?;
     let as_status_says = named.name == archive.name && !named.sha256.is_empty();
     Ok(Retrieved { path: target, size: archive.size, sha256: archive.sha256, as_status_says })
+}
+
+/// The name of the file number `at` (from 0) for the archive `own`: its own, or `given` and a number from the second on.
+pub(super) fn place(given: Option<&str>, own: &str, at: usize) -> String {
+    let Some(given) = given else { return own.to_owned() };
+    if at == 0 {
+        return given.to_owned();
+    }
+    // Of `x.tar.gz` the extension is `.tar.gz`.
+    let stem = given.strip_suffix(".tar.gz").filter(|stem| !stem.is_empty());
+    let (stem, extension) = match stem {
+        Some(stem) => (stem, ".tar.gz"),
+        None => match given.rfind('.') {
+            Some(dot) if dot > 0 => given.split_at(dot),
+            _ => (given, ""),
+        },
+    };
+    format!("{stem}-{at:02}{extension}")
 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::aggregator::{Aggregator, find};
 use super::download::download;
 use super::error::RetrieveError;
-use super::fallback::retrieve_stream;
+use super::fallback::{place, retrieve_stream};
 use super::options::{Progress, RetrieveOptions, Retrieved, Tell, Wait};
 use super::readiness::{NotReady, readiness};
 use super::remote::{Listed, Remote};
@@ -122,24 +122,6 @@ async fn ready(
 /// Whether the run was seen before: only then is an unreachable cluster worth waiting for.
 fn told_once(told: &str) -> bool {
     !told.is_empty()
-}
-
-/// The name of the file number `at` (from 0) for the archive `own`: its own, or `given` and a number from the second on.
-pub(super) fn place(given: Option<&str>, own: &str, at: usize) -> String {
-    let Some(given) = given else { return own.to_owned() };
-    if at == 0 {
-        return given.to_owned();
-    }
-    // Of `x.tar.gz` the extension is `.tar.gz`.
-    let stem = given.strip_suffix(".tar.gz").filter(|stem| !stem.is_empty());
-    let (stem, extension) = match stem {
-        Some(stem) => (stem, ".tar.gz"),
-        None => match given.rfind('.') {
-            Some(dot) if dot > 0 => given.split_at(dot),
-            _ => (given, ""),
-        },
-    };
-    format!("{stem}-{at:02}{extension}")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use kube::api::{Patch, PatchParams, PostParams};
 use plumbline_core::run_status::RunStatus;
 
 use super::complaints::within;
-use super::publish::PublishOptions;
+use super::options::PublishOptions;
 use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;

@@ -9,6 +9,7 @@
 mod complaints;
 mod error;
 mod full;
+mod options;
 mod pace;
 mod pod;
 mod publish;
@@ -22,8 +23,9 @@ mod workers;
 
 pub use error::StatusError;
 pub use full::{MAX_FULL_BYTES, full};
+pub use options::PublishOptions;
 pub use pace::Pace;
-pub use publish::{LIMIT_BYTES, PublishOptions, publish, publish_last, publish_preparing};
+pub use publish::{LIMIT_BYTES, publish, publish_last, publish_preparing};
 pub use read::read;
 pub use seen::{STALE, Seen};
 pub use waiting::Waiting;

@@ -5,11 +5,9 @@ use std::time::Duration;
 use backon::{ExponentialBuilder, Retryable};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Api;
 use kube::api::{Patch, PatchParams};
 use plumbline_aggregator::State;
-use plumbline_core::RunId;
 use plumbline_core::compact::{Compacted, Level, MIN_LIMIT, compact};
 use plumbline_core::run_status::{RunPhase, RunStatus, TarInfo};
 use serde_json::json;
@@ -17,10 +15,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::complaints::{Complaints, within};
-use super::pace::Pace;
-use super::worker_pods::WorkerPods;
+use super::options::PublishOptions;
 use super::{full, workers};
-use crate::cluster::Cluster;
 use crate::error::ClusterError;
 use crate::names;
 
@@ -28,25 +24,6 @@ use crate::names;
 pub const LIMIT_BYTES: usize = 100 << 10;
 /// The first pause after a failed write; it doubles up to [`Pace::heartbeat`].
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
-
-/// Where the status goes.
-#[derive(Clone)]
-pub struct PublishOptions {
-    /// The cluster.
-    pub cluster: Cluster,
-    /// The namespace of the run.
-    pub namespace: String,
-    /// The aggregator's own pod.
-    pub pod: String,
-    /// The run.
-    pub run: RunId,
-    /// The owner of the ConfigMap with the status in full: the aggregator's pod, so that it goes with it.
-    pub owner: Option<OwnerReference>,
-    /// The pods of plugins, as the run's monitor sees them.
-    pub workers: WorkerPods,
-    /// How often.
-    pub pace: Pace,
-}
 
 /// Writes the status at once, on every change and as a heartbeat until `stop` is cancelled, and on the pods of plugins what their
 /// worker was heard of last. Trouble is logged and never ends it.

@@ -11,7 +11,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::complaints::{Complaints, within};
-use super::publish::PublishOptions;
+use super::options::PublishOptions;
 use super::words::{Index, Known, index};
 use crate::error::ClusterError;
 use crate::names;

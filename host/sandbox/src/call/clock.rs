@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::call::stop::Stop;
+use crate::failure::Stop;
 use crate::failure::Unit;
 
 /// How long a call may take, from its start; time spent in the host counts.

@@ -8,7 +8,7 @@ use plumbline_core::{ModuleLimits, Status};
 use serde_json::{Map, Value};
 
 use crate::call::json::{self, JsonError};
-use crate::call::stop::{STATUSES, Stop};
+use crate::failure::{STATUSES, Stop};
 use crate::failure::{Unit, cut};
 
 /// Bytes of an item's name. Some test frameworks put whole parameters into names; beyond this it is no name any more.

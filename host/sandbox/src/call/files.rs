@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read};
 
 use crate::call::clock::Clock;
 use crate::call::io::{InputFile, OpenFile};
-use crate::call::stop::Stop;
+use crate::failure::Stop;
 use crate::failure::Unit;
 
 /// Bytes that one read gives at most, as the WIT says.

@@ -7,7 +7,7 @@ use plumbline_core::{Check, ModuleLimits, Ruling};
 use crate::call::emit::ENTRY_BYTES;
 use crate::call::io::{TreeItem, TreeSource};
 use crate::call::reading::{Next, Size, item_size};
-use crate::call::stop::Stop;
+use crate::failure::Stop;
 use crate::failure::{Unit, cut};
 
 /// Bytes of a class, as the WIT says.

@@ -2,7 +2,7 @@
 
 use wasmtime::ResourceLimiter;
 
-use crate::call::stop::Stop;
+use crate::failure::Stop;
 use crate::failure::Unit;
 
 /// Counts what all memories and tables of an instance use together. Growth beyond a limit ends the call, with the limit's name,

@@ -7,7 +7,7 @@ use plumbline_core::text::steers_terminal;
 
 use crate::call::io::LogLevel;
 use crate::call::outbox::{Message, Outbox};
-use crate::call::stop::Stop;
+use crate::failure::Stop;
 
 /// Which of the two standard streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

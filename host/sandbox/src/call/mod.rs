@@ -12,5 +12,4 @@ pub(crate) mod outbox;
 pub(crate) mod reading;
 pub(crate) mod sink;
 pub(crate) mod state;
-pub(crate) mod stop;
 pub(crate) mod thread;

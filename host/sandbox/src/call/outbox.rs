@@ -6,7 +6,7 @@ use plumbline_core::item::FlatItem;
 use plumbline_core::{Check, Ruling};
 
 use crate::call::io::LogLevel;
-use crate::call::stop::Stop;
+use crate::failure::Stop;
 
 /// Batches that wait between module and sink: enough that both work at the same time, and few enough that a hostile module cannot
 /// fill the host's memory with them.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::call::clock::Clock;
 use crate::call::emit::ENTRY_BYTES;
 use crate::call::io::{Entry, ResultSource};
-use crate::call::stop::Stop;
+use crate::failure::Stop;
 use crate::failure::Unit;
 
 /// Entries that one call gives at most, as the WIT says.

@@ -12,7 +12,7 @@ use crate::call::limiter::Limiter;
 use crate::call::lines::Lines;
 use crate::call::outbox::{Message, Outbox, Said};
 use crate::call::reading::{self, Reading};
-use crate::call::stop::Stop;
+use crate::failure::Stop;
 use crate::wasi::WasiState;
 
 /// Handles to resources that a module may hold beside its files. WASI hands some out for clocks and streams.

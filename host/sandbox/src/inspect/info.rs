@@ -4,7 +4,7 @@ use plumbline_core::definition::LimitsRequest;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::detect::DetectRule;
+use super::metadata::DetectRule;
 use super::metadata::Metadata;
 use super::shape::Shape;
 use super::{encoding, walk};

@@ -1,15 +1,13 @@
 //! Reads what a component is, without compiling or running it.
 
-mod detect;
 mod encoding;
 mod info;
 mod metadata;
 mod shape;
 mod walk;
 
-pub use detect::{DETECT_BYTES, DetectRule};
 pub use info::{ModuleInfo, Roles, inspect};
-pub use metadata::{METADATA_SECTION, file_pattern};
+pub use metadata::{DETECT_BYTES, DetectRule, METADATA_SECTION, file_pattern};
 
 pub(crate) use info::{Inspected, inspect_all};
 pub(crate) use shape::Shape;

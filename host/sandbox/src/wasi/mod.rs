@@ -5,6 +5,7 @@ mod link;
 mod state;
 mod stdio;
 mod timers;
+mod view;
 
 pub(crate) use link::add_to_linker;
 pub(crate) use state::WasiState;

@@ -38,3 +38,8 @@ fn missing(blocks: &[pem::Pem], wanted: &'static str) -> KeyError {
         None => KeyError::Pem(format!("there is no `-----BEGIN {wanted}-----` in it")),
     }
 }
+
+/// PEM with line feeds, whatever the system.
+pub(super) fn lines(block: &pem::Pem) -> String {
+    pem::encode_config(block, pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF))
+}

@@ -6,6 +6,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
 
 use super::error::KeyError;
+use super::pem::lines;
 use super::public::PublicKey;
 use super::{pem as pem_text, spki};
 
@@ -68,11 +69,6 @@ impl fmt::Debug for PrivateKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PrivateKey(of {})", self.public.id())
     }
-}
-
-/// PEM with line feeds, whatever the system.
-pub(super) fn lines(block: &pem::Pem) -> String {
-    pem::encode_config(block, pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF))
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ impl PublicKey {
     /// Its PEM form, with a line feed at the end.
     #[must_use]
     pub fn to_pem(&self) -> String {
-        super::private::lines(&pem::Pem::new(TAG, self.to_der()))
+        super::pem::lines(&pem::Pem::new(TAG, self.to_der()))
     }
 
     /// Whether `signature` (ASN.1 DER) is this key's over `message`.

@@ -13,7 +13,8 @@ use plumbline_core::duration::{DurationError, parse_duration};
 use plumbline_core::{NodeName, PluginName, ResultKey};
 
 use super::error::{ConfigError, Problem};
-use super::raw::{Given, Key, Raw};
+use super::key::Key;
+use super::raw::{Given, Raw};
 
 /// Where plugin and worker meet if nothing else is said (docs/protocol.md, «Environment»).
 pub const DEFAULT_RESULTS_DIR: &str = "/tmp/sonobuoy/results";

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use super::raw::Key;
+use super::key::Key;
 
 /// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]

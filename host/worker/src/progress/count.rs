@@ -2,6 +2,7 @@
 
 use plumbline_core::definition::{LogFormat, LogProgress};
 
+use super::counts::Counts;
 use super::ginkgo::Ginkgo;
 use super::patterns::{PatternError, Patterns};
 
@@ -11,19 +12,6 @@ use super::patterns::{PatternError, Patterns};
 /// [`PatternError`] for the first pattern that is not a usable regular expression.
 pub fn check_log_progress(progress: &LogProgress) -> Result<(), PatternError> {
     Counter::new(progress).map(drop)
-}
-
-/// The counts of a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Counts {
-    /// Tests that will run, or have run; 0 if unknown.
-    pub(super) total: u64,
-    /// Tests that ended, whether they passed or failed.
-    pub(super) ended: u64,
-    /// Tests that failed.
-    pub(super) failed: u64,
-    /// Whether the log has printed its own final counts, which these are.
-    pub(super) finished: bool,
 }
 
 /// Counts in the bytes of a log. However the bytes are split into pieces, the counts are the same.

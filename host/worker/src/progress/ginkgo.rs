@@ -17,7 +17,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::Regex;
 
-use super::count::Counts;
+use super::counts::Counts;
 use super::escape::Escapes;
 
 /// Names of failed tests that are kept. More help nobody.

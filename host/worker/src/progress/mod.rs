@@ -1,6 +1,7 @@
 //! How far a plugin is, counted in its log (docs/protocol.md, «Progress from a log»).
 
 mod count;
+mod counts;
 mod escape;
 mod ginkgo;
 mod log;

@@ -3,7 +3,7 @@
 use plumbline_core::definition::LogPatterns;
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::count::Counts;
+use super::counts::Counts;
 use super::escape::Escapes;
 
 /// Bytes of a line that patterns are matched on: 64 KiB. The rest of a longer line is ignored.

@@ -19,7 +19,7 @@ pub(super) use container::CONTAINER;
 pub(super) use field::Field;
 pub(super) use own::{LIMITS, PLUMBLINE, VERDICT};
 pub(super) use permissions::{PERMISSIONS, POLICY_RULE};
-pub(super) use runs::{PROGRESS, RERUNS};
+pub(super) use runs::{GINKGO, PROGRESS, RERUNS};
 pub(super) use top::{CONFIG, TOP};
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The keys of `plumbline.reruns` and `plumbline.progress`.
 
 use super::field::{Field, Shape};
-use crate::definition::progress::LOG_FORMATS;
 
 /// What may name a variable.
 const VARIABLE: Shape = Shape::Form { pattern: "^[^=\\x00]+$", longest: 32_767, not: &[] };
@@ -66,3 +65,9 @@ pub(in crate::definition) const PROGRESS: &[Field] = &[
     Field::new("failed", "Tests that failed", PATTERN, "A regular expression. Each match in a line is a test that ended and failed.")
         .examples(&["^not ok "]),
 ];
+
+/// The values of `format`.
+const LOG_FORMATS: &[&str] = &[GINKGO];
+
+/// The log that Ginkgo writes, as `format` names it.
+pub(crate) const GINKGO: &str = "ginkgo";

@@ -20,7 +20,7 @@ use crate::call::io::{Expect, PluginInfo};
 use crate::call::judgement::TreeHandle;
 use crate::call::reading::ItemsHandle;
 use crate::call::state::CallState;
-use crate::call::stop::Stop;
+use crate::failure::Stop;
 use crate::failure::cut;
 use crate::inspect::Roles;
 
