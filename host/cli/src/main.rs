@@ -13,6 +13,7 @@ mod logging;
 mod memory_limit;
 mod output;
 mod registry;
+mod runtime;
 mod signed;
 mod sources;
 mod stock;

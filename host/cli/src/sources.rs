@@ -1,70 +1,34 @@
 //! What `--plugin` can name: a built-in plugin, a file, a directory, a packed bundle, an address, a registry, an installed bundle, standard
 //! input.
 
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use plumbline_core::PluginName;
+use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
+use plumbline_stock::Place;
+
+use crate::error::CliError;
+use definition::{directory_of, has_definition, parse, read, read_file};
+
 pub(crate) mod address;
 mod definition;
 mod failure;
+mod found;
 mod installed;
 mod packed;
 pub(crate) mod remote;
 mod stock;
 mod unknown;
 
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use plumbline_aggregator::Source;
-use plumbline_bundle::{Bundle, BundleWarning, Digest};
-use plumbline_core::PluginName;
-use plumbline_core::definition::{Definition, MAX_YAML_BYTES, Warning};
-use plumbline_registry::Reference;
-use plumbline_stock::Place;
-
-use crate::error::CliError;
-use definition::{directory_of, has_definition, parse, read, read_file};
-
 pub(crate) use definition::{from_directory, from_file};
 pub(crate) use failure::{bundle_error, cache_error, store_error};
+pub(crate) use found::{Found, Where};
 pub(crate) use installed::{sonobuoy, store};
 pub(crate) use packed::{is_packed, signatures_beside};
 pub(crate) use remote::{is_remote, pull};
 pub(crate) use stock::{stock_names, stock_yaml};
-
-/// A definition, where it came from, and what is odd about it.
-pub(crate) struct Found {
-    pub(crate) source: Source,
-    /// The directory of the definition, if it came from a file: relative paths in it start there.
-    pub(crate) directory: Option<PathBuf>,
-    pub(crate) warnings: Vec<Warning>,
-    /// For messages: the file or the name.
-    pub(crate) origin: String,
-    /// The digest of the definition as it was read. `None`: it was made of options.
-    pub(crate) digest: Option<Digest>,
-    /// What kind of place it came from.
-    pub(crate) place: Where,
-    /// The signatures that came with it from a registry, an address or a store, as they came.
-    pub(crate) signatures: Option<Vec<u8>>,
-    /// Of a plugin from a registry: the reference with the digest of what it stood for.
-    pub(crate) pinned: Option<Reference>,
-}
-
-/// What kind of place a plugin came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Where {
-    /// This program.
-    Stock,
-    /// A file, a directory, a tar, the address of a definition, standard input.
-    Named,
-    /// The address of a packed bundle.
-    Address,
-    /// A registry.
-    Registry,
-    /// The user's installed bundles.
-    Installed,
-    /// Sonobuoy's directory.
-    Sonobuoy,
-}
 
 /// The plugin that `reference` names: the built-in plugin of that name, as it is executed at `place`, else a file (a definition or a packed
 /// bundle), a directory with `plugin.yaml`, an address, a reference to a registry, an installed bundle, or `-` for standard input. All
@@ -143,45 +107,6 @@ fn renamed(reference: &str) -> (&str, Option<PluginName>) {
     match name.parse() {
         Ok(name) if !there.ends_with("//") => (there, Some(name)),
         _ => (reference, None),
-    }
-}
-
-impl Found {
-    /// The plugin of a bundle that was opened, and verified where there was something to verify it against.
-    fn of_bundle(bundle: Bundle, origin: &str, place: Where) -> Self {
-        let warnings = bundle.warnings.into_iter().filter_map(|warning| match warning {
-            BundleWarning::Definition(warning) => Some(warning),
-            // The others are about packing.
-            _ => None,
-        });
-        Self {
-            warnings: warnings.collect(),
-            directory: Some(bundle.dir.clone()),
-            source: Source { definition: Arc::new(bundle.definition), bundle: Some(bundle.dir) },
-            origin: origin.to_owned(),
-            digest: Some(bundle.definition_digest),
-            place,
-            signatures: None,
-            pinned: None,
-        }
-    }
-
-    /// The bundle that the plugin came as, if it came as one.
-    pub(crate) fn bundle(&self) -> Result<Option<Bundle>, CliError> {
-        self.source
-            .bundle
-            .as_deref()
-            .map(Bundle::open)
-            .transpose()
-            .map_err(|error| bundle_error(format!("plugin `{}` is no whole bundle", self.origin), &error))
-    }
-
-    /// The same plugin under another name.
-    fn called(mut self, name: PluginName) -> Self {
-        let mut definition = self.source.definition.as_ref().clone();
-        definition.name = name;
-        self.source.definition = Arc::new(definition);
-        self
     }
 }
 

@@ -17,8 +17,10 @@
 mod ansible;
 mod document;
 mod gather;
+mod gathering;
 mod ini;
 mod node;
+mod options;
 mod program;
 mod source;
 mod statvfs;
@@ -30,5 +32,6 @@ mod fixture;
 mod machines;
 
 pub use document::{Document, FactError, WriteError};
-pub use gather::{DEFAULT_FACTS_DIR, Options, gather};
+pub use gather::gather;
+pub use options::{DEFAULT_FACTS_DIR, Options};
 pub use via_ansible::{AnsibleError, gather_via_ansible};

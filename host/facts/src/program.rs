@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 
-use crate::gather::Options;
+use crate::options::Options;
 
 /// Where programs of a machine are looked for.
 const DIRECTORIES: [&str; 7] =

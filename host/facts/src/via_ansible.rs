@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::document::Document;
-use crate::gather::{Options, gather_own};
+use crate::gather::gather_own;
+use crate::options::Options;
 use crate::program::{Bounds, Programs, search};
 use crate::source::Source;
 

@@ -9,7 +9,7 @@ use globset::{GlobSet, GlobSetBuilder};
 use plumbline_sandbox::{DETECT_BYTES, DetectRule, file_pattern};
 use serde::Serialize;
 
-use super::outcome::PostProcessError;
+use super::error::PostProcessError;
 use super::select::SetFile;
 use crate::lazy::LazyModule;
 

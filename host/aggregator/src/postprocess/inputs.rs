@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use plumbline_sandbox::ModuleInfo;
 
-use super::outcome::{PostProcessError, Subject};
+use super::error::PostProcessError;
+use super::outcome::Subject;
 use super::process::io_error;
 use super::select::{Selection, SetDirectory, result_sets};
 

@@ -1,6 +1,7 @@
 //! From the files of a plugin to its result tree: a module reads each result set in the sandbox, the host rolls up and writes.
 
 mod detect;
+mod error;
 mod errors;
 mod failure;
 mod fault;
@@ -22,11 +23,12 @@ mod usage;
 mod yaml;
 
 pub use detect::{Detected, Detections};
+pub use error::PostProcessError;
 pub use errors::EXIT_FILE;
 pub(crate) use errors::EXIT_SUCCESS;
 pub use failure::{Failure, MAX_FAILURES};
 pub use inputs::{ModuleInput, module_inputs};
-pub use outcome::{NodeOutcome, Outcome, PostProcessError, Subject};
+pub use outcome::{NodeOutcome, Outcome, Subject};
 pub use process::post_process;
 pub use usage::Usage;
 

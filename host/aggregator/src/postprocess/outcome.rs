@@ -1,7 +1,6 @@
 //! What is post-processed, and what comes of it.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::PathBuf;
 
 use plumbline_core::{ModuleLimits, Status};
@@ -63,27 +62,6 @@ pub struct Outcome {
     pub usage: Usage,
     /// What became of the files where the result format is `auto`; `None`: it is another one.
     pub detections: Option<Detections>,
-}
-
-/// Why there is no tree: this machine failed. Faults of results and modules become items of the tree.
-#[derive(Debug, thiserror::Error)]
-pub enum PostProcessError {
-    /// Reading results or writing the tree failed.
-    #[error("{what}: {source}")]
-    Io {
-        /// What was being done.
-        what: String,
-        /// The cause.
-        source: io::Error,
-    },
-    /// A default pattern of the module is not a glob.
-    #[error("module `{module}` has a default pattern that is not a glob: {source}")]
-    Pattern {
-        /// The module.
-        module: String,
-        /// The cause.
-        source: globset::Error,
-    },
 }
 
 impl Subject<'_> {

@@ -15,13 +15,14 @@ use plumbline_core::{FlatItem, Status};
 use plumbline_sandbox::{InputFile, ModuleFailure, PostProcess};
 
 use super::detect::{Detected, Detections, Detectors};
+use super::error::PostProcessError;
 use super::errors::{error_item, is_exit};
 use super::failure::Failures;
 use super::fault::{fault_item, is_of_data};
 use super::item::{failure_item, is_stdout, unread_item, unusable_item};
 use super::keep::keep;
 use super::leaf_counts::LeafCounts;
-use super::outcome::{NodeOutcome, Outcome, PostProcessError, Subject};
+use super::outcome::{NodeOutcome, Outcome, Subject};
 use super::reason::{Decided, reason};
 use super::select::{ResultSet, Selection, SetDirectory, SetFile, result_sets};
 use super::sink::{CallSpool, RunLog, SetSink};

@@ -6,6 +6,7 @@ mod contract;
 mod finish;
 mod go;
 mod javascript;
+mod missing;
 mod own;
 mod python;
 mod run;
@@ -15,5 +16,5 @@ mod tool;
 
 pub use finish::Built;
 pub(crate) use finish::role_names;
+pub use missing::missing_tool;
 pub use run::build;
-pub use tool::missing_tool;

@@ -9,8 +9,8 @@ use plumbline_sandbox::{ModuleInfo, Roles, check_options};
 use serde_json::Value;
 
 use super::finding::Checked;
+use super::host::Host;
 use super::modules::Answer;
-use super::run::Host;
 use crate::project::read_bounded;
 use plumbline_core::closest;
 

@@ -8,7 +8,7 @@ use plumbline_sandbox::{ModuleInfo, Roles, check_options, inspect};
 use serde_json::{Map, Value};
 
 use super::finding::{Checked, CheckedModule};
-use super::run::Host;
+use super::host::Host;
 use crate::build::role_names;
 use crate::project::read_bounded;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use plumbline_sandbox::Roles;
 
 use super::finding::Checked;
+use super::host::Host;
 use super::modules::Answer;
-use super::run::Host;
 
 /// A run takes the first: which that is, nobody should have to know.
 pub(super) fn check(answers: &[Answer], host: &Host<'_>, checked: &mut Checked) {

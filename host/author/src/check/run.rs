@@ -2,22 +2,10 @@
 
 use std::path::Path;
 
-use plumbline_aggregator::LimitPolicy;
-use plumbline_sandbox::{ModuleInfo, Sandbox};
-
 use super::finding::Checked;
+use super::host::Host;
 use super::{bundle, cases, definition, modules, names, project};
 use crate::project::{AuthorError, MANIFEST_FILE};
-
-/// The host that a plugin would run on.
-pub struct Host<'a> {
-    /// Where modules are loaded.
-    pub sandbox: &'a Sandbox,
-    /// What its built-in modules say of themselves.
-    pub stock: Vec<&'a ModuleInfo>,
-    /// Its limits.
-    pub limits: &'a LimitPolicy,
-}
 
 /// The names of a definition in a directory.
 pub(super) const DEFINITIONS: [&str; 2] = ["plugin.yaml", "plugin.yml"];

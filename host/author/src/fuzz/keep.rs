@@ -8,7 +8,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::error::FuzzError;
-use super::run::Input;
+use super::input::Input;
 use crate::golden::{DEFINITION, FINDINGS_DIR, OPTIONS, Project, TESTS_DIR};
 
 /// Bytes of the digest that name a finding.

@@ -6,6 +6,7 @@
 
 mod damage;
 mod error;
+mod input;
 mod keep;
 mod random;
 mod run;

@@ -2,49 +2,24 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use plumbline_aggregator::{
     ModuleError, Modules, PlanError, PlannedPlugin, Source, TREE_FILE, Usage, post_process, prepare,
 };
 use plumbline_sandbox::ModuleFailure;
 use serde_json::{Map, Value};
-use tempfile::TempDir;
 
 use super::case::{Case, CaseKind, DEFINITION, NODES, OPTIONS};
 use super::judgement;
+use super::output::{Actual, MAX_TREE, ended, nothing_local, scratch};
 use super::project::{Project, definition, read};
-use super::run::Runner;
+use super::runner::Runner;
 
 /// What to do about a module that is not there.
 const BUILD_FIRST: &str = "build the module first: `plumbline plugin build`";
 /// Bytes of `nodes.yaml` and `options.yaml`: a cluster of 5,000 nodes fits.
 const MAX_DOCUMENT: u64 = 16 << 20;
-/// Bytes of a tree. Golden cases are read by people.
-pub(super) const MAX_TREE: u64 = 64 << 20;
-
-/// What came out.
-#[derive(Debug)]
-pub(super) struct Actual {
-    /// As it would stand in `expected.yaml`.
-    pub(super) text: String,
-    /// Of the call of the module and what the host does around it.
-    pub(super) wall: Duration,
-    /// The most memory that one call of a module used, in bytes.
-    pub(super) memory: u64,
-    /// Why calls had to be ended, if any.
-    pub(super) broken: Option<String>,
-    /// The first error that a module returned in its own words.
-    pub(super) refused: Option<String>,
-}
-
-impl Actual {
-    /// Of calls that used and did what `usage` says.
-    pub(super) fn new(text: String, wall: Duration, usage: Usage) -> Self {
-        let Usage { memory, broken, refused, .. } = usage;
-        Self { text, wall, memory, broken: broken.into_iter().next(), refused: refused.into_iter().next() }
-    }
-}
 
 /// The plugin as it is for `case`, with its modules compiled. The error is a sentence.
 pub(crate) fn planned(project: &Project, case: &Case, runner: &Runner<'_>) -> Result<PlannedPlugin, String> {
@@ -122,23 +97,6 @@ fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     let text = String::from_utf8(bytes).map_err(|error| format!("the tree is not UTF-8: {error}"))?;
     nothing_local(&text, "its tree", &[scratch.path(), &case.dir])?;
     Ok(Actual::new(text, wall, outcome.usage))
-}
-
-pub(super) fn scratch() -> Result<TempDir, String> {
-    tempfile::tempdir().map_err(|error| format!("a directory for temporary files cannot be made: {error}"))
-}
-
-/// What is blessed must hold on other machines too.
-pub(super) fn nothing_local(text: &str, what: &str, places: &[&Path]) -> Result<(), String> {
-    match places.iter().find(|place| place.to_str().is_some_and(|place| text.contains(place))) {
-        Some(place) => Err(format!("{what} names `{}`, which is elsewhere on other machines", place.display())),
-        None => Ok(()),
-    }
-}
-
-/// With the end of its last line.
-pub(super) fn ended(text: String) -> String {
-    if text.ends_with('\n') { text } else { format!("{text}\n") }
 }
 
 /// The names of the results that are expected, sorted: their order means nothing. What the module says when it refuses stands in their place.

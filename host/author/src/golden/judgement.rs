@@ -12,8 +12,8 @@ use plumbline_core::judgement::PluginVerdict;
 use plumbline_sandbox::PluginInfo;
 use serde_json::{Map, Value};
 
-use super::actual::{Actual, MAX_TREE, ended, nothing_local, scratch};
 use super::case::{ARCHIVE, Case, EXCLUSIVE, TREE};
+use super::output::{Actual, MAX_TREE, ended, nothing_local, scratch};
 use super::project::read;
 
 /// The day that judges are told, unless a case says another one. On the real one, a case with an entry that expires would come out otherwise

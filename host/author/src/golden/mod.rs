@@ -11,16 +11,20 @@ mod compare;
 mod error;
 mod judgement;
 mod nodes;
+mod output;
 mod project;
 mod report;
 mod run;
+mod runner;
 
 pub use case::{Case, CaseKind, TESTS_DIR, find};
 pub use compare::{Diff, DiffLine};
 pub use error::GoldenError;
 pub use project::Project;
 pub use report::{CaseReport, CaseResult, Report};
-pub use run::{Bless, DEFAULT_TIMEOUT, Runner, run};
+pub use run::run;
+pub use runner::Runner;
+pub use runner::{Bless, DEFAULT_TIMEOUT};
 
 pub(crate) use actual::planned;
 pub(crate) use case::{DEFINITION, FINDINGS_DIR, OPTIONS};

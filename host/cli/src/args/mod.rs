@@ -8,6 +8,7 @@ mod delete;
 mod e2e;
 mod generate;
 mod get;
+mod ignored;
 mod images;
 mod judge;
 mod logs;
@@ -101,7 +102,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_enum, default_value_t = ExitCodes::Strict, value_name = "KIND", help_heading = GLOBAL)]
     pub(crate) exit_code: ExitCodes,
     #[command(flatten)]
-    pub(crate) ignored: crate::compat::Ignored,
+    pub(crate) ignored: ignored::Ignored,
 }
 
 /// Where the operator's limits stand.

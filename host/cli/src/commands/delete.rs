@@ -7,11 +7,12 @@ use std::time::Duration;
 use plumbline_kubernetes::delete::{Blocker, DeleteOptions, Plan, Rbac, Removed, plan, remove, wait};
 use plumbline_kubernetes::{Cluster, ClusterError};
 
-use super::remote::{connect, explain, fail, fail_cluster, runtime};
+use super::remote::{connect, explain, fail, fail_cluster};
 use crate::args::{DeleteArgs, Global, RbacArg, WaitOutput};
 use crate::compat::Name;
 use crate::error::{CliError, SYSTEM};
 use crate::logging;
+use crate::runtime::runtime;
 use crate::ui::say;
 
 /// Between two looks while waiting.

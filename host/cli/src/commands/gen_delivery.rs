@@ -10,7 +10,8 @@ use plumbline_registry::{Reference, Settings};
 use crate::args::BundleDelivery;
 use crate::commands::gen_files;
 use crate::error::CliError;
-use crate::sources::{Found, remote};
+use crate::sources::Found;
+use crate::sources::remote;
 
 /// Modules of a run that are carried even though they could be pulled: 4 MiB, compressed. That is a few objects in the cluster's store, and
 /// spares the aggregator a registry that it may not reach.

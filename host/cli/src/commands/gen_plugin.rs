@@ -12,7 +12,8 @@ use plumbline_stock::Place;
 use serde_json::{Map, Value, json};
 
 use crate::args::{ClusterRunArgs, GenPluginArgs};
-use crate::commands::generate::runtime;
+use crate::runtime::runtime;
+
 use crate::commands::{gen_files, suite};
 use crate::error::CliError;
 use crate::sources;

@@ -8,7 +8,6 @@ use plumbline_kubernetes::manifest::{ManifestError, ManifestOptions, manifest, r
 use plumbline_kubernetes::{Cluster, ClusterError, ServerVersion};
 use plumbline_stock::Place;
 use serde_json::Value;
-use tokio::runtime::Runtime;
 
 use crate::args::{GenArgs, GenCommand, GenManifestArgs, Global};
 use crate::commands::gen_check::check_modules;
@@ -18,6 +17,7 @@ use crate::error::CliError;
 use crate::judging;
 use crate::limits::Limits;
 use crate::logging;
+use crate::runtime::runtime;
 use crate::sources::{self, definitions};
 use crate::ui::say;
 
@@ -126,14 +126,6 @@ fn ask(args: &GenManifestArgs) -> Result<Answers, CliError> {
         Err(error) if named => Err(CliError::cluster(&error)),
         Err(error) => Ok(Answers { silence: Some(error.to_string()), ..Answers::default() }),
     }
-}
-
-/// A runtime for a few questions.
-pub(super) fn runtime() -> Result<Runtime, CliError> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("the cluster cannot be asked").because(&error))
 }
 
 async fn answers(args: &GenManifestArgs) -> Result<Answers, ClusterError> {

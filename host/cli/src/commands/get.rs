@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use plumbline_kubernetes::plugin_pods;
 
-use super::remote::{connect, fail_cluster, runtime};
+use super::remote::{connect, fail_cluster};
 use crate::args::{GetPodArgs, Global};
 use crate::error::CliError;
 use crate::logging;
+use crate::runtime::runtime;
 
 /// Prints the names of the pods of plugins, one per line.
 pub(crate) fn pod(args: &GetPodArgs, global: &Global) -> Result<ExitCode, CliError> {

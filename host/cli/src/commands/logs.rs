@@ -11,6 +11,7 @@ use plumbline_kubernetes::logs::{LogEvent, LogOptions, LogSource, LogSummary, Lo
 use crate::args::{Global, LogsArgs};
 use crate::error::CliError;
 use crate::logging;
+use crate::runtime::runtime;
 use crate::ui::say;
 
 use super::query::cluster_error;
@@ -21,10 +22,7 @@ const INTERRUPTED: u8 = 130;
 /// Prints the logs: in one piece each with a header, or line by line with a prefix when they are followed.
 pub(crate) fn logs(args: &LogsArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("the logs cannot be read").because(&error))?;
+    let runtime = runtime()?;
     let Some(summary) = runtime.block_on(print(args))? else { return Ok(ExitCode::from(INTERRUPTED)) };
     if summary.failed > 0 && summary.failed == summary.containers {
         return Err(CliError::system("no log could be read").hint("the warnings above say why"));

@@ -35,6 +35,7 @@ mod results_diff;
 mod results_input;
 mod results_seen;
 mod results_text;
+mod results_tree;
 mod results_views;
 pub(crate) mod retrieve;
 pub(crate) mod run;

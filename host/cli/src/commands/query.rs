@@ -13,6 +13,7 @@ use plumbline_kubernetes::{Cluster, ClusterError, names};
 use crate::args::{Global, QueryArgs};
 use crate::error::CliError;
 use crate::logging;
+use crate::runtime::runtime;
 use crate::ui::say;
 
 /// How often is told how far it is.
@@ -30,10 +31,7 @@ pub(crate) fn query(args: &QueryArgs, global: &Global) -> Result<ExitCode, CliEr
     let options = options(args)?;
     let dir = args.output.clone().or_else(|| options.directory.clone());
     let dir = dir.unwrap_or_else(|| PathBuf::from(RunId::random().to_string()));
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("the query cannot be started").because(&error))?;
+    let runtime = runtime()?;
     let Some(summary) = runtime.block_on(ask(args, &options, &dir))? else {
         say(&format!("interrupted; what was collected so far: {}", dir.display()));
         return Ok(ExitCode::from(INTERRUPTED));

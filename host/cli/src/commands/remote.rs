@@ -3,15 +3,9 @@
 use std::process::ExitCode;
 
 use plumbline_kubernetes::{Cluster, ClusterError};
-use tokio::runtime::Runtime;
 
 use crate::args::{ClusterArgs, ExitCodes, Global};
 use crate::error::{CliError, SYSTEM};
-
-/// The threads of a command.
-pub(super) fn runtime() -> Result<Runtime, CliError> {
-    Runtime::new().map_err(|error| CliError::system("the threads of this command cannot be started").because(&error))
-}
 
 /// The way to the cluster.
 pub(super) async fn connect(args: &ClusterArgs) -> Result<Cluster, ClusterError> {

@@ -12,6 +12,7 @@ use super::{remote, report_format};
 use crate::args::{Global, Level, ReportArgs};
 use crate::error::CliError;
 use crate::logging;
+use crate::runtime::one_thread;
 
 /// Waits beside an adapter, and reports what comes of it.
 pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, CliError> {
@@ -34,10 +35,7 @@ pub(crate) fn report(args: &ReportArgs, global: &Global) -> Result<ExitCode, Cli
         None => None,
     };
     // One thread beside every adapter; what blocks has others.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("the reporter cannot be started").because(&error))?;
+    let runtime = one_thread()?;
     let reported = runtime.block_on(Box::pin(async {
         let terminate = told_to_end()?;
         tracing::info!(

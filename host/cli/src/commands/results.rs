@@ -1,6 +1,6 @@
 //! `plumbline results`
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,6 +12,7 @@ use super::results_diff;
 use super::results_input::{self, Input};
 use super::results_seen::Seen;
 use super::results_text::Text;
+use super::results_tree::{HEALTH, Tree, printed};
 use super::results_views::{Collected, Html, JsonArray, View, YamlDocuments};
 use crate::args::{ExitCodes, Global, ResultsArgs, ResultsCommand, ResultsFormat};
 use crate::error::{CliError, verdict_code};
@@ -22,8 +23,6 @@ use crate::output::Foreign;
 use crate::trees::{Reprocess, Trees};
 use crate::ui::say;
 
-/// The name under which the cluster's health is asked for, as scripts know it.
-pub(super) const HEALTH: &str = "sonobuoy";
 /// Names of plugins that an error lists, and errors about plugins of one archive.
 const MAX_LISTED: usize = 20;
 
@@ -69,20 +68,6 @@ fn show(args: &ResultsArgs, seen: &mut Seen, out: &mut impl Write) -> Result<(),
             printed(page.finish(out))
         }
     }
-}
-
-/// A result tree to be shown.
-pub(super) struct Tree<'a> {
-    /// The input that it comes from, where there are several.
-    pub(super) input: Option<&'a str>,
-    /// The plugin.
-    pub(super) plugin: &'a str,
-    /// The tree, or the part of it that `--node` names.
-    pub(super) item: Item,
-    /// The verdict over the plugin.
-    pub(super) verdict: Option<PluginVerdict>,
-    /// Nothing of the plugin can be read, and the tree says why.
-    pub(super) is_unreadable: bool,
 }
 
 /// Shows every input in `view`. One that cannot be read does not hide the others.
@@ -204,8 +189,4 @@ fn more(plugins: &[String], args: &ResultsArgs) -> Result<Option<(String, Chain)
     let chain = chain(&args.judge, &plugin, &limits)?;
     rehearse_alone(&chain, &plugin, &limits)?;
     Ok(Some((plugin, chain)))
-}
-
-pub(super) fn printed(result: io::Result<()>) -> Result<(), CliError> {
-    result.map_err(|error| CliError::printing("the results cannot be printed", &error))
 }

@@ -7,7 +7,7 @@ use plumbline_core::judgement::VerdictSummary;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{GLOBAL, Item, Verdict};
 
-use super::results::Tree;
+use super::results_tree::Tree;
 
 /// The results that were shown, as a run would have them in its status: with the plugins of all inputs.
 #[derive(Default)]

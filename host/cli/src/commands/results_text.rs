@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write};
 use plumbline_archive::layout::META_CLUSTER_HEALTH;
 use plumbline_core::Item;
 
-use super::results::{HEALTH, Tree, printed};
+use super::results_tree::{HEALTH, Tree, printed};
 use super::results_views::View;
 use crate::args::{Mode, ResultsArgs};
 use crate::error::CliError;

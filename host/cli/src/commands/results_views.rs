@@ -8,7 +8,7 @@ use plumbline_core::judgement::PluginVerdict;
 use serde::Serialize;
 use serde::ser::{SerializeSeq, Serializer};
 
-use super::results::{Tree, printed};
+use super::results_tree::{Tree, printed};
 use crate::error::CliError;
 use crate::output::{self, JsonText, JudgedTree, Page, PageFacts, print_yaml};
 use crate::trees::Trees;

@@ -12,10 +12,11 @@ use plumbline_kubernetes::retrieve::{
     RetrieveError, RetrieveOptions, Retrieved, Stage, Wait, retrieve as bring, retrieve_snapshot,
 };
 
-use super::remote::{connect, explain, fail, runtime};
+use super::remote::{connect, explain, fail};
 use crate::args::{Global, RetrieveArgs};
 use crate::error::{CliError, SYSTEM};
 use crate::logging;
+use crate::runtime::runtime;
 use crate::ui::{Transfer, say};
 
 /// Exit code for a run that has no archive yet.

@@ -8,9 +8,9 @@ use plumbline_kubernetes::{Cluster, ConnectOptions};
 use serde_json::json;
 
 use crate::args::{RunFormat, VersionArgs};
-use crate::commands::status::runtime;
 use crate::error::CliError;
 use crate::output::{print_json, print_yaml};
+use crate::runtime::runtime;
 
 /// Prints the version and what it was built for.
 pub(crate) fn version(args: &VersionArgs) -> Result<ExitCode, CliError> {

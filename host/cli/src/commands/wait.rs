@@ -8,17 +8,19 @@ use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::status::Seen;
 use tokio_util::sync::CancellationToken;
 
-use super::status::{code_of_run, connect, explain, print_end, runtime, told};
+use super::status::{code_of_run, explain, print_end, told};
 use crate::args::{ExitCodes, Global, WaitArgs, WaitOutput};
+use crate::commands::remote::connect;
 use crate::error::{CliError, verdict_code};
 use crate::logging;
+use crate::runtime::runtime;
 use crate::ui::{Ended, follow, period, say};
 
 /// Waits for a run in a cluster to end.
 pub(crate) fn wait(args: &WaitArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
     runtime()?.block_on(async {
-        let cluster = connect(&args.cluster).await?;
+        let cluster = connect(&args.cluster).await.map_err(|error| CliError::cluster(&error))?;
         wait_for(&cluster, &args.cluster.namespace, args.wait_output, args.limit(), global).await
     })
 }

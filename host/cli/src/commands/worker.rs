@@ -10,6 +10,7 @@ use crate::args::{Global, Level, RoleArgs, SleepArgs};
 use crate::commands::conceal::conceal;
 use crate::error::CliError;
 use crate::logging;
+use crate::runtime::one_thread;
 
 /// Where this worker is, as its pod tells it.
 const NAMESPACE: &str = "SONOBUOY_NS";
@@ -43,10 +44,7 @@ fn work(mode: Mode, args: &RoleArgs, global: &Global) -> Result<ExitCode, CliErr
         config.progress_bind = vec![address];
     }
     // One thread: a worker waits for hours beside every pod of every plugin.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("the worker cannot be started").because(&error))?;
+    let runtime = one_thread()?;
     let work = async { run_worker_process(config, mode, companions(args.kubeconfig.clone())).await };
     match runtime.block_on(Box::pin(work)) {
         Ok(_) => Ok(ExitCode::SUCCESS),

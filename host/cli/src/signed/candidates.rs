@@ -12,7 +12,8 @@ use super::require::{Candidate, Warrant, require_locked, require_signed};
 use super::target::{file_error, readable};
 use crate::args::RunOptions;
 use crate::error::CliError;
-use crate::sources::{Found, Where, is_packed, store, store_error};
+use crate::sources::{Found, Where};
+use crate::sources::{is_packed, store, store_error};
 
 /// Refuses a run of `found` that `--require-signed` or `--locked` does not allow. Nothing was started then.
 pub(crate) fn judge(found: &[Found], args: &RunOptions) -> Result<(), CliError> {

@@ -17,6 +17,7 @@ use super::remote::LARGEST_TAR;
 use super::{Found, Where};
 use crate::error::CliError;
 use crate::output::size;
+use crate::runtime::one_thread;
 use crate::ui::say;
 
 /// How long an address may take to give a definition: the number that users of Sonobuoy know.
@@ -81,10 +82,7 @@ fn told_secure(address: &str) -> bool {
 }
 
 fn wait<T>(work: impl Future<Output = T>) -> Result<T, CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("nothing can be fetched").because(&error))?;
+    let runtime = one_thread()?;
     Ok(runtime.block_on(work))
 }
 

@@ -14,6 +14,7 @@ use super::packed::unpacked;
 use super::{Found, Where};
 use crate::args::RegistryArgs;
 use crate::error::CliError;
+use crate::runtime::one_thread;
 use crate::ui::say;
 
 pub(crate) use super::failure::registry_error;
@@ -81,10 +82,7 @@ pub(crate) fn reference(text: &str) -> Result<Reference, CliError> {
 
 /// Waits for what registries answer.
 pub(crate) fn wait<T>(work: impl Future<Output = Result<T, RegistryError>>) -> Result<T, CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("nothing can be fetched").because(&error))?;
+    let runtime = one_thread()?;
     runtime.block_on(work).map_err(|error| registry_error(&error))
 }
 

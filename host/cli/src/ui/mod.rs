@@ -18,11 +18,12 @@ use std::io::{self, IsTerminal};
 
 pub(crate) use follow::{Ended, follow};
 pub(crate) use missing::missing;
+pub(crate) use plugins::{local_log, local_logs};
 pub(crate) use plugins::{period, progress};
 pub(crate) use screen::{log_writer, say};
 pub(crate) use stalled::{logs_command, stalled};
 pub(crate) use transfer::Transfer;
-pub(crate) use watch::{Watch, local_log, local_logs};
+pub(crate) use watch::Watch;
 pub(crate) use withdrawn::withdrawn;
 
 /// Whether stderr is redrawn: a terminal is, but the log of a CI job is kept, and so is what `dumb` terminals show.

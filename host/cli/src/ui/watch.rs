@@ -83,13 +83,3 @@ impl Shown {
         self.display.update(run, Timestamp::now());
     }
 }
-
-/// The directory in which a run with the working directory `work` keeps the output of its plugins.
-pub(crate) fn local_logs(work: &Path) -> PathBuf {
-    work.join("tree/podlogs/local")
-}
-
-/// The file with the output of one of them, while the run continues.
-pub(crate) fn local_log(work: &Path, plugin: &str, node: &str) -> PathBuf {
-    local_logs(work).join(plugin).join("logs").join(format!("{node}.txt"))
-}

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 
 pub(super) fn gather(gathering: &mut Gathering<'_>) {
     let source = gathering.source;

@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde_json::{Value, json};
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{Source, Unreadable};
 
 const ZONE: &str = "/etc/localtime";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::Source;
 
 const BLOCK: &str = "/sys/block";

@@ -6,7 +6,7 @@
 
 use super::family::{NAMES, family};
 use super::os_release::{Assignments, os_release};
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{Source, Unreadable};
 
 /// A distribution as Ansible describes it.

@@ -1,6 +1,6 @@
 //! Who made the machine, from its DMI table.
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::Source;
 
 const DIRECTORY: &str = "/sys/devices/virtual/dmi/id";

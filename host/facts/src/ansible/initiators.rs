@@ -1,6 +1,6 @@
 //! The names under which the machine reaches storage.
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{SMALL, Source};
 
 const FIBRE_CHANNEL: &str = "/sys/class/fc_host";

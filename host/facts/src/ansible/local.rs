@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::ini;
 use crate::program::{Bounds, Programs};
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::os_release::{Assignments, assignments, os_release};
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::Source;
 
 /// Fields of `/etc/lsb-release`, and what Ansible calls them.

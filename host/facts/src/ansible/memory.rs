@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{SMALL, Unreadable, brief};
 
 pub(crate) const MEMINFO: &str = "/proc/meminfo";

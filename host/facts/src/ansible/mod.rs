@@ -23,7 +23,7 @@ mod services;
 mod user;
 mod virtualization;
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 
 pub(crate) use local::gather as gather_local;
 pub(crate) use memory::{MEMINFO, mebibytes};

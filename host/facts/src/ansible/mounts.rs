@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{Source, TABLE, Unreadable};
 use crate::statvfs::{Asked, Sizes};
 

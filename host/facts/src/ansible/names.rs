@@ -1,6 +1,6 @@
 //! What the machine is called.
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{SMALL, Source};
 
 const HOSTS: &str = "/etc/hosts";

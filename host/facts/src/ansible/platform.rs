@@ -1,6 +1,6 @@
 //! The kernel, and what it runs on.
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{SMALL, Source, Unreadable};
 
 /// Programs that every machine has at least one of; its word size is that of the machine's programs.

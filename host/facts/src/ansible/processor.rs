@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{SMALL, Source, Unreadable, brief};
 
 const CPUINFO: &str = "/proc/cpuinfo";

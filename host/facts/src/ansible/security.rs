@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::os_release::assignments;
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::Source;
 
 const SELINUX: &str = "/sys/fs/selinux";

@@ -1,6 +1,6 @@
 //! What manages services and packages.
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::Source;
 
 /// Package managers by the program that is there; of several, the last wins, as for Ansible.

@@ -1,6 +1,6 @@
 //! Who gathers.
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::TABLE;
 
 const PASSWD: &str = "/etc/passwd";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{SMALL, Source, TABLE};
 
 const DMI: &str = "/sys/devices/virtual/dmi/id";

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::{errors, pick, told};
 use crate::fixture::Tree;
-use crate::gather::{Options, gather};
+use crate::gather::gather;
+use crate::options::Options;
 
 fn node() -> Tree {
     let tree = Tree::new();

@@ -9,7 +9,8 @@ mod ubuntu;
 use serde_json::Value;
 
 use crate::fixture::Tree;
-use crate::gather::{Options, gather};
+use crate::gather::gather;
+use crate::options::Options;
 
 /// What is gathered of a tree, as others read it.
 fn told(tree: &Tree) -> Value {

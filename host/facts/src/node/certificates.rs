@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use x509_parser::pem::Pem;
 use x509_parser::time::ASN1Time;
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{Source, Unreadable};
 
 /// Where a node has certificates. Kubeconfigs hold some too, beside keys, and are not opened.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{SMALL, Source, TABLE, Unreadable};
 
 /// There in the unified hierarchy (version 2), and only there.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::ansible::{BindMounts, Mount, mounts};
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::statvfs::{Asked, Sizes, is_remote};
 
 /// Directories whose filling up hurts a node, and which of the disks they are on is told: the kubelet's, the runtimes', logs.

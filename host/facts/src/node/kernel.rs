@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{Source, TABLE};
 
 /// The parameters that are told: those that Kubernetes, its network plugins and common workloads depend on. `docs/host-facts.md` lists

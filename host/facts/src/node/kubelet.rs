@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::flat::flatten;
 use super::processes::{Processes, option};
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::program::{Bounds, Programs};
 use crate::source::{SMALL, Source, Unreadable};
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::SMALL;
 
 const FILE: &str = "/proc/1/limits";

@@ -14,7 +14,7 @@ mod swap;
 mod time;
 mod toml;
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 
 /// What the keys of errors about these facts begin with.
 pub(crate) const PREFIX: &str = "plumbline_facts.";

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::Source;
 
 pub(super) fn gather(gathering: &mut Gathering<'_>) {

@@ -6,7 +6,7 @@ use super::flat::flatten;
 use super::kubelet::{VERSION_BOUNDS, not_asked};
 use super::processes::{Processes, option};
 use super::toml;
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::program::Programs;
 use crate::source::{Source, TABLE, Unreadable};
 

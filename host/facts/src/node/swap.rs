@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::ansible::{MEMINFO, mebibytes};
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::SMALL;
 
 const SWAPS: &str = "/proc/swaps";

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::program::{Bounds, Programs};
 use crate::source::Source;
 

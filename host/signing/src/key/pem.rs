@@ -6,6 +6,8 @@ use super::error::KeyError;
 const MAX_PEM: usize = 64 << 10;
 /// Characters of a foreign tag in a message.
 const MAX_TAG: usize = 64;
+/// The tag of a private key (PKCS #8).
+pub(super) const PRIVATE_TAG: &str = "PRIVATE KEY";
 
 /// The content of the only `wanted` in `text`. Other blocks (such as `EC PARAMETERS`) are passed over.
 pub(super) fn only(text: &[u8], wanted: &'static str) -> Result<Vec<u8>, KeyError> {
@@ -27,7 +29,7 @@ fn missing(blocks: &[pem::Pem], wanted: &'static str) -> KeyError {
     if let Some(block) = blocks.iter().find(|block| block.tag().starts_with("ENCRYPTED ")) {
         return KeyError::Encrypted(tag(block));
     }
-    if wanted == super::private::TAG && blocks.iter().any(|block| block.tag() == "EC PRIVATE KEY") {
+    if wanted == PRIVATE_TAG && blocks.iter().any(|block| block.tag() == "EC PRIVATE KEY") {
         return KeyError::Sec1;
     }
     if blocks.iter().any(|block| block.tag().starts_with("RSA ")) {

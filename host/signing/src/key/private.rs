@@ -6,11 +6,9 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair as _};
 
 use super::error::KeyError;
-use super::pem::lines;
+use super::pem::{PRIVATE_TAG, lines};
 use super::public::PublicKey;
 use super::{pem as pem_text, spki};
-
-pub(super) const TAG: &str = "PRIVATE KEY";
 
 /// A private key for ECDSA over P-256 with SHA-256.
 pub struct PrivateKey {
@@ -27,7 +25,7 @@ impl PrivateKey {
         let document = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &SystemRandom::new())
             .map_err(|_| KeyError::Random)?;
         let key = Self::from_der(document.as_ref())?;
-        Ok((key, lines(&pem::Pem::new(TAG, document.as_ref()))))
+        Ok((key, lines(&pem::Pem::new(PRIVATE_TAG, document.as_ref()))))
     }
 
     /// Reads `-----BEGIN PRIVATE KEY-----` (PKCS#8), as `openssl genpkey` writes it.
@@ -35,7 +33,7 @@ impl PrivateKey {
     /// # Errors
     /// [`KeyError`] names what is there instead: an encrypted key, another algorithm, another form.
     pub fn from_pem(text: &[u8]) -> Result<Self, KeyError> {
-        Self::from_der(&pem_text::only(text, TAG)?)
+        Self::from_der(&pem_text::only(text, PRIVATE_TAG)?)
     }
 
     fn from_der(der: &[u8]) -> Result<Self, KeyError> {

@@ -1,7 +1,6 @@
 //! `plumbline aggregator`: the role in the cluster that dispatches plugins and collects what they find.
 
 mod beginning;
-mod bundle_trouble;
 mod bundles;
 mod configured;
 mod end;

@@ -24,6 +24,7 @@ use crate::args::{AggregatorArgs, Global, Level};
 use crate::commands::conceal::conceal;
 use crate::error::CliError;
 use crate::limits::Limits;
+use crate::runtime::runtime;
 use crate::stock;
 
 /// Bundles that were fetched, below the run's working directory: they go when it does.
@@ -38,8 +39,7 @@ pub(crate) fn aggregator(args: &AggregatorArgs, global: &Global) -> Result<ExitC
     // Its log is what is left to read when something went wrong.
     let level = if global.level == Level::Warn { Level::Info } else { global.level };
     let global = Global { level, ..global.clone() };
-    let runtime = tokio::runtime::Runtime::new()
-        .map_err(|error| CliError::system("the threads of the aggregator cannot be started").because(&error))?;
+    let runtime = runtime()?;
     runtime.block_on(Box::pin(live(args, &global)))
 }
 

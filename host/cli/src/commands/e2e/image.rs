@@ -4,8 +4,9 @@ use plumbline_conformance::images::{Listing, suite_image};
 use plumbline_conformance::lists::{TestList, from_program};
 
 use crate::args::E2eArgs;
-use crate::commands::images::{ask, wait};
+use crate::commands::images::ask;
 use crate::error::CliError;
+use crate::runtime::runtime;
 use crate::sources::remote::{client, use_registries};
 
 /// What else could be asked.
@@ -27,7 +28,7 @@ pub(super) fn read(args: &E2eArgs, version: Option<&str>) -> Result<TestList, Cl
                 .hint("add `--version v1.30.2`, or `--version auto` to ask the cluster, or name the image: `--input image:REFERENCE`"));
         }
     };
-    let output = wait(async { ask(&client()?, &image, Listing::Tests, None, HINT).await })?;
+    let output = runtime()?.block_on(async { ask(&client()?, &image, Listing::Tests, None, HINT).await })?;
     from_program(&output, version.unwrap_or_default(), &image)
         .map_err(|error| CliError::usage("the suite names no tests").because(&error).hint(HINT))
 }

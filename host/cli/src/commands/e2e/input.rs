@@ -11,8 +11,8 @@ use plumbline_kubernetes::{Cluster, ConnectOptions};
 
 use super::{archive, image};
 use crate::args::E2eArgs;
-use crate::commands::remote::runtime;
 use crate::error::CliError;
+use crate::runtime::runtime;
 use crate::sources::address;
 use crate::ui::say;
 

@@ -5,7 +5,6 @@ use std::path::Path;
 use plumbline_conformance::images::{Listing, ProgramError, SUITE_PROGRAM, listing, local_platform, program};
 use plumbline_registry::{Client, Reference};
 
-use super::moves;
 use crate::error::CliError;
 use crate::sources::remote::registry_error;
 use crate::stock::cache_root;
@@ -19,7 +18,7 @@ pub(crate) async fn ask(
     registries: Option<&Path>,
     hint: &str,
 ) -> Result<String, CliError> {
-    let reference: Reference = moves::image(image)?;
+    let reference: Reference = reference(image)?;
     let failed = |error: &ProgramError| match error {
         ProgramError::Image(error) => registry_error(error),
         ProgramError::Machine(_) => CliError::usage("the suite cannot be asked here").because(error).hint(hint),
@@ -39,4 +38,9 @@ pub(crate) async fn ask(
     ));
     let listed = listing(&found.path, what, registries).await;
     listed.map_err(|error| CliError::system(format!("failed to {error}")).hint(hint))
+}
+
+/// The image that `text` names.
+pub(super) fn reference(text: &str) -> Result<Reference, CliError> {
+    Reference::of_image(text).map_err(|error| CliError::usage(format!("`{text}` is no image")).because(&error))
 }

@@ -8,10 +8,12 @@ use plumbline_conformance::images::{Source, State, compare, rewrite};
 use plumbline_registry::{Cause, Client, Digest};
 use serde_json::{Value, json};
 
-use super::{gather, moves, wait};
+use super::ask::reference;
+use super::{gather, moves};
 use crate::args::{DataFormat, ImagesCheckArgs};
 use crate::error::{CliError, SYSTEM};
 use crate::output::print_json;
+use crate::runtime::runtime;
 use crate::sources::remote;
 use crate::ui::say;
 
@@ -33,7 +35,7 @@ pub(super) fn check(args: &ImagesCheckArgs) -> Result<ExitCode, CliError> {
         _ => Wanted::Gathered(Box::new(gather::gather(&args.set)?)),
     };
     let mut unasked = None;
-    let found = wait(async {
+    let found = runtime()?.block_on(async {
         let client = remote::client()?;
         let images = match wanted {
             Wanted::Known(images) => images,
@@ -48,7 +50,7 @@ pub(super) fn check(args: &ImagesCheckArgs) -> Result<ExitCode, CliError> {
                 // Without a prefix, they are looked for where they are: there is nothing else to compare with.
                 let from = |image: &str| match args.offline || args.prefix.is_none() {
                     true => Ok(None),
-                    false => moves::image(image).map(|reference| Some(Source::Registry(reference))),
+                    false => reference(image).map(|reference| Some(Source::Registry(reference))),
                 };
                 let images = gathered.set.images().into_iter();
                 images.map(|one| Ok((one.image.clone(), from(&one.image)?))).collect::<Result<Vec<_>, CliError>>()?
@@ -84,7 +86,7 @@ async fn look(
     let mut found = Vec::new();
     for (image, from) in images {
         let target = args.prefix.as_ref().map_or_else(|| image.clone(), |prefix| rewrite(&image, prefix));
-        let reference = moves::image(&target)?;
+        let reference = reference(&target)?;
         let host = match &from {
             Some(Source::Registry(reference)) => Some(client.mirrored(reference).registry().to_owned()),
             _ => None,

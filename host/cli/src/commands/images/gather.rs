@@ -17,6 +17,7 @@ use super::ask;
 use crate::args::ImageSetArgs;
 use crate::commands::suite::{LATEST, latest};
 use crate::error::CliError;
+use crate::runtime::one_thread;
 use crate::sources;
 
 /// Plugins of a run that names none, as Sonobuoy has them.
@@ -130,10 +131,7 @@ fn read_list(path: &Path) -> Result<String, CliError> {
 /// The version whose suite is meant.
 fn version(args: &ImageSetArgs) -> Result<String, CliError> {
     const HINT: &str = "name a version such as `v1.30.2` with `--kubernetes-version`";
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("the version cannot be asked for").because(&error))?;
+    let runtime = one_thread()?;
     match args.kubernetes_version.as_deref() {
         None | Some("" | "auto") => {}
         Some(LATEST) => return runtime.block_on(latest()),

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::{gather, wait};
+use super::gather;
 use crate::args::{DataFormat, ImagesListArgs};
 use crate::error::CliError;
 use crate::output::print_json;
+use crate::runtime::runtime;
 use crate::sources::remote;
 use crate::ui::say;
 
@@ -17,7 +18,7 @@ pub(super) fn list(args: &ImagesListArgs) -> Result<ExitCode, CliError> {
     remote::use_registries(&args.set.registry);
     let mut gathered = gather::gather(&args.set)?;
     if let Some(suite) = gathered.ask.take() {
-        wait(async {
+        runtime()?.block_on(async {
             let client = remote::client()?;
             gather::ask_suite(&args.set, &client, &suite, None, &mut gathered.set).await
         })?;

@@ -8,9 +8,12 @@ use plumbline_conformance::images::{Job, Prefix, Source, Target, rewrite};
 use plumbline_core::text;
 use plumbline_registry::{Cause, Layout, OpenedLayout, Reference, open_layout};
 
-use super::{gather, own_layout, report, wait};
+use super::ask::reference;
+use super::layout::own_layout;
+use super::{gather, report};
 use crate::args::{ImagesCopyArgs, ImagesIn, ImagesLoadArgs, ImagesPushArgs};
 use crate::error::CliError;
+use crate::runtime::runtime;
 use crate::sources::remote::{self, registry_error};
 use crate::ui::say;
 
@@ -19,15 +22,15 @@ pub(super) fn copy(args: &ImagesCopyArgs) -> Result<ExitCode, CliError> {
     let set = &args.out.set;
     remote::use_registries(&set.registry);
     let mut gathered = gather::gather(set)?;
-    wait(async {
+    runtime()?.block_on(async {
         let client = remote::client()?;
         if let Some(suite) = gathered.ask.take() {
             gather::ask_suite(set, &client, &suite, None, &mut gathered.set).await?;
         }
         let mut jobs = Vec::new();
         for wanted in gathered.set.images() {
-            let from = Source::Registry(image(&wanted.image)?);
-            let to = Target::Registry(image(&rewrite(&wanted.image, &args.to))?);
+            let from = Source::Registry(reference(&wanted.image)?);
+            let to = Target::Registry(reference(&rewrite(&wanted.image, &args.to))?);
             jobs.push(Job { image: wanted.image, from, to });
         }
         one_source_each(&mut jobs)?;
@@ -58,7 +61,7 @@ fn into(from: &Path, to: &Prefix, how: &ImagesIn) -> Result<ExitCode, CliError> 
     let opened = open(from)?;
     let mut jobs = Vec::new();
     for (name, source) in entries(opened.layout(), from)? {
-        let to = Target::Registry(image(&rewrite(&name, to))?);
+        let to = Target::Registry(reference(&rewrite(&name, to))?);
         jobs.push(Job { image: name, from: source, to });
     }
     one_source_each(&mut jobs)?;
@@ -66,7 +69,7 @@ fn into(from: &Path, to: &Prefix, how: &ImagesIn) -> Result<ExitCode, CliError> 
     if how.dry_run {
         return report::planned(&jobs, format);
     }
-    wait(async {
+    runtime()?.block_on(async {
         let client = remote::client()?;
         report::run(&client, jobs, None, format).await.print(None)
     })
@@ -98,10 +101,6 @@ pub(super) fn entries(layout: &Layout, path: &Path) -> Result<Vec<(String, Sourc
         return Err(CliError::usage(format!("layout `{}` has no image with a name", path.display())));
     }
     Ok(found)
-}
-
-pub(super) fn image(text: &str) -> Result<Reference, CliError> {
-    Reference::of_image(text).map_err(|error| CliError::usage(format!("`{text}` is no image")).because(&error))
 }
 
 /// Without their registries, two images may have one name: then the second would take the place of the first. Those that are named by

@@ -8,9 +8,12 @@ use plumbline_conformance::images::{Job, Source, Target};
 use plumbline_core::size::Bytes;
 use plumbline_registry::{Cause, Client, Layout, write_archive};
 
-use super::{gather, moves, own_layout, report, wait};
+use super::ask::reference;
+use super::layout::own_layout;
+use super::{gather, report};
 use crate::args::{DataFormat, ImagesOut, ImagesPullArgs, ImagesSaveArgs};
 use crate::error::CliError;
+use crate::runtime::runtime;
 use crate::sources::remote::{self, registry_error};
 
 /// Downloads that are not whole yet stand in the layout, whose disk has room for them.
@@ -69,12 +72,12 @@ fn failed(cause: Cause, path: &Path) -> CliError {
 fn planned(args: &ImagesOut, format: DataFormat) -> Result<ExitCode, CliError> {
     remote::use_registries(&args.set.registry);
     let mut gathered = gather::gather(&args.set)?;
-    wait(async {
+    runtime()?.block_on(async {
         if let Some(suite) = gathered.ask.take() {
             gather::ask_suite(&args.set, &remote::client()?, &suite, None, &mut gathered.set).await?;
         }
         let same = |image: &str| {
-            let reference = moves::image(image)?;
+            let reference = reference(image)?;
             Ok(Job {
                 image: image.to_owned(),
                 from: Source::Registry(reference.clone()),
@@ -122,7 +125,7 @@ fn fill(args: &ImagesOut, dir: &Path, format: DataFormat) -> Result<Filled, CliE
     }
     fs::create_dir_all(&scratch).map_err(unusable)?;
     layout.sweep().map_err(|cause| failed(cause, dir))?;
-    let report = wait(async {
+    let report = runtime()?.block_on(async {
         let mut settings = remote::settings();
         settings.scratch = Some(scratch.clone());
         let client = Client::new(settings).map_err(|error| registry_error(&error))?;
@@ -131,7 +134,7 @@ fn fill(args: &ImagesOut, dir: &Path, format: DataFormat) -> Result<Filled, CliE
         }
         let mut jobs = Vec::new();
         for wanted in gathered.set.images() {
-            let from = Source::Registry(moves::image(&wanted.image)?);
+            let from = Source::Registry(reference(&wanted.image)?);
             let to = Target::Layout(layout.clone(), wanted.image.clone());
             jobs.push(Job { image: wanted.image, from, to });
         }

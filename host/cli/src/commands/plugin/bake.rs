@@ -1,7 +1,6 @@
 //! `plumbline plugin bake`
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,6 +19,7 @@ use crate::args::{BakeArgs, Global};
 use crate::error::CliError;
 use crate::logging;
 use crate::output::print_json;
+use crate::runtime::runtime;
 use crate::sources::remote::{self, registry_error};
 use crate::sources::{self};
 use crate::ui::say;
@@ -33,7 +33,7 @@ pub(crate) fn bake(args: &BakeArgs, global: &Global) -> Result<ExitCode, CliErro
     remote::use_registries(&args.registry);
     let bundles = bundles(&args.references)?;
     let client = remote::client()?;
-    let (image, bytes) = wait(baked(args, &client, &bundles))?;
+    let (image, bytes) = runtime()?.block_on(baked(args, &client, &bundles))?;
     let listed: Vec<_> = bundles.iter().map(|bundle| (bundle.name(), bundle.digest().to_string())).collect();
     let mut out = anstream::stdout().lock();
     let printed = match args.json {
@@ -77,14 +77,6 @@ fn bundles(references: &[String]) -> Result<Vec<Bundle>, CliError> {
         }
     }
     Ok(bundles.into_values().collect())
-}
-
-fn wait<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("nothing can be baked").because(&error))?;
-    runtime.block_on(work)
 }
 
 /// The image, and the size of its archive, if it is one.

@@ -16,6 +16,7 @@ use super::test::{print, refused};
 use crate::args::{DevArgs, Global};
 use crate::error::CliError;
 use crate::limits::Limits;
+use crate::runtime::one_thread;
 use crate::ui::say;
 use crate::{logging, stock};
 
@@ -44,8 +45,7 @@ pub(crate) fn dev(args: &DevArgs, global: &Global) -> Result<ExitCode, CliError>
         // The other side is gone only when this process ends.
         let _ = ended.send(watched);
     });
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::system("the runtime cannot be started").because(&error))?;
+    let runtime = one_thread()?;
     runtime.block_on(async {
         tokio::select! {
             _ = tokio::signal::ctrl_c() => Ok(ExitCode::SUCCESS),

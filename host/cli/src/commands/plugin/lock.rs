@@ -11,7 +11,8 @@ use plumbline_stock::Place;
 use crate::args::{Global, LockArgs};
 use crate::error::CliError;
 use crate::logging;
-use crate::sources::{self, Found};
+use crate::sources::Found;
+use crate::sources::{self};
 use crate::ui::say;
 
 /// Writes down what the plugins are, exactly.

@@ -13,7 +13,8 @@ use crate::args::{DataFormat, Global, ShowArgs};
 use crate::error::CliError;
 use crate::logging;
 use crate::output::{one_line, print_json, print_yaml};
-use crate::sources::{self, Found, Where};
+use crate::sources::{self};
+use crate::sources::{Found, Where};
 use crate::ui::say;
 
 /// Shows what a reference names, without running it.

@@ -25,7 +25,9 @@ use crate::commands::wait::until_over;
 use crate::compat::Name;
 use crate::error::CliError;
 use crate::limits::Limits;
-use crate::sources::{self, Found, definitions};
+use crate::runtime::runtime;
+use crate::sources::Found;
+use crate::sources::{self, definitions};
 use crate::ui::{Transfer, say};
 use crate::{judging, logging, signed};
 
@@ -54,8 +56,7 @@ pub(super) fn run(args: &RunOptions, global: &Global) -> Result<Ended, CliError>
         Some(_) => Vec::new(),
         None => plugins(args)?,
     };
-    let runtime = tokio::runtime::Runtime::new()
-        .map_err(|error| CliError::system("the cluster cannot be asked").because(&error))?;
+    let runtime = runtime()?;
     runtime.block_on(Box::pin(run_there(args, global, found)))
 }
 

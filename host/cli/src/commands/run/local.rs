@@ -13,17 +13,17 @@ use plumbline_local::{LocalDispatcher, LocalOptions, StartDirectories};
 use plumbline_stock::Place;
 use tokio_util::sync::CancellationToken;
 
-use super::command;
+use super::interrupt::cancel_on_signal;
+use super::resume::absolute;
+use super::{command, resume};
 use crate::args::{ExitCodes, Global, LocalRunArgs, RunArgs, RunFormat, RunOptions};
 use crate::error::{CliError, verdict_code};
 use crate::limits::Limits;
 use crate::output::outcome::print_outcome;
+use crate::runtime::runtime;
 use crate::sources::Found;
 use crate::ui::{Watch, local_logs, say};
 use crate::{judging, logging, registry, signed, sources, stock};
-
-use super::interrupt::cancel_on_signal;
-use super::resume;
 
 /// Runs plugins on this machine to their verdict.
 pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
@@ -54,8 +54,7 @@ pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
     let start = start_directories(&work, &found)?;
     let sources: Vec<Source> = found.into_iter().map(|plugin| plugin.source).collect();
 
-    let runtime = tokio::runtime::Runtime::new()
-        .map_err(|error| CliError::system("the threads of the aggregator cannot be started").because(&error))?;
+    let runtime = runtime()?;
     runtime.block_on(run_local(args, output_format, global, sources, provenance, work, start))
 }
 
@@ -159,11 +158,6 @@ fn work_dir(resume: Option<&str>, root: PathBuf) -> Result<WorkDir, CliError> {
 fn output(local: &LocalRunArgs, options: &RunOptions, root: &Path) -> PathBuf {
     let continued = local.resume.as_ref().and_then(|_| root.parent());
     options.output.clone().or(continued.map(Path::to_owned)).unwrap_or_else(|| PathBuf::from("."))
-}
-
-pub(super) fn absolute(path: &Path) -> Result<PathBuf, CliError> {
-    std::path::absolute(path)
-        .map_err(|error| CliError::system(format!("the path `{}` cannot be resolved", path.display())).because(&error))
 }
 
 /// Where plugins start: for a new run in the current directory, for a continued one where it was started.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::{WorkDir, WorkDirError};
 
-use super::local::absolute;
 use crate::error::CliError;
 use crate::registry::{self, Entry};
 
@@ -60,4 +59,9 @@ fn opened(root: PathBuf) -> Result<WorkDir, CliError> {
 
 fn unusable(error: &WorkDirError) -> CliError {
     CliError::system("failed to open the working directory of the run").because(error)
+}
+
+pub(super) fn absolute(path: &Path) -> Result<PathBuf, CliError> {
+    std::path::absolute(path)
+        .map_err(|error| CliError::system(format!("the path `{}` cannot be resolved", path.display())).because(&error))
 }

@@ -4,24 +4,26 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use jiff::Timestamp;
-use plumbline_core::Verdict;
-use plumbline_core::run_status::{RunPhase, RunStatus};
+use plumbline_core::run_status::RunStatus;
 use plumbline_kubernetes::Cluster;
 use plumbline_kubernetes::status::{Seen, full, read};
 
 use super::document::document;
-use super::sentence::{how, notes, sentence};
-use super::{ago, explain, one_line_of_json, table};
-use crate::args::{ClusterArgs, ExitCodes, Global, StatusArgs, StatusFormat, WaitOutput};
+use super::document::{ago, one_line_of_json};
+use super::end::{closing, code_of_run};
+use super::{explain, table};
+use crate::args::{Global, StatusArgs, StatusFormat, WaitOutput};
+use crate::commands::remote::connect;
 use crate::commands::wait::until_over;
-use crate::error::{CliError, verdict_code};
+use crate::error::CliError;
 use crate::output;
+use crate::runtime::runtime;
 use crate::ui::say;
 
 /// Shows how it goes.
 pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, CliError> {
     runtime()?.block_on(async {
-        let cluster = connect(&args.cluster).await?;
+        let cluster = connect(&args.cluster).await.map_err(|error| CliError::cluster(&error))?;
         let namespace = &args.cluster.namespace;
         if args.watch {
             let ended = until_over(&cluster, namespace, WaitOutput::Progress, None, global).await?;
@@ -40,23 +42,6 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
                 }
                 explain(&error, global)
             }
-        }
-    })
-}
-
-/// The threads that talk to a cluster.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
-    tokio::runtime::Runtime::new()
-        .map_err(|error| CliError::system("the threads that talk to the cluster cannot be started").because(&error))
-}
-
-/// The way to the cluster that the options name.
-pub(crate) async fn connect(args: &ClusterArgs) -> Result<Cluster, CliError> {
-    Cluster::connect(&args.connect_options()).await.map_err(|error| {
-        let told = CliError::system(error.to_string());
-        match error.hint {
-            Some(hint) => told.hint(hint),
-            None => told,
         }
     })
 }
@@ -124,34 +109,4 @@ fn print(
     };
     write!(out, "{table}")?;
     closing(seen, now, false, out)
-}
-
-/// `fetched`: somebody fetches the archive already.
-fn closing(seen: &Seen, now: Timestamp, fetched: bool, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "\n{}", if fetched { how(seen) } else { sentence(seen) })?;
-    for note in notes(seen, now) {
-        writeln!(out, "{note}")?;
-    }
-    Ok(())
-}
-
-/// The summary of a run that has ended, whose archive is `fetched` next or not.
-pub(crate) fn print_end(seen: &Seen, fetched: bool) -> Result<(), CliError> {
-    let mut out = anstream::stdout().lock();
-    write!(out, "{}", table::summary(&seen.status))
-        .and_then(|()| closing(seen, Timestamp::now(), fetched, &mut out))
-        .map_err(|error| CliError::printing("the outcome cannot be printed", &error))
-}
-
-/// What a look at a run comes to.
-pub(crate) fn code_of_run(seen: &Seen, global: &Global) -> ExitCode {
-    let failed = seen.status.status == RunPhase::Failed;
-    match global.exit_code {
-        ExitCodes::Compat if failed => ExitCode::FAILURE,
-        ExitCodes::Compat => ExitCode::SUCCESS,
-        ExitCodes::Strict if seen.is_over() => verdict_code(Verdict::from_run(&seen.status)),
-        ExitCodes::Strict if seen.silent_for(Timestamp::now()).is_some() => verdict_code(Verdict::SystemFailure),
-        // An unfinished run has no verdict yet: to show it is what was asked for.
-        ExitCodes::Strict => ExitCode::SUCCESS,
-    }
 }

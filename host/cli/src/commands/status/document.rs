@@ -1,10 +1,15 @@
 //! A run in a cluster as data. Keys are only ever added (docs/exit-codes.md).
 
+use std::io::{self, Write};
+
 use jiff::Timestamp;
 use plumbline_core::run_status::{PluginStatus, RunStatus};
 use plumbline_core::{ProgressUpdate, Verdict};
 use plumbline_kubernetes::status::{Seen, Waiting};
 use serde_json::{Value, json};
+
+use crate::output::print_json_line;
+use crate::ui::period;
 
 /// The document. `status` is the status in full where that was asked for.
 pub(super) fn document(cluster: &str, seen: &Seen, status: &RunStatus, now: Timestamp) -> Value {
@@ -76,6 +81,18 @@ fn waiting(waiting: &Waiting) -> Value {
         "image": waiting.image,
         "since": waiting.since,
     })
+}
+
+/// The status as the aggregator tells it, but for what only this program's views need.
+pub(crate) fn one_line_of_json(status: &RunStatus, out: &mut impl Write) -> io::Result<()> {
+    let mut status = status.clone();
+    status.launched.clear();
+    print_json_line(&status, out)
+}
+
+/// How long ago `at` was.
+pub(crate) fn ago(at: Timestamp) -> String {
+    format!("{} ago", period(Timestamp::now().duration_since(at)))
 }
 
 #[cfg(test)]

@@ -10,9 +10,8 @@ use plumbline_aggregator::{Published, STATUS_FILE};
 use plumbline_core::run_status::{PluginStatus, RunPhase, RunStatus};
 use plumbline_core::{Status, Verdict, shell_path};
 
-use super::local_list::list;
+use super::document::{ago, one_line_of_json};
 use super::sentence::{failure, judged};
-use super::{ago, one_line_of_json};
 use crate::args::{ExitCodes, Global, StatusArgs, StatusFormat};
 use crate::error::{CliError, verdict_code};
 use crate::output;
@@ -191,6 +190,56 @@ fn result(entry: &PluginStatus) -> String {
 
 fn progress(entry: &PluginStatus) -> String {
     crate::ui::progress(entry).unwrap_or_default()
+}
+
+/// Prints the runs, the newest first, and how to continue an unfinished one.
+pub(super) fn list(runs: &[Entry], now: Timestamp, out: &mut impl Write) -> io::Result<()> {
+    if runs.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header(["RUN", "STARTED", "STATE", "VERDICT", "ARCHIVE OR WORKING DIRECTORY"]);
+    let mut unfinished = None;
+    for run in runs {
+        let (state, verdict) = state(run);
+        if run.is_unfinished() && state != RUNNING {
+            unfinished.get_or_insert(run);
+        }
+        table.add_row([
+            run.run.short(),
+            format!("{} ago", period(now.duration_since(run.started))),
+            state.to_owned(),
+            verdict.map(|verdict| verdict.to_string()).unwrap_or_default(),
+            place(run),
+        ]);
+    }
+    writeln!(out, "\nother runs:\n{table}")?;
+    if let Some(run) = unfinished {
+        writeln!(out, "\ncontinue an unfinished run with: plumbline run --local --continue {}", run.run.short())?;
+    }
+    Ok(())
+}
+
+/// The state of a run that a process works on.
+const RUNNING: &str = "running";
+
+fn state(run: &Entry) -> (&'static str, Option<Verdict>) {
+    match look(run) {
+        Err(_) => ("gone", None),
+        Ok(Seen { lost: true, .. }) => ("interrupted", None),
+        Ok(Seen { status, .. }) => match status.status {
+            RunPhase::Failed if run.is_unfinished() => ("failed", None),
+            RunPhase::Complete | RunPhase::Failed => ("finished", Some(Verdict::from_run(&status))),
+            _ => (RUNNING, None),
+        },
+    }
+}
+
+fn place(run: &Entry) -> String {
+    let path = run.archive.as_ref().unwrap_or(&run.work);
+    let removed = if path.exists() { "" } else { " (removed)" };
+    format!("{}{removed}", path.display())
 }
 
 #[cfg(test)]

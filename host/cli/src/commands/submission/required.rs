@@ -10,8 +10,8 @@ use plumbline_kubernetes::ServerVersion;
 use plumbline_registry::{Client, Reference};
 
 use crate::args::{RequiredArgs, RequiredFrom};
-use crate::commands::remote::runtime;
 use crate::error::CliError;
+use crate::runtime::runtime;
 use crate::stock::cache_root;
 use crate::ui::say;
 

@@ -8,6 +8,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::{adapter, attack, deliver, e2e, memory, progress};
 use crate::args::{AttackArgs, Ending, TestPluginArgs, TestPluginCommand};
 use crate::error::CliError;
+use crate::runtime::one_thread;
 use crate::ui::say;
 
 /// The code of a shell for what SIGTERM ended: 128 and its number.
@@ -22,10 +23,7 @@ pub(crate) fn test_plugin(args: &TestPluginArgs) -> Result<ExitCode, CliError> {
         Some(TestPluginCommand::Attack(attack)) => Some(attack),
         None => None,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("the test plugin cannot be started").because(&error))?;
+    let runtime = one_thread()?;
     let code = runtime.block_on(async {
         // The first process of a container hears of SIGTERM only if it asks for it.
         let mut terminate = signal(SignalKind::terminate())

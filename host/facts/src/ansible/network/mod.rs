@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use addresses::{Address4, Address6};
 
-use crate::gather::Gathering;
+use crate::gathering::Gathering;
 use crate::source::{Source, TABLE};
 
 pub(super) fn gather(gathering: &mut Gathering<'_>) {

@@ -6,7 +6,7 @@ use plumbline_kubernetes::names;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-use super::{Attempt, Attempts};
+use super::report::{Attempt, Attempts};
 
 /// How long one request may take.
 const PATIENCE: Duration = Duration::from_secs(20);

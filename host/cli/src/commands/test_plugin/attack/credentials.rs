@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use plumbline_kubernetes::names;
 
-use super::{Attempt, Attempts};
+use super::report::{Attempt, Attempts};
 use crate::args::AttackArgs;
 
 /// Where the kubelet mounts tokens.

@@ -9,7 +9,7 @@ use std::fs;
 
 use crate::args::AttackArgs;
 use crate::error::CliError;
-use report::{Attempt, Attempts};
+use report::Attempts;
 
 /// Where a pod's DNS configuration is.
 const RESOLV_CONF: &str = "/etc/resolv.conf";

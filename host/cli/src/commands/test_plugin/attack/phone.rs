@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::credentials::Certificate;
-use super::{Attempt, Attempts};
+use super::report::{Attempt, Attempts};
 use crate::args::AttackArgs;
 
 /// How long one request may take.

@@ -16,6 +16,7 @@ use super::save::save;
 use super::settings::Settings;
 use crate::args::{Crash, FakeE2eArgs};
 use crate::error::CliError;
+use crate::runtime::one_thread;
 use crate::ui::say;
 
 /// The code of a shell for what SIGTERM ended: 128 and its number.
@@ -29,10 +30,7 @@ pub(crate) fn suite(args: &FakeE2eArgs) -> Result<ExitCode, CliError> {
     fs::create_dir_all(&args.results_dir).map_err(deliver::cannot("create", &args.results_dir))?;
     let dir = std::path::absolute(&args.results_dir).map_err(deliver::cannot("find", &args.results_dir))?;
     let cases = plan(&settings, args.test_time);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::system("the test plugin cannot be started").because(&error))?;
+    let runtime = one_thread()?;
     let played = runtime.block_on(async {
         // The first process of a container hears of SIGTERM only if it asks for it.
         let mut terminate = signal(SignalKind::terminate())

@@ -1,0 +1,44 @@
+//! How a run came out.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use plumbline_core::Verdict;
+use plumbline_core::run_status::RunPhase;
+use plumbline_kubernetes::status::Seen;
+
+use super::sentence::{how, notes, sentence};
+use super::table;
+use crate::args::{ExitCodes, Global};
+use crate::error::{CliError, verdict_code};
+
+/// `fetched`: somebody fetches the archive already.
+pub(super) fn closing(seen: &Seen, now: Timestamp, fetched: bool, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "\n{}", if fetched { how(seen) } else { sentence(seen) })?;
+    for note in notes(seen, now) {
+        writeln!(out, "{note}")?;
+    }
+    Ok(())
+}
+
+/// The summary of a run that has ended, whose archive is `fetched` next or not.
+pub(crate) fn print_end(seen: &Seen, fetched: bool) -> Result<(), CliError> {
+    let mut out = anstream::stdout().lock();
+    write!(out, "{}", table::summary(&seen.status))
+        .and_then(|()| closing(seen, Timestamp::now(), fetched, &mut out))
+        .map_err(|error| CliError::printing("the outcome cannot be printed", &error))
+}
+
+/// What a look at a run comes to.
+pub(crate) fn code_of_run(seen: &Seen, global: &Global) -> ExitCode {
+    let failed = seen.status.status == RunPhase::Failed;
+    match global.exit_code {
+        ExitCodes::Compat if failed => ExitCode::FAILURE,
+        ExitCodes::Compat => ExitCode::SUCCESS,
+        ExitCodes::Strict if seen.is_over() => verdict_code(Verdict::from_run(&seen.status)),
+        ExitCodes::Strict if seen.silent_for(Timestamp::now()).is_some() => verdict_code(Verdict::SystemFailure),
+        // An unfinished run has no verdict yet: to show it is what was asked for.
+        ExitCodes::Strict => ExitCode::SUCCESS,
+    }
+}
