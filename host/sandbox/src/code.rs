@@ -2,6 +2,11 @@
 //!
 //! The one place of this crate with `unsafe`: an engine believes the machine code that it is given.
 
+use std::io::{self, Read, Write};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -27,7 +32,8 @@ impl Trusted<'_> {
         // * of a cache entry that `Cache::get` verified: written by this user into a directory and file that nobody else may write
         //   to, carrying the digest that it was written with, of the very engine and component. Who can forge that can
         //   change this program as well;
-        // * of bytes that are part of this program, as the contract of `Sandbox::load_precompiled` says.
+        // * of bytes that are part of this program, as the contract of `Sandbox::load_precompiled` says, decompressed in memory that
+        //   nobody else has seen.
         // Version, target, flags and features are compared by wasmtime itself, and what differs is refused with an error.
         unsafe { Component::deserialize(engine, self.0) }
     }
@@ -67,9 +73,18 @@ impl From<CodeError<Self>> for wasmtime::Error {
     }
 }
 
+/// The entry of `key` for a program to bring along. It is compressed: a program carries the code of many modules, and a run loads few.
+pub(crate) fn to_bring_along(key: &Key, code: &[u8]) -> io::Result<Vec<u8>> {
+    let mut compressed = DeflateEncoder::new(Vec::new(), Compression::best());
+    compressed.write_all(code)?;
+    Ok(Entry::write(key, &compressed.finish()?))
+}
+
 /// Takes what the program brought along, if it is the code of `key`. The digest of the code is not computed: the bytes are as
 /// well kept as the rest of the program. The error says why they do not fit.
 pub(crate) fn brought_along(engine: &Engine, bytes: &'static [u8], key: &Key) -> Result<Component, String> {
     let entry = Entry::read(bytes, key).map_err(|error| error.to_string())?;
-    Trusted(entry.code).load(engine).map_err(|error| format!("{error:#}"))
+    let mut code = Vec::new();
+    DeflateDecoder::new(entry.code).read_to_end(&mut code).map_err(|error| error.to_string())?;
+    Trusted(&code).load(engine).map_err(|error| format!("{error:#}"))
 }

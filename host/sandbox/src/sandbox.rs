@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use wasmtime::component::{Component, InstancePre, Linker};
 
-use crate::cache::{Cache, Entry, Key};
+use crate::cache::{Cache, Key};
 use crate::call::state::CallState;
 use crate::code::{self, CodeError, Origin};
 use crate::compiler::CompilerError;
@@ -150,7 +150,7 @@ impl Sandbox {
         let engine = engine::portable().map_err(failed)?;
         let code = engine.precompile_component(wasm).map_err(failed)?;
         let key = Key { engine: engine::fingerprint(&engine), component: inspected.digest };
-        Ok(Entry::write(&key, &code))
+        code::to_bring_along(&key, &code).map_err(|error| failed(error.into()))
     }
 
     /// The fingerprint of what [`Sandbox::precompile`] makes. It covers the whole version of the engine, of which the code itself

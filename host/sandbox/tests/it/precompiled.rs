@@ -43,16 +43,13 @@ fn what_does_not_fit_is_compiled() {
     // The head names the engine, with its whole version, from byte 16 on.
     let mut other_engine = whole.clone();
     other_engine[16] ^= 1;
-    // And so does the code itself.
-    let mut other_kind = whole;
-    let elf = other_kind.windows(4).position(|bytes| bytes == b"\x7fELF").unwrap();
-    other_kind[elf] = 0;
+    let cut_off = whole[..whole.len() / 2].to_vec();
     for (what, code) in [
         ("nothing", Vec::new()),
         ("rubbish", b"rubbish".to_vec()),
         ("of another component", other),
         ("of another engine", other_engine),
-        ("no code at all", other_kind),
+        ("cut off", cut_off),
     ] {
         let sandbox = small_sandbox(1);
         let module = sandbox.load_precompiled("misbehave", &wasm, embedded(code)).unwrap();
