@@ -3,31 +3,18 @@
 mod aggregator;
 mod cluster;
 mod cluster_run;
-mod conformance;
-mod delete;
-mod e2e;
 mod generate;
-mod get;
 mod ignored;
 mod images;
-mod judge;
-mod logs;
-mod minutes;
-mod modes;
 mod plugin;
-mod policy;
-mod query;
 mod registry;
 mod report;
 mod results;
-mod retrieve;
 mod run;
 mod status;
 mod submission;
 mod suite;
 mod test_plugin;
-mod test_plugin_attack;
-mod test_plugin_e2e;
 mod time;
 mod worker;
 
@@ -36,40 +23,37 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use cluster_run::{BundleDelivery, ClusterRunArgs, RbacChoice};
-pub(crate) use conformance::{ConformanceArgs, ConformanceCommand, ConformanceRunArgs};
-pub(crate) use delete::{DeleteArgs, RbacArg};
-pub(crate) use e2e::{E2eArgs, E2eMode};
 pub(crate) use generate::{
     GenArgs, GenCommand, GenConfigArgs, GenImageConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, SchemaOf,
 };
-pub(crate) use get::{GetArgs, GetCommand, GetPodArgs};
 pub(crate) use images::{
     ImageSetArgs, ImagesArgs, ImagesCheckArgs, ImagesCommand, ImagesCopyArgs, ImagesIn, ImagesListArgs, ImagesLoadArgs,
     ImagesOut, ImagesPullArgs, ImagesPushArgs, ImagesSaveArgs,
 };
-pub(crate) use judge::JudgeArgs;
-pub(crate) use logs::LogsArgs;
-pub(crate) use modes::ModesArgs;
 pub(crate) use plugin::{
     BakeArgs, BuildArgs, CheckArgs, DataFormat, DevArgs, InspectArgs, InstallArgs, KeygenArgs, ListArgs, LoadArgs,
     LockArgs, NewArgs, PackArgs, PluginArgs, PluginCommand, ProcessArgs, PullArgs, PushArgs, SaveArgs, ShowArgs,
     SignArgs, TestArgs, UninstallArgs, VerifyArgs,
 };
-pub(crate) use policy::PolicyArg;
-pub(crate) use query::QueryArgs;
 pub(crate) use registry::RegistryArgs;
 pub(crate) use report::ReportArgs;
-pub(crate) use results::{DiffArgs, DiffFormat, Mode, ResultsArgs, ResultsCommand, ResultsFormat};
-pub(crate) use retrieve::{PieceArgs, RetrieveArgs, SplatArgs};
+pub(crate) use results::{
+    DiffArgs, DiffFormat, JudgeArgs, Mode, PolicyArg, ResultsArgs, ResultsCommand, ResultsFormat,
+};
 pub(crate) use run::{LocalRunArgs, RunArgs, RunFormat, RunOptions, SkipPreflight, WaitOutput};
-pub(crate) use status::{StatusArgs, StatusFormat, WaitArgs};
+pub(crate) use status::{
+    DeleteArgs, GetArgs, GetCommand, GetPodArgs, LogsArgs, PieceArgs, QueryArgs, RbacArg, RetrieveArgs, SplatArgs,
+    StatusArgs, StatusFormat, WaitArgs,
+};
 pub(crate) use submission::{
     RequiredArgs, RequiredFrom, SubmissionArgs, SubmissionAssembleArgs, SubmissionCheckArgs, SubmissionCommand,
 };
-pub(crate) use suite::{Submitted, SuiteArgs};
-pub(crate) use test_plugin::{AdapterResult, Ending, ResultFormat, TestPluginArgs, TestPluginCommand};
-pub(crate) use test_plugin_attack::AttackArgs;
-pub(crate) use test_plugin_e2e::{Crash, FakeE2eArgs};
+pub(crate) use suite::{
+    ConformanceArgs, ConformanceCommand, ConformanceRunArgs, E2eArgs, E2eMode, ModesArgs, Submitted, SuiteArgs,
+};
+pub(crate) use test_plugin::{
+    AdapterResult, AttackArgs, Crash, Ending, FakeE2eArgs, ResultFormat, TestPluginArgs, TestPluginCommand,
+};
 pub(crate) use time::Time;
 pub(crate) use worker::{
     DoneArgs, FactsArgs, InRootArgs, NodeLogsArgs, RoleArgs, SleepArgs, Via, WorkerArgs, WorkerCli, WorkerCommand,

@@ -1,52 +1,16 @@
 //! `plumbline plugin`
 
-mod bake;
-mod build;
-mod check;
-mod data;
-mod dev;
-mod inspect;
-mod install;
-mod keygen;
-mod list;
-mod load;
-mod lock;
-mod new;
-mod pack;
-mod process;
-mod pull;
-mod push;
-mod save;
-mod show;
-mod sign;
-mod test;
-mod uninstall;
-mod verify;
+mod author;
+mod distribute;
+mod installed;
+mod signing;
 
 use clap::Subcommand;
 
-pub(crate) use bake::BakeArgs;
-pub(crate) use build::BuildArgs;
-pub(crate) use check::CheckArgs;
-pub(crate) use data::DataFormat;
-pub(crate) use dev::DevArgs;
-pub(crate) use inspect::InspectArgs;
-pub(crate) use install::InstallArgs;
-pub(crate) use keygen::KeygenArgs;
-pub(crate) use list::ListArgs;
-pub(crate) use load::LoadArgs;
-pub(crate) use lock::LockArgs;
-pub(crate) use new::NewArgs;
-pub(crate) use pack::PackArgs;
-pub(crate) use process::ProcessArgs;
-pub(crate) use pull::PullArgs;
-pub(crate) use push::PushArgs;
-pub(crate) use save::SaveArgs;
-pub(crate) use show::ShowArgs;
-pub(crate) use sign::SignArgs;
-pub(crate) use test::TestArgs;
-pub(crate) use uninstall::UninstallArgs;
-pub(crate) use verify::VerifyArgs;
+pub(crate) use author::{BuildArgs, CheckArgs, DevArgs, InspectArgs, NewArgs, ProcessArgs, TestArgs};
+pub(crate) use distribute::{BakeArgs, LoadArgs, LockArgs, PackArgs, PullArgs, PushArgs, SaveArgs};
+pub(crate) use installed::{DataFormat, InstallArgs, ListArgs, ShowArgs, UninstallArgs};
+pub(crate) use signing::{KeygenArgs, SignArgs, VerifyArgs};
 
 /// Work on plugins: for their authors.
 #[derive(Debug, clap::Args)]
