@@ -6,11 +6,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use plumbline_bench::proc::status_kib;
 use plumbline_core::{FlatItem, ModuleLimits};
 use plumbline_sandbox::{InputFile, ItemSink, NoLog, PluginInfo, PostProcess, Sandbox, SandboxConfig};
 
-use crate::{Result, native, start};
+use plumbline_bench::Result;
 
 /// What a child measured.
 #[derive(Debug, Clone, Copy)]
@@ -38,25 +37,6 @@ pub(crate) fn parse(output: &std::process::Output, what: &str) -> Result<Measure
     Ok(Measured { seconds: next()?.parse()?, items: next()?.parse()?, peak_kib: next()?.parse()? })
 }
 
-/// The child's side.
-pub(crate) fn run(words: &[String]) -> Result<()> {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (seconds, items) = match words.as_slice() {
-        ["sandbox", file] => sandbox(Path::new(file), None)?,
-        ["sandbox", file, module] => sandbox(Path::new(file), Some(Path::new(module)))?,
-        ["quick-xml", file] => {
-            let start = Instant::now();
-            let items = native::read(Path::new(file))?;
-            (start.elapsed().as_secs_f64(), items)
-        }
-        ["tree", dir] => tree(Path::new(dir))?,
-        ["start"] => (start::once()?, 0),
-        other => return Err(format!("no such measurement: {other:?}").into()),
-    };
-    println!("{seconds} {items} {}", status_kib("self", "VmHWM")?);
-    Ok(())
-}
-
 /// Counts items and lets them go.
 struct Count(u64);
 
@@ -69,7 +49,7 @@ impl ItemSink for Count {
 }
 
 /// Decode only: the built-in module, or that in a file, in the sandbox, all limits on.
-fn sandbox(file: &Path, module: Option<&Path>) -> Result<(f64, u64)> {
+pub(crate) fn sandbox(file: &Path, module: Option<&Path>) -> Result<(f64, u64)> {
     let sandbox = Sandbox::new(SandboxConfig::default())?;
     let module = match module {
         Some(path) => sandbox.load("junit", &fs::read(path)?)?,
@@ -98,7 +78,7 @@ fn sandbox(file: &Path, module: Option<&Path>) -> Result<(f64, u64)> {
 }
 
 /// From the file to the result tree on disk.
-fn tree(dir: &Path) -> Result<(f64, u64)> {
+pub(crate) fn tree(dir: &Path) -> Result<(f64, u64)> {
     use plumbline_aggregator::{LimitPolicy, Modules, Source, post_process, prepare};
     let sandbox = Sandbox::new(SandboxConfig::default())?;
     let modules = Modules::new(sandbox.clone(), plumbline_stock::accept(&sandbox)?);

@@ -6,7 +6,9 @@ use std::time::Duration;
 use plumbline_bench::simulation::{Outcome, Simulation};
 use tokio::runtime::Runtime;
 
-use crate::{Result, table};
+use plumbline_bench::Result;
+
+use crate::table;
 
 /// Workers that talk at one moment.
 const AT_ONCE: usize = 200;

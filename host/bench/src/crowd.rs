@@ -21,7 +21,9 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsConnector;
 
 use crate::stats::{median, percentile};
-use crate::{Result, table};
+use plumbline_bench::Result;
+
+use crate::table;
 
 /// Uploads of one measurement.
 const UPLOADS: usize = 500;

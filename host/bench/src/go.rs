@@ -6,8 +6,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::Result;
 use crate::child::{Measured, parse};
+use plumbline_bench::Result;
 
 /// The program, built.
 pub(crate) struct GoProgram {

@@ -17,7 +17,9 @@ use rustls::{
 
 use crate::crowd::authority;
 use crate::stats::median;
-use crate::{Result, table};
+use plumbline_bench::Result;
+
+use crate::table;
 
 /// Handshakes of one measurement.
 const HANDSHAKES: u32 = 1_000;

@@ -6,7 +6,9 @@ use plumbline_core::ModuleLimits;
 use plumbline_sandbox::{Expect, NoLog, PluginInfo, Sandbox, SandboxConfig};
 
 use crate::stats::median;
-use crate::{Result, table};
+use plumbline_bench::Result;
+
+use crate::table;
 
 /// Calls of one measurement.
 const CALLS: u32 = 2_000;

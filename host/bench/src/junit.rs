@@ -5,7 +5,9 @@ use std::fs;
 use crate::child::{Measured, spawn};
 use crate::go::GoProgram;
 use crate::stats::median;
-use crate::{Result, corpus, table};
+use plumbline_bench::Result;
+
+use crate::{corpus, table};
 
 pub(crate) fn measure(megabytes: u64, runs: usize, module: Option<&str>) -> Result<()> {
     let dir = tempfile::tempdir()?;

@@ -16,7 +16,9 @@ use plumbline_sandbox::{
 };
 
 use crate::stats::median;
-use crate::{Result, corpus, table};
+use plumbline_bench::Result;
+
+use crate::{corpus, table};
 
 /// Where the projects are.
 const PROJECTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/modules");

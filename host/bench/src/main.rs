@@ -21,11 +21,13 @@ mod table;
 mod tls_front;
 mod worker;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::{Parser, ValueEnum};
 use plumbline_bench::Result;
+use plumbline_bench::proc::status_kib;
 
 /// Runs benchmarks and prints their tables.
 #[derive(Debug, Parser)]
@@ -97,7 +99,7 @@ enum Part {
 fn main() -> ExitCode {
     let args = Args::parse();
     let done = match &args.child {
-        Some(words) => child::run(words),
+        Some(words) => run_child(words),
         None => all(&args),
     };
     match done {
@@ -126,5 +128,24 @@ fn all(args: &Args) -> Result<()> {
             Part::Sonobuoy => real::sonobuoy(args)?,
         }
     }
+    Ok(())
+}
+
+/// The child's side.
+fn run_child(words: &[String]) -> Result<()> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (seconds, items) = match words.as_slice() {
+        ["sandbox", file] => child::sandbox(Path::new(file), None)?,
+        ["sandbox", file, module] => child::sandbox(Path::new(file), Some(Path::new(module)))?,
+        ["quick-xml", file] => {
+            let start = Instant::now();
+            let items = native::read(Path::new(file))?;
+            (start.elapsed().as_secs_f64(), items)
+        }
+        ["tree", dir] => child::tree(Path::new(dir))?,
+        ["start"] => (start::once()?, 0),
+        other => return Err(format!("no such measurement: {other:?}").into()),
+    };
+    println!("{seconds} {items} {}", status_kib("self", "VmHWM")?);
     Ok(())
 }

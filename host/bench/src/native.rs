@@ -9,7 +9,7 @@ use quick_xml::Reader;
 use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesStart, Event};
 
-use crate::Result;
+use plumbline_bench::Result;
 
 #[derive(Default)]
 struct Item {

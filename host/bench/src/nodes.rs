@@ -15,7 +15,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Result, table};
+use plumbline_bench::Result;
+
+use crate::table;
 
 /// Nodes of the cluster that is played.
 const NODES: usize = 5_000;

@@ -12,7 +12,9 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::stats::percentile;
-use crate::{Args, Result, table};
+use plumbline_bench::Result;
+
+use crate::{Args, table};
 
 /// How long one run may take: many times what it takes.
 const PATIENCE: Duration = Duration::from_secs(1800);

@@ -11,7 +11,9 @@ use tokio::runtime::Runtime;
 use crate::child::spawn;
 use crate::nodes::Fleet;
 use crate::stats::median;
-use crate::{Result, table};
+use plumbline_bench::Result;
+
+use crate::table;
 
 /// Seconds until a new run accepts results. Once per process: a second start would find everything warm.
 pub(crate) fn once() -> Result<f64> {

@@ -18,7 +18,7 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-use crate::Result;
+use plumbline_bench::Result;
 
 /// Listens, and writes a kubeconfig for what is behind it into `dir`. Serves as long as the runtime lives.
 pub(crate) async fn start(double: &ApiDouble, dir: &Path) -> Result<PathBuf> {

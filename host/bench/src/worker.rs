@@ -19,7 +19,9 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use crate::{Result, table, tls_front};
+use plumbline_bench::Result;
+
+use crate::{table, tls_front};
 
 /// How long the worker may take to say hello.
 const HELLO: Duration = Duration::from_secs(20);

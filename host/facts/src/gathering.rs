@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use crate::document::{Document, FactError};
-use crate::node;
 use crate::options::Options;
 use crate::source::{Source, Unreadable};
 
@@ -82,7 +81,7 @@ impl<'a> Gathering<'a> {
 
     /// Says why a fact, or a part of it, is missing. Names of Ansible's facts are given without their prefix, ours with it.
     pub(crate) fn miss(&mut self, fact: &str, reason: String) {
-        let fact = if fact.starts_with(node::PREFIX) { fact.to_owned() } else { key(fact) };
+        let fact = if fact.starts_with(PREFIX) { fact.to_owned() } else { key(fact) };
         self.errors.push(FactError { fact, reason });
     }
 }
@@ -91,3 +90,6 @@ impl<'a> Gathering<'a> {
 pub(super) fn key(name: &str) -> String {
     format!("ansible_{}", name.replace('-', "_"))
 }
+
+/// What the keys of errors about these facts begin with.
+pub(crate) const PREFIX: &str = "plumbline_facts.";

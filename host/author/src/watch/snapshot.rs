@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::error::WatchError;
-use super::ignore;
 
 /// Files that are looked at. A plugin has some dozens, its SDK some hundreds.
 const MAX_FILES: usize = 20_000;
@@ -61,10 +60,10 @@ impl Snapshot {
             // Links are not followed: an SDK that is linked in is not what the author changes.
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
-                if depth < MAX_DEPTH && !ignore::directory(&name) {
+                if depth < MAX_DEPTH && !directory(&name) {
                     self.walk(top, &path, depth + 1)?;
                 }
-            } else if kind.is_file() && !ignore::file(&name, depth == 0) {
+            } else if kind.is_file() && !file(&name, depth == 0) {
                 if self.files.len() >= MAX_FILES {
                     return Err(WatchError::TooMany { path: top.to_owned(), limit: MAX_FILES });
                 }
@@ -89,6 +88,20 @@ fn digest(path: &Path) -> io::Result<[u8; 32]> {
             n => digest.update(piece.get(..n).unwrap_or_default()),
         }
     }
+}
+
+/// Directories that tools fill.
+const MADE: [&str; 6] = ["build", "target", "node_modules", "__pycache__", "dist", "venv"];
+
+/// Whether a directory of this name is not looked into. Hidden ones are tools' own: `.git`, `.venv`, `.fuzz`.
+pub(super) fn directory(name: &str) -> bool {
+    name.starts_with('.') || MADE.contains(&name)
+}
+
+/// Whether a file of this name is not looked at: what an editor writes beside the file, and, at the top, the module that the build makes.
+pub(super) fn file(name: &str, at_the_top: bool) -> bool {
+    let scratch = name.starts_with('.') || name.starts_with('#') || name.ends_with('~') || name.ends_with(".swp");
+    scratch || (at_the_top && name.ends_with(".wasm"))
 }
 
 #[cfg(test)]

@@ -1,22 +1,24 @@
 //! The directory of installed bundles: one directory for each, by the plugin's name.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use plumbline_archive::atomic::write_atomic;
 use plumbline_core::PluginName;
+use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
+use super::error::StoreError;
 use crate::bundle::Bundle;
 use crate::digest::Digest;
 use crate::dirs;
 use crate::limits::MAX_SIGNATURE_BYTES;
-use crate::store::error::StoreError;
-use crate::store::guard::Guard;
-use crate::store::record::{InstallRecord, Origin};
-use crate::store::swap;
 use crate::unpack::{Access, TEMPORARY_PREFIX, sync_directory, unpack_as};
 
 /// The bundle itself, below the plugin's name.
@@ -114,7 +116,7 @@ impl Store {
         }
         sync_directory(&new).map_err(|source| failed(&new, source))?;
         let place = self.dir.join(name);
-        swap::put(&new, &place).and_then(|()| sync_directory(&self.dir)).map_err(|source| failed(&place, source))?;
+        put(&new, &place).and_then(|()| sync_directory(&self.dir)).map_err(|source| failed(&place, source))?;
         self.open(name)
     }
 
@@ -251,4 +253,84 @@ fn bounded(path: &Path, max: u64) -> io::Result<Vec<u8>> {
 
 fn failed(path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { path: path.to_owned(), source }
+}
+
+/// The file that is locked. It stays: removing it would let two processes hold two locks.
+const FILE: &str = ".lock";
+
+/// How long another process is waited for. Installing takes a second; a minute is somebody who hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often is looked.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The right to change the directory. The system takes it back when the process ends, however it ends.
+pub(super) struct Guard {
+    _file: File,
+}
+
+impl Guard {
+    pub(super) fn take(dir: &Path) -> Result<Self, StoreError> {
+        let path = dir.join(FILE);
+        let failed = |source| StoreError::Io { path: path.clone(), source };
+        fs::create_dir_all(dir).map_err(failed)?;
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        let begin = Instant::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(Errno::WOULDBLOCK | Errno::INTR) if begin.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => return Err(StoreError::Busy(dir.to_owned())),
+                Err(error) => return Err(failed(error.into())),
+            }
+        }
+    }
+}
+
+/// Where a bundle comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// What was asked for: a path, an address, a reference.
+    pub source: String,
+    /// What the source calls this version, such as a tag.
+    pub version: Option<String>,
+    /// Its signatures as they came: DSSE envelopes, as JSON. They are kept beside the bundle, and not looked at here.
+    pub signatures: Option<Vec<u8>>,
+}
+
+/// `install.json` of an installed bundle. Keys are only ever added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct InstallRecord {
+    /// What was asked for.
+    pub source: String,
+    /// The digest of the bundle.
+    pub digest: Digest,
+    /// When it was installed.
+    pub when: Timestamp,
+    /// What the source calls this version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+/// Puts `new` into the place `place`. What was there is at `new` afterwards, for the caller to remove.
+///
+/// Where the system can, the two change places at once, so that a reader finds one of them at any time.
+pub(super) fn put(new: &Path, place: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(place).is_err() {
+        return fs::rename(new, place);
+    }
+    match renameat_with(CWD, new, CWD, place, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(()),
+        // Some file systems cannot: then there is a moment without either.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            let aside = new.with_extension("old");
+            fs::rename(place, &aside)?;
+            match fs::rename(new, place) {
+                Ok(()) => fs::rename(&aside, new),
+                Err(error) => fs::rename(&aside, place).and(Err(error)),
+            }
+        }
+        Err(error) => Err(error.into()),
+    }
 }

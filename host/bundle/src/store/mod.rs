@@ -2,10 +2,6 @@
 
 mod directory;
 mod error;
-mod guard;
-mod record;
-mod swap;
 
-pub use directory::{Entry, Installed, Store};
+pub use directory::{Entry, InstallRecord, Installed, Origin, Store};
 pub use error::StoreError;
-pub use record::{InstallRecord, Origin};

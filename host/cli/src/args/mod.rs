@@ -40,6 +40,7 @@ pub(crate) use report::ReportArgs;
 pub(crate) use results::{
     DiffArgs, DiffFormat, JudgeArgs, Mode, PolicyArg, ResultsArgs, ResultsCommand, ResultsFormat,
 };
+pub(crate) use run::{ConformanceArgs, ConformanceCommand, ConformanceRunArgs};
 pub(crate) use run::{LocalRunArgs, RunArgs, RunFormat, RunOptions, SkipPreflight, WaitOutput};
 pub(crate) use status::{
     DeleteArgs, GetArgs, GetCommand, GetPodArgs, LogsArgs, PieceArgs, QueryArgs, RbacArg, RetrieveArgs, SplatArgs,
@@ -48,9 +49,7 @@ pub(crate) use status::{
 pub(crate) use submission::{
     RequiredArgs, RequiredFrom, SubmissionArgs, SubmissionAssembleArgs, SubmissionCheckArgs, SubmissionCommand,
 };
-pub(crate) use suite::{
-    ConformanceArgs, ConformanceCommand, ConformanceRunArgs, E2eArgs, E2eMode, ModesArgs, Submitted, SuiteArgs,
-};
+pub(crate) use suite::{E2eArgs, E2eMode, ModesArgs, Submitted, SuiteArgs};
 pub(crate) use test_plugin::{
     AdapterResult, AttackArgs, Crash, Ending, FakeE2eArgs, ResultFormat, TestPluginArgs, TestPluginCommand,
 };

@@ -1,17 +1,24 @@
 //! How the modules of bundles get to the aggregator: carried in ConfigMaps, pulled by it from a registry, or found in its image.
 
+use std::fs::File;
+use std::io::Read;
 use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use plumbline_aggregator::{ModuleError, Modules};
 use plumbline_core::Config;
 use plumbline_core::config::{BundleSource, RegistryAccess};
-use plumbline_kubernetes::manifest::{ManifestPlugin, packed_bytes};
+use plumbline_core::definition::Definition;
+use plumbline_core::size::Bytes;
+use plumbline_kubernetes::manifest::{MAX_MODULE_BYTES, ManifestPlugin, packed_bytes};
 use plumbline_registry::{Reference, Settings};
 
 use crate::args::BundleDelivery;
-use crate::commands::gen_files;
 use crate::error::CliError;
-use crate::sources::Found;
-use crate::sources::remote;
+use crate::limits::Limits;
+use crate::sources::{Found, remote};
+use crate::stock;
 
 /// Modules of a run that are carried even though they could be pulled: 4 MiB, compressed. That is a few objects in the cluster's store, and
 /// spares the aggregator a registry that it may not reach.
@@ -148,7 +155,7 @@ fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), CliErro
     }
     for path in &settings.authorities {
         let what = format!("the authorities in `{}` cannot be put into a cluster", path.display());
-        let pem = gen_files::text(path, MAX_AUTHORITIES, &what)?;
+        let pem = text(path, MAX_AUTHORITIES, &what)?;
         if !access.ca.contains(pem.trim()) {
             access.ca.push_str(pem.trim());
             access.ca.push('\n');
@@ -157,6 +164,87 @@ fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), CliErro
     if access.ca.len() > MAX_AUTHORITIES {
         return Err(CliError::usage("the authorities of registries are too large for a cluster's configuration")
             .hint("name a file with the registry's own authority alone"));
+    }
+    Ok(())
+}
+
+/// The largest file with credentials: what a Secret can hold is 1 MiB.
+pub(crate) const MAX_CREDENTIALS: usize = 512 << 10;
+
+/// Modules in one bundle, as the aggregator counts them.
+const MAX_MODULES: usize = 64;
+
+/// The text of a file of at most `max` bytes; `what` says what goes wrong without it.
+pub(crate) fn text(path: &Path, max: usize, what: &str) -> Result<String, CliError> {
+    let bytes = bytes(path, max as u64, what)?;
+    String::from_utf8(bytes).map_err(|error| CliError::usage(what).because(&error))
+}
+
+fn bytes(path: &Path, max: u64, what: &str) -> Result<Vec<u8>, CliError> {
+    let file = File::open(path).map_err(|error| CliError::usage(what).because(&error))?;
+    let mut bytes = Vec::new();
+    file.take(max + 1).read_to_end(&mut bytes).map_err(|error| CliError::usage(what).because(&error))?;
+    if bytes.len() as u64 > max {
+        let error = std::io::Error::other(format!("it has more than {}", Bytes(max)));
+        return Err(CliError::usage(what).because(&error));
+    }
+    Ok(bytes)
+}
+
+/// The modules of the bundle in `directory`: `*.wasm`, in the order of their names.
+pub(crate) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, CliError> {
+    let failed = |error: &std::io::Error| {
+        CliError::usage(format!("the modules in `{}` cannot be read", directory.display())).because(error)
+    };
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(|error| failed(&error))? {
+        let path = entry.map_err(|error| failed(&error))?.path();
+        if path.extension().is_some_and(|extension| extension == "wasm") {
+            paths.push(path);
+        }
+        if paths.len() > MAX_MODULES {
+            return Err(CliError::usage(format!(
+                "bundle `{}` holds more than {MAX_MODULES} modules",
+                directory.display()
+            )));
+        }
+    }
+    paths.sort();
+    let module = |path: PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let what = format!("module `{}` cannot be used", path.display());
+        Ok((name, bytes(&path, MAX_MODULE_BYTES, &what)?))
+    };
+    paths.into_iter().map(module).collect()
+}
+
+/// Fails for a plugin whose definition names a module that is neither built in nor in its bundle. Plugins whose modules the
+/// aggregator finds elsewhere, as `config` says, are not checked.
+pub(crate) fn check_modules(found: &[Found], config: &Config) -> Result<(), CliError> {
+    let (sandbox, built_in) = stock::sandbox(&Limits::default())?;
+    // No module runs here, so none is compiled.
+    let modules = Modules::compiling_with(sandbox, built_in, Arc::new(|_| {}));
+    for one in found {
+        let definition = &one.source.definition;
+        if config.plumbline.bundles.iter().any(|bundle| bundle.plugin == definition.name.as_str()) {
+            continue;
+        }
+        all_known(&modules, one.source.bundle.as_deref(), definition).map_err(|error| {
+            let told = CliError::usage(format!("plugin `{}` cannot run", definition.name)).because(&error);
+            error.hint().into_iter().fold(told, CliError::hint)
+        })?;
+    }
+    Ok(())
+}
+
+fn all_known(modules: &Modules, bundle: Option<&Path>, definition: &Definition) -> Result<(), ModuleError> {
+    modules.post_processor(bundle, definition.result_format.as_deref().unwrap_or_default())?;
+    modules.expectations(bundle, definition.expectations_module())?;
+    if let Some(name) = &definition.plumbline.summarizer {
+        modules.summarizer(bundle, name)?;
+    }
+    for entry in &definition.plumbline.verdict {
+        modules.judge(bundle, &entry.judge)?;
     }
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! From options to what a manifest is made of; shared by `gen` and `run`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use plumbline_conformance::images::{self, Prefix};
 use plumbline_conformance::suite;
 use plumbline_core::config::{Config, Permissions};
 use plumbline_core::definition::{Definition, EnvValue};
@@ -13,9 +15,9 @@ use plumbline_kubernetes::manifest::{
 use plumbline_kubernetes::{ServerVersion, names};
 use serde_json::Value;
 
+use super::gen_delivery;
+use super::gen_delivery::MAX_CREDENTIALS;
 use crate::args::{ClusterRunArgs, Level, RbacChoice, Time};
-use crate::commands::gen_files::{self, MAX_CREDENTIALS};
-use crate::commands::{gen_delivery, gen_registry};
 use crate::error::CliError;
 use crate::signed::packed_provenance;
 use crate::sources::Found;
@@ -74,7 +76,7 @@ impl ClusterRunArgs {
         set(&mut config.security_context_mode, self.security_context_mode);
         set(&mut config.namespace_psa_enforce_level, self.namespace_psa_enforce_level);
         set(&mut config.worker_image, self.image.clone());
-        gen_registry::run_image(&mut config, self.registry_prefix.as_ref());
+        run_image(&mut config, self.registry_prefix.as_ref());
         set(&mut config.image_pull_policy, self.image_pull_policy);
         config.force_image_pull_policy |= self.force_image_pull_policy;
         let own = &mut config.plumbline;
@@ -120,9 +122,9 @@ impl ClusterRunArgs {
             }
             let env = env.get(name).cloned().unwrap_or_default();
             // First, so that a file that is added is mounted like all others.
-            let redirected = gen_registry::redirected(&one.source.definition, self.registry_prefix.as_ref(), &env)?;
+            let redirected = redirected(&one.source.definition, self.registry_prefix.as_ref(), &env)?;
             let transform = Transform {
-                image: images.get(name).map(|image| gen_registry::image(image, self.registry_prefix.as_ref())),
+                image: images.get(name).map(|from| image(from, self.registry_prefix.as_ref())),
                 env,
                 show_pod_spec: self.show_default_podspec,
                 ..Transform::of(&config)
@@ -134,7 +136,7 @@ impl ClusterRunArgs {
                 config.plumbline.plugin_sources.insert(name.to_owned(), source);
                 config.plumbline.plugin_bundles.insert(name.to_owned(), digest);
             }
-            let modules = one.source.bundle.as_deref().map(gen_files::modules).transpose()?.unwrap_or_default();
+            let modules = one.source.bundle.as_deref().map(gen_delivery::modules).transpose()?.unwrap_or_default();
             plugins.push(ManifestPlugin { definition: Arc::new(definition), modules });
         }
         gen_delivery::deliver(self.bundle_delivery.unwrap_or_default(), &found, &mut plugins, &mut config)?;
@@ -242,7 +244,7 @@ fn known(plugin: &str, plugins: &[String], option: &str) -> Result<(), CliError>
 
 fn read_config(path: &Path) -> Result<Config, CliError> {
     let wrong = || format!("configuration `{}` cannot be used", path.display());
-    let text = gen_files::text(path, plumbline_core::config::MAX_CONFIG_BYTES, &wrong())?;
+    let text = gen_delivery::text(path, plumbline_core::config::MAX_CONFIG_BYTES, &wrong())?;
     Config::over_defaults(&text).map_err(|error| {
         CliError::usage(wrong()).because(&error).hint("`plumbline gen config` prints one with every key")
     })
@@ -283,6 +285,33 @@ fn docker_config(config: &mut Config) -> Result<Option<DockerConfig>, CliError> 
     }
     let path = Path::new(&config.e2e_docker_config_file);
     let what = format!("credentials in `{}`, which `E2EDockerConfigFile` names, cannot be used", path.display());
-    let json = gen_files::text(path, MAX_CREDENTIALS, &what)?;
+    let json = gen_delivery::text(path, MAX_CREDENTIALS, &what)?;
     Ok(Some(DockerConfig { name: config.image_pull_secrets.clone(), json: json.into_bytes() }))
+}
+
+/// Variables by which a person tells the suite of registries: then it is not told otherwise.
+pub(super) const TOLD: [&str; 2] = ["KUBE_TEST_REPO", "KUBE_TEST_REPO_LIST"];
+
+/// An image below `prefix`, if there is one.
+pub(crate) fn image(image: &str, prefix: Option<&Prefix>) -> String {
+    prefix.map_or_else(|| image.to_owned(), |prefix| images::rewrite(image, prefix))
+}
+
+/// The image of aggregator and workers below `prefix`.
+pub(crate) fn run_image(config: &mut Config, prefix: Option<&Prefix>) {
+    config.worker_image = image(&config.worker_image, prefix);
+}
+
+/// A definition with its images below `prefix`; `env` is what the command line adds to its environment.
+pub(crate) fn redirected<'a>(
+    definition: &'a Definition,
+    prefix: Option<&Prefix>,
+    env: &BTreeMap<String, String>,
+) -> Result<Cow<'a, Definition>, CliError> {
+    let Some(prefix) = prefix else { return Ok(Cow::Borrowed(definition)) };
+    let tell = !TOLD.iter().any(|name| env.get(*name).is_some_and(|value| !value.is_empty()));
+    let redirected = images::redirect(definition, prefix, tell).map_err(|error| {
+        CliError::usage(format!("plugin `{}` cannot get its images from `{prefix}`", definition.name)).because(&error)
+    })?;
+    Ok(Cow::Owned(redirected))
 }

@@ -14,7 +14,8 @@ use serde_json::{Map, Value, json};
 use crate::args::{ClusterRunArgs, GenPluginArgs};
 use crate::runtime::runtime;
 
-use crate::commands::{gen_files, suite};
+use super::gen_delivery;
+use crate::commands::suite;
 use crate::error::CliError;
 use crate::sources;
 use crate::ui::say;
@@ -152,7 +153,7 @@ fn files(args: &GenPluginArgs) -> Result<Map<String, Value>, CliError> {
     let mut files = Map::new();
     for path in &args.configmap {
         let what = format!("file `{}` cannot be put into a definition", path.display());
-        let text = gen_files::text(path, MAX_CONFIG_MAP_BYTES, &what)?;
+        let text = gen_delivery::text(path, MAX_CONFIG_MAP_BYTES, &what)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if files.insert(name.clone(), Value::String(text)).is_some() {
             return Err(CliError::usage(format!("two files are called `{name}`"))

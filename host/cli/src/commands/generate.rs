@@ -4,22 +4,25 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use plumbline_conformance::images::{self};
+use plumbline_core::definition::{definition_schema_text, module_schema_text};
 use plumbline_kubernetes::manifest::{ManifestError, ManifestOptions, manifest, rbac, to_yaml};
-use plumbline_kubernetes::{Cluster, ClusterError, ServerVersion};
+use plumbline_kubernetes::{Cluster, ClusterError, ServerVersion, names};
 use plumbline_stock::Place;
 use serde_json::Value;
 
-use crate::args::{GenArgs, GenCommand, GenManifestArgs, Global};
-use crate::commands::gen_check::check_modules;
+use super::gen_delivery::check_modules;
+use crate::args::{
+    GenArgs, GenCommand, GenConfigArgs, GenImageConfigArgs, GenManifestArgs, GenSchemaArgs, Global, SchemaOf,
+};
 use crate::commands::gen_options::Circumstances;
-use crate::commands::{gen_config, gen_plugin, gen_registry, gen_schema, suite};
+use crate::commands::{gen_plugin, suite};
 use crate::error::CliError;
-use crate::judging;
 use crate::limits::Limits;
-use crate::logging;
 use crate::runtime::runtime;
 use crate::sources::{self, definitions};
 use crate::ui::say;
+use crate::{judging, logging};
 
 /// How long the cluster is asked. What it would tell can be told by options.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -32,10 +35,10 @@ pub(crate) fn generate(args: &GenArgs, global: &Global) -> Result<ExitCode, CliE
     logging::init(global);
     match &args.command {
         None => print_manifest(&args.manifest, global),
-        Some(GenCommand::Config(args)) => gen_config::config(args),
+        Some(GenCommand::Config(args)) => config(args),
         Some(GenCommand::Plugin(args)) => gen_plugin::plugin(args),
-        Some(GenCommand::DefaultImageConfig(args)) => gen_registry::image_config(args),
-        Some(GenCommand::Schema(args)) => gen_schema::schema(args),
+        Some(GenCommand::DefaultImageConfig(args)) => image_config(args),
+        Some(GenCommand::Schema(args)) => schema(args),
     }
 }
 
@@ -155,4 +158,36 @@ fn advise(options: &ManifestOptions, objects: &[Value]) {
     if objects.iter().any(|object| object.to_string().len() > MAX_APPLIED) {
         say("some objects are too large for `kubectl apply`: use `kubectl create`, or `kubectl apply --server-side`");
     }
+}
+
+/// Prints the configuration: the defaults, with what the options change.
+pub(crate) fn config(args: &GenConfigArgs) -> Result<ExitCode, CliError> {
+    let namespace = args.namespace.as_deref().unwrap_or(names::DEFAULT_NAMESPACE);
+    let config = args.run.config(namespace, args.timeout)?;
+    let text = serde_json::to_string_pretty(&config)
+        .map_err(|error| CliError::system("the configuration cannot be written").because(&error))?;
+    writeln!(std::io::stdout(), "{text}")
+        .map_err(|error| CliError::printing("the configuration cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a JSON Schema, as it is in the documentation.
+pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, CliError> {
+    let text = match args.of {
+        SchemaOf::Definition => definition_schema_text(),
+        SchemaOf::Module => module_schema_text(),
+    };
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| CliError::printing("the schema cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints the file of registries.
+pub(crate) fn image_config(args: &GenImageConfigArgs) -> Result<ExitCode, CliError> {
+    let text = args.prefix.as_ref().map_or_else(images::defaults, images::repo_config);
+    write!(std::io::stdout(), "{text}")
+        .map_err(|error| CliError::printing("the file of registries cannot be printed", &error))?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -10,8 +10,8 @@ use plumbline_core::{Item, Status, text};
 
 use super::results_diff;
 use super::results_input::{self, Input};
-use super::results_seen::Seen;
 use super::results_text::Text;
+use super::results_tree::Seen;
 use super::results_tree::{HEALTH, Tree, printed};
 use super::results_views::{Collected, Html, JsonArray, View, YamlDocuments};
 use crate::args::{ExitCodes, Global, ResultsArgs, ResultsCommand, ResultsFormat};

@@ -1,12 +1,23 @@
 //! From options to a chain.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use plumbline_aggregator::{Judged, Source, judge_plugin, plan_judges};
 use plumbline_conformance::chain::{Baseline, Chain, ChainError, ListFile};
+use plumbline_core::definition::Definition;
+use plumbline_sandbox::PluginInfo;
+use serde_json::json;
 
 use crate::args::JudgeArgs;
 use crate::error::CliError;
 use crate::limits::Limits;
+use crate::sources::Found;
+use crate::stock;
 use crate::trees::{Reprocess, Trees};
 
 /// The plugin that is meant where none is named and several are there.
@@ -68,4 +79,91 @@ fn baseline(archive: &Path, plugin: &str, limits: &Limits) -> Result<Baseline, C
     });
     root.dismantle();
     baseline
+}
+
+/// Appends what `args` asks for to the chain of the plugin that is meant, and has the judges look at what they are given: what is wrong with a
+/// list must not come out when the run has ended.
+pub(crate) fn apply(args: &JudgeArgs, found: &mut [Found], limits: &Limits) -> Result<(), CliError> {
+    if args.given().is_none() {
+        return Ok(());
+    }
+    let names: Vec<String> = found.iter().map(|one| one.source.definition.name.to_string()).collect();
+    let plugin = judged_plugin(args, &names)?;
+    let chain = chain(args, &plugin, limits)?;
+    let judged = found.iter_mut().filter(|one| one.source.definition.name.as_str() == plugin);
+    for one in judged {
+        let before = one.source.definition.plumbline.verdict.len();
+        chain
+            .apply(Arc::make_mut(&mut one.source.definition))
+            .map_err(|error| CliError::usage(format!("plugin `{plugin}` cannot be judged so")).because(&error))?;
+        rehearse(&one.source, before, limits)?;
+    }
+    Ok(())
+}
+
+/// An error if one of these options is given where the definitions of plugins are fixed already, as `why` says.
+pub(crate) fn not_with(args: &JudgeArgs, why: &str, hint: &str) -> Result<(), CliError> {
+    match args.given() {
+        None => Ok(()),
+        Some(option) => Err(CliError::usage(format!("`{option}` changes a plugin, and {why}")).hint(hint)),
+    }
+}
+
+/// Has the judges of `chain` look at what they are given for `plugin`, of which nothing else is known.
+pub(crate) fn rehearse_alone(chain: &Chain, plugin: &str, limits: &Limits) -> Result<(), CliError> {
+    let wrong = |error: &dyn std::error::Error| {
+        CliError::usage(format!("plugin `{plugin}` cannot be judged so")).because(error)
+    };
+    // Old archives have plugins whose names no definition may have: here the name matters to nobody.
+    let document = json!({"sonobuoy-config": {"driver": "Job", "plugin-name": "plugin"}, "spec": {}});
+    let mut definition = Definition::from_json(document).map_err(|error| wrong(&error))?.definition;
+    chain.apply(&mut definition).map_err(|error| wrong(&error))?;
+    rehearse_as(&Source { definition: Arc::new(definition), bundle: None }, 0, plugin, limits)
+}
+
+/// Has the judges of `source` from number `first` on judge a tree without items, without evidence: each reads its lists then, and says what is wrong
+/// with them.
+pub(super) fn rehearse(source: &Source, first: usize, limits: &Limits) -> Result<(), CliError> {
+    rehearse_as(source, first, source.definition.name.as_str(), limits)
+}
+
+fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Result<(), CliError> {
+    let mut definition = source.definition.as_ref().clone();
+    definition.plumbline.verdict.drain(..first);
+    // None is there; and what is wrong with a pattern is said by the judge, with its place.
+    definition.plumbline.verdict.iter_mut().for_each(|entry| entry.evidence.clear());
+    if definition.plumbline.verdict.is_empty() {
+        return Ok(());
+    }
+    let source = Source { definition: Arc::new(definition), bundle: source.bundle.clone() };
+    let wrong =
+        |error: &dyn std::error::Error| CliError::usage(format!("plugin `{name}` cannot be judged so")).because(error);
+    let judges = plan_judges(&stock::modules(limits)?, &limits.modules, &source).map_err(|error| wrong(&error))?;
+    let no_room = |error: io::Error| CliError::system("a directory for temporary files cannot be made").because(&error);
+    let scratch = tempfile::tempdir().map_err(no_room)?;
+    let (items, root) = (scratch.path().join("items"), scratch.path().join("archive"));
+    File::create(&items).and_then(|_| fs::create_dir(&root)).map_err(no_room)?;
+    let info = PluginInfo {
+        name: name.to_owned(),
+        driver: source.definition.driver.as_str().to_owned(),
+        ..PluginInfo::default()
+    };
+    let judged = Judged {
+        plugin: &info,
+        items: &items,
+        root: &root,
+        data: &source.definition.config_map,
+        day: Timestamp::now().to_zoned(TimeZone::UTC).date(),
+    };
+    let verdict = judge_plugin(&judges, judged)
+        .map_err(|error| CliError::system(format!("plugin `{name}` cannot be judged")).because(&error))?;
+    match verdict.chain.into_iter().find_map(|record| Some((record.judge, record.error?))) {
+        None => Ok(()),
+        Some((judge, error)) => {
+            let what = format!("the judge `{judge}` cannot use what it is given for plugin `{name}`");
+            Err(CliError::usage(what)
+                .because(&io::Error::other(error))
+                .hint("docs/judges.md shows what lists and checks look like"))
+        }
+    }
 }

@@ -8,20 +8,16 @@ mod effect;
 mod entry;
 mod error_record;
 mod event;
-mod progress;
 mod query;
 mod settle;
 mod state;
-mod withdraw;
 
-pub use effect::MAX_EXPECTED;
-pub use effect::{Effect, Refusal};
-pub use entry::RETRY_WINDOW;
-pub use entry::{Judged, KeyState};
+pub use effect::{Effect, MAX_EXPECTED, Refusal};
+pub use entry::{Judged, KeyState, RETRY_WINDOW};
 pub use error_record::{ErrorRecord, ErrorRecordError, MAX_ERROR_DEPTH};
 pub use event::{Event, Record, Stored, StoredKind};
+pub use settle::MAX_REASON;
 pub use state::{Ledger, MAX_PROGRESS_BYTES, ReplayError, TIMEOUT_ERROR};
-pub use withdraw::MAX_REASON;
 
 #[cfg(test)]
 mod properties;

@@ -1,5 +1,7 @@
 //! What matters on a node of a cluster besides, under our own key, one subject per file.
 
+use crate::gathering::Gathering;
+
 mod certificates;
 mod cgroup;
 mod disks;
@@ -13,11 +15,6 @@ mod runtime;
 mod swap;
 mod time;
 mod toml;
-
-use crate::gathering::Gathering;
-
-/// What the keys of errors about these facts begin with.
-pub(crate) const PREFIX: &str = "plumbline_facts.";
 
 pub(crate) fn gather(gathering: &mut Gathering<'_>) {
     let processes = processes::find(gathering.source, &["kubelet", "containerd", "crio", "cri-dockerd", "dockerd"]);

@@ -13,7 +13,7 @@ use rcgen::{
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName};
 
-use super::error::CaError;
+use super::issued::CaError;
 use super::issued::Issued;
 
 /// How far certificates are dated back, and how much longer they live than they must: nodes whose clocks are off by up to an hour

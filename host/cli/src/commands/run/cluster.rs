@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::failures::print_failures;
 use crate::args::{Global, RunOptions, SkipPreflight};
-use crate::commands::gen_check::check_modules;
+use crate::commands::gen_delivery::check_modules;
 use crate::commands::gen_options::Circumstances;
 use crate::commands::generate::{objects, serves_rbac};
 use crate::commands::status::{code_of_run, print_end};

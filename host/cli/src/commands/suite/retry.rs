@@ -1,14 +1,17 @@
 //! `--retry-failed`: further plugins that run again what failed.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use plumbline_conformance::suite::{self, add_retries};
-use plumbline_core::Config;
+use plumbline_conformance::suite::{self, RerunError, add_retries, any_test_ran, failed_tests, rerun_focus};
 use plumbline_core::config::{BundleSource, Selection};
+use plumbline_core::{Config, shell_path};
 use plumbline_kubernetes::manifest::{ManifestOptions, ManifestPlugin};
 
 use crate::args::SuiteArgs;
 use crate::error::CliError;
+use crate::trees::{Reprocess, Trees};
+use crate::ui::say;
 
 /// Adds the plugins that run failures of the suite again. Last of all: they are made of its definition as it has become, with its image,
 /// its variables and its judges.
@@ -41,6 +44,40 @@ fn say_in_config(config: &mut Config, name: &str) {
     if let Some(selected) = &mut config.plugins {
         selected.push(Selection { name: name.to_owned() });
     }
+}
+
+/// The focus that runs the tests which failed in the archive at `path`.
+pub(super) fn focus(path: &Path) -> Result<String, CliError> {
+    let shown = path.display();
+    let wrong = || CliError::usage(format!("failed tests of `{shown}` cannot be run again"));
+    let mut trees = Trees::open(path, Reprocess::default())?;
+    let plugins = trees.plugins();
+    if !plugins.iter().any(|plugin| plugin == suite::PLUGIN) {
+        let names: Vec<_> = plugins.iter().map(|plugin| format!("`{plugin}`")).collect();
+        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(CliError::usage(format!("archive `{shown}` has no plugin `{}`", suite::PLUGIN))
+            .hint(format!("plugins in it: {there}")));
+    }
+    let tree = trees.item(suite::PLUGIN)?;
+    if !any_test_ran(&tree) {
+        return Err(CliError::usage(format!("archive `{shown}` has no {} results: no test in it ran", suite::PLUGIN))
+            .hint(format!("`plumbline results {shown} --plugin {}` shows what it has", suite::PLUGIN)));
+    }
+    let tests = failed_tests(&tree);
+    let focus = rerun_focus(&tests).map_err(|error| {
+        let hint = match error {
+            RerunError::NothingFailed => format!("`plumbline results {}` shows what is in it", shell_path(path)),
+            RerunError::TooLong { .. } => "so much has failed: run all tests again, with `--mode`".to_owned(),
+        };
+        wrong().because(&error).hint(hint)
+    })?;
+    say(&format!("{} failed in `{shown}` and run again", counted(tests.len())));
+    Ok(focus)
+}
+
+/// `1 test`, `12 tests`.
+pub(super) fn counted(tests: usize) -> String {
+    format!("{tests} test{}", if tests == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@ use plumbline_kubernetes::ServerVersion;
 use plumbline_kubernetes::manifest::MAX_CONFIG_MAP_BYTES;
 use serde_json::json;
 
-use super::choice::{SYSTEMD_LOGS, for_the_suite};
 use super::latest::{LATEST, latest};
-use super::rerun;
+use super::retry;
 use crate::args::SuiteArgs;
-use crate::commands::gen_files::{self, MAX_CREDENTIALS};
+use crate::commands::gen_delivery;
+use crate::commands::gen_delivery::MAX_CREDENTIALS;
 use crate::commands::gen_options::DEFAULT_PULL_SECRET;
 use crate::error::CliError;
 
@@ -53,7 +53,7 @@ fn settings(args: &SuiteArgs, config: &mut Config, version: &str) -> Result<Sett
     if let Some(path) = &args.e2e_docker_config_file {
         config.e2e_docker_config_file = path.display().to_string();
     }
-    let rerun = args.rerun_failed.as_deref().map(rerun::focus).transpose()?;
+    let rerun = args.rerun_failed.as_deref().map(retry::focus).transpose()?;
     Ok(Settings {
         image: args.kube_conformance_image.clone(),
         mode: args.mode,
@@ -85,7 +85,7 @@ fn applied(settings: &Settings, definition: &Definition) -> Result<Definition, C
 pub(crate) fn ssh_key(args: &SuiteArgs) -> Result<Option<Vec<u8>>, CliError> {
     let Some(path) = &args.ssh_key else { return Ok(None) };
     let what = format!("the key `{}` cannot be used", path.display());
-    gen_files::text(path, MAX_CREDENTIALS, &what).map(|text| Some(text.into_bytes()))
+    gen_delivery::text(path, MAX_CREDENTIALS, &what).map(|text| Some(text.into_bytes()))
 }
 
 /// The Secret with credentials for the suite, if there are any.
@@ -105,7 +105,7 @@ fn credentials(config: &mut Config, version: &str) -> Result<Option<String>, Cli
 
 fn repo_config(path: &Path) -> Result<ConfigFile, CliError> {
     let what = format!("the list of registries `{}` cannot be used", path.display());
-    let text = gen_files::text(path, MAX_CONFIG_MAP_BYTES, &what)?;
+    let text = gen_delivery::text(path, MAX_CONFIG_MAP_BYTES, &what)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let keys: serde_json::Map<String, serde_json::Value> = serde_saphyr::from_str(&text).map_err(|error| {
         CliError::usage(&what)
@@ -127,4 +127,43 @@ fn with_image(definition: &Definition, image: &str) -> Result<Definition, CliErr
     }
     let wrong = || CliError::usage(format!("plugin `{}` cannot have the image `{image}`", definition.name));
     Definition::from_json(json).map(|parsed| parsed.definition).map_err(|error| wrong().because(&error))
+}
+
+/// What a run in a cluster has where no plugin is named: what users of Sonobuoy expect.
+pub(crate) const DEFAULT_PLUGINS: [&str; 2] = [suite::PLUGIN, SYSTEMD_LOGS];
+
+/// The other plugin that has an option of its own for its image.
+pub(super) const SYSTEMD_LOGS: &str = "systemd-logs";
+
+/// Refuses options for plugins that are not in the run.
+pub(super) fn for_the_suite(args: &SuiteArgs, plugins: &[&str]) -> Result<(), CliError> {
+    let named = [
+        (args.given(), suite::PLUGIN),
+        (args.systemd_logs_image.as_ref().map(|_| "--systemd-logs-image"), SYSTEMD_LOGS),
+    ];
+    for (option, plugin) in named {
+        let Some(option) = option else { continue };
+        if !plugins.contains(&plugin) {
+            let names: Vec<_> = plugins.iter().map(|name| format!("`{name}`")).collect();
+            return Err(CliError::usage(format!("`{option}` is for the plugin `{plugin}`, which is not in this run"))
+                .hint(format!("add `--plugin {plugin}`; plugins of this run: {}", names.join(", "))));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses options of the suite where it cannot run.
+pub(crate) fn not_here(args: &SuiteArgs) -> Result<(), CliError> {
+    match any(args) {
+        None => Ok(()),
+        Some(option) => {
+            Err(CliError::usage(format!("`{option}` is for runs in a cluster, and this one is on this machine"))
+                .hint("leave it out, or leave out `--local`"))
+        }
+    }
+}
+
+/// The first option that was given and means a plugin of the stock.
+pub(crate) fn any(args: &SuiteArgs) -> Option<&'static str> {
+    args.given().or(args.systemd_logs_image.as_ref().map(|_| "--systemd-logs-image"))
 }

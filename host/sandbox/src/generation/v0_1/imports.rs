@@ -1,0 +1,200 @@
+//! What modules import: `input`, `output`, `types`, `log`, `results` and `judgement`.
+
+use plumbline_core::{CheckOutcome, FlatItem, NOT_READ, Ruling, Status};
+use serde_json::Value;
+use wasmtime::component::Resource;
+
+use super::bindings::judge::plumbline::plugin::judgement::{self as wit, HostTree, JudgedItem};
+use super::bindings::post_processor::plumbline::plugin::input::{self, HostFile};
+use super::bindings::post_processor::plumbline::plugin::log::{self, Level};
+use super::bindings::post_processor::plumbline::plugin::{output, types};
+use super::bindings::summarizer::plumbline::plugin::results::{self, Entry, HostItems};
+use crate::call::emit::{RawDetail, RawItem};
+use crate::call::files::FileHandle;
+use crate::call::io::{self, LogLevel, TreeItem};
+use crate::call::judgement::TreeHandle;
+use crate::call::reading::ItemsHandle;
+use crate::call::state::CallState;
+
+impl results::Host for CallState {}
+
+impl HostItems for CallState {
+    fn next(&mut self, _: Resource<ItemsHandle>, max: u32) -> wasmtime::Result<Result<Vec<Entry>, String>> {
+        let batch = self.results.next(max, &self.clock)?;
+        Ok(batch.map(|entries| entries.into_iter().map(Entry::from).collect()))
+    }
+
+    fn drop(&mut self, _: Resource<ItemsHandle>) -> wasmtime::Result<()> {
+        self.results.close();
+        Ok(())
+    }
+}
+
+impl From<io::Entry> for Entry {
+    fn from(entry: io::Entry) -> Self {
+        Self { set: entry.set, item: entry.item.into() }
+    }
+}
+
+impl From<FlatItem> for types::Item {
+    fn from(item: FlatItem) -> Self {
+        let FlatItem { depth, name, status, meta, details } = item;
+        let details = details.into_iter().map(|(key, value)| {
+            let value = match value {
+                Value::String(text) => types::Detail::Text(text),
+                other => types::Detail::Json(other.to_string()),
+            };
+            (key, value)
+        });
+        Self {
+            depth,
+            name,
+            status: status.map(types::Status::from),
+            meta: meta.into_iter().collect(),
+            details: details.collect(),
+        }
+    }
+}
+
+impl From<Status> for types::Status {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Passed => Self::Passed,
+            Status::Failed => Self::Failed,
+            Status::Skipped => Self::Skipped,
+            Status::Timeout => Self::Timeout,
+            Status::Unknown => Self::Unknown,
+            // A word that the contract does not know.
+            Status::NotRead => Self::Custom(NOT_READ.to_owned()),
+            Status::Custom(text) => Self::Custom(text),
+        }
+    }
+}
+
+impl input::Host for CallState {}
+
+impl HostFile for CallState {
+    fn path(&mut self, file: Resource<FileHandle>) -> wasmtime::Result<String> {
+        Ok(self.files.path(file.rep()).unwrap_or_default().to_owned())
+    }
+
+    fn size(&mut self, file: Resource<FileHandle>) -> wasmtime::Result<u64> {
+        Ok(self.files.size(file.rep()).unwrap_or_default())
+    }
+
+    fn read(&mut self, file: Resource<FileHandle>, max: u32) -> wasmtime::Result<Result<Vec<u8>, String>> {
+        Ok(self.files.read(file.rep(), max, &self.clock)?)
+    }
+
+    fn drop(&mut self, file: Resource<FileHandle>) -> wasmtime::Result<()> {
+        self.files.close(file.rep());
+        Ok(())
+    }
+}
+
+impl wit::Host for CallState {
+    fn rule(&mut self, rulings: Vec<(u64, wit::Ruling)>) -> wasmtime::Result<()> {
+        Ok(CallState::rule(self, rulings.into_iter().map(|(index, ruling)| (index, ruling.into())))?)
+    }
+
+    fn report(&mut self, checks: Vec<wit::Check>) -> wasmtime::Result<()> {
+        Ok(CallState::report(self, checks.into_iter().map(plumbline_core::Check::from))?)
+    }
+}
+
+impl HostTree for CallState {
+    fn next(&mut self, _: Resource<TreeHandle>, max: u32) -> wasmtime::Result<Result<Vec<JudgedItem>, String>> {
+        let batch = self.next_of_tree(max)?;
+        Ok(batch.map(|items| items.into_iter().map(JudgedItem::from).collect()))
+    }
+
+    fn drop(&mut self, _: Resource<TreeHandle>) -> wasmtime::Result<()> {
+        self.tree.close();
+        Ok(())
+    }
+}
+
+impl From<(u64, TreeItem)> for JudgedItem {
+    fn from((index, given): (u64, TreeItem)) -> Self {
+        let TreeItem { set, item, leaf, ruling } = given;
+        Self { index, set, item: item.into(), leaf, ruling: ruling.map(wit::Ruling::from) }
+    }
+}
+
+impl From<Ruling> for wit::Ruling {
+    fn from(ruling: Ruling) -> Self {
+        let Ruling { class, counts, reason, source } = ruling;
+        Self { class, counts, reason, source }
+    }
+}
+
+impl From<wit::Ruling> for Ruling {
+    fn from(ruling: wit::Ruling) -> Self {
+        let wit::Ruling { class, counts, reason, source } = ruling;
+        Self { class, counts, reason, source }
+    }
+}
+
+impl From<wit::Check> for plumbline_core::Check {
+    fn from(check: wit::Check) -> Self {
+        let wit::Check { id, name, outcome, want, got, reason } = check;
+        let outcome = match outcome {
+            wit::Outcome::Passed => CheckOutcome::Passed,
+            wit::Outcome::Failed => CheckOutcome::Failed,
+            wit::Outcome::Unknown => CheckOutcome::Unknown,
+        };
+        Self { id, name, outcome, want, got, reason }
+    }
+}
+
+impl log::Host for CallState {
+    fn write(&mut self, level: Level, message: String) -> wasmtime::Result<()> {
+        self.clock.check()?;
+        let level = match level {
+            Level::Debug => LogLevel::Debug,
+            Level::Info => LogLevel::Info,
+            Level::Warning => LogLevel::Warning,
+            Level::Error => LogLevel::Error,
+        };
+        Ok(self.lines.write(level, &message)?)
+    }
+}
+
+impl types::Host for CallState {}
+
+impl output::Host for CallState {
+    fn emit(&mut self, items: Vec<types::Item>) -> wasmtime::Result<()> {
+        Ok(CallState::emit(self, items.into_iter().map(RawItem::from))?)
+    }
+}
+
+impl From<types::Item> for RawItem {
+    fn from(item: types::Item) -> Self {
+        let types::Item { depth, name, status, meta, details } = item;
+        let status = status.map(Status::from);
+        let details = details.into_iter().map(|(key, value)| (key, value.into())).collect();
+        Self { depth, name, status, meta, details }
+    }
+}
+
+impl From<types::Status> for Status {
+    fn from(status: types::Status) -> Self {
+        match status {
+            types::Status::Passed => Self::Passed,
+            types::Status::Failed => Self::Failed,
+            types::Status::Skipped => Self::Skipped,
+            types::Status::Timeout => Self::Timeout,
+            types::Status::Unknown => Self::Unknown,
+            types::Status::Custom(text) => Self::Custom(text),
+        }
+    }
+}
+
+impl From<types::Detail> for RawDetail {
+    fn from(detail: types::Detail) -> Self {
+        match detail {
+            types::Detail::Text(text) => Self::Text(text),
+            types::Detail::Json(text) => Self::Json(text),
+        }
+    }
+}
