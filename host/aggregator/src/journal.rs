@@ -23,8 +23,8 @@ use plumbline_archive::disk::{Disk, DiskFile, Step};
 use plumbline_core::ledger::Record;
 use tokio::sync::oneshot;
 
-/// Bytes of one line. The longest event carries an error record with a pod and its events.
-const MAX_LINE: u64 = 64 << 20;
+/// Bytes of one line. The longest event plans as many results as a run may expect, with the longest names.
+const MAX_LINE: u64 = 128 << 20;
 /// Bytes of lines that are not synced yet. Beyond this, the thread syncs although nobody waits for it.
 const MAX_UNSYNCED: usize = 4 << 20;
 /// Bytes of lines that wait in memory while the disk takes none: 64 MiB. Uploads are refused by then; what still happens is small.
@@ -394,8 +394,8 @@ mod tests {
     use super::*;
     use jiff::Timestamp;
     use plumbline_archive::disk::Faults;
-    use plumbline_core::PluginName;
-    use plumbline_core::ledger::Event;
+    use plumbline_core::ledger::{Event, MAX_EXPECTED};
+    use plumbline_core::{PluginName, ResultKey};
 
     fn entry(plugin: &str) -> Record {
         Record { at: Timestamp::UNIX_EPOCH, event: Event::Launched { plugin: plugin.parse::<PluginName>().unwrap() } }
@@ -409,6 +409,17 @@ mod tests {
         }
         drop(journal);
         fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn the_longest_event_can_be_read_again() {
+        let longest = ["a".repeat(253), "b".repeat(253)].join("/").parse::<ResultKey>().unwrap();
+        let length = |keys: usize| {
+            let event = Event::Planned { plugin: longest.plugin.clone(), keys: vec![longest.clone(); keys] };
+            encode(&Record { at: Timestamp::UNIX_EPOCH, event }).unwrap().len()
+        };
+        let key = length(2) - length(1);
+        assert!(((length(1) + key * MAX_EXPECTED) as u64) < MAX_LINE);
     }
 
     #[test]
