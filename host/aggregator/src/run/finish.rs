@@ -22,7 +22,7 @@ use super::space::with_space;
 use crate::plan::PlannedPlugin;
 use crate::postprocess::Failure;
 use crate::publish;
-use crate::workdir::WorkDir;
+use crate::workdir::{RunRecord, WorkDir};
 
 /// What `Version` says in `meta/config.json`. Readers of these archives tell the layout by it: this is the version of the tool that
 /// defined the layout, from which on it is the one that is written here.
@@ -34,30 +34,9 @@ impl Run {
     pub(super) async fn finish(self, cancel: &CancellationToken) -> Result<Finished, RunError> {
         let Self { record, settings, work, plugins, state, server, url, mut outcomes, modules, .. } = self;
         server.stop().await;
-        let place = place(&settings.config);
 
         let (disk, tree) = (work.disk().clone(), work.tree());
-        let mut config = settings.config;
-        config.insert("UUID".into(), json!(record.run));
-        config.insert("Version".into(), json!(LAYOUT_VERSION));
-        config.insert("PlumblineVersion".into(), json!(env!("CARGO_PKG_VERSION")));
-        config.insert("PlumblineStarted".into(), json!(record.started));
-        let server = config.entry("Server").or_insert_with(|| json!({}));
-        if let Some(server) = server.as_object_mut() {
-            server.insert("advertiseaddress".into(), json!(url.trim_start_matches("https://")));
-            server.insert("timeoutseconds".into(), json!(record.timeout_seconds));
-        }
-        let config = Value::Object(config);
-        let mut names: Vec<&str> = plugins.iter().map(|plugin| plugin.name().as_str()).collect();
-        names.sort_unstable();
-        let mut documents = vec![
-            (layout::META_CONFIG.to_owned(), config),
-            (layout::META_INFO.to_owned(), json!({"plugins": names})),
-            (layout::META_MODULES.to_owned(), modules),
-        ];
-        for plugin in &plugins {
-            documents.push((layout::definition_file(plugin.name()), definition(plugin, &record.run, &place)));
-        }
+        let documents = documents(settings.config, &record, &url, &plugins, modules);
         write_documents(&disk, &tree, documents).await?;
         // An interrupted run is to end soon, and its verdict speaks of nothing else.
         if !state.read(plumbline_core::Ledger::is_interrupted) {
@@ -120,6 +99,38 @@ fn unused(archive: PathBuf) -> PathBuf {
     let stem = name.strip_suffix(".tar.gz").unwrap_or(&name);
     let others = (2..).map(|n| PathBuf::from(format!("{stem}-{n}.tar.gz")));
     std::iter::once(archive).chain(others).find(|path| !path.exists()).unwrap_or_default()
+}
+
+/// What a reader of the archive needs besides results: file names in the tree, and their contents.
+fn documents(
+    mut config: Map<String, Value>,
+    record: &RunRecord,
+    url: &str,
+    plugins: &[PlannedPlugin],
+    modules: Value,
+) -> Vec<(String, Value)> {
+    let place = place(&config);
+    config.insert("UUID".into(), json!(record.run));
+    config.insert("Version".into(), json!(LAYOUT_VERSION));
+    config.insert("PlumblineVersion".into(), json!(env!("CARGO_PKG_VERSION")));
+    config.insert("PlumblineStarted".into(), json!(record.started));
+    let server = config.entry("Server").or_insert_with(|| json!({}));
+    if let Some(server) = server.as_object_mut() {
+        server.insert("advertiseaddress".into(), json!(url.trim_start_matches("https://")));
+        server.insert("timeoutseconds".into(), json!(record.timeout_seconds));
+    }
+    let config = Value::Object(config);
+    let mut names: Vec<&str> = plugins.iter().map(|plugin| plugin.name().as_str()).collect();
+    names.sort_unstable();
+    let mut documents = vec![
+        (layout::META_CONFIG.to_owned(), config),
+        (layout::META_INFO.to_owned(), json!({"plugins": names})),
+        (layout::META_MODULES.to_owned(), modules),
+    ];
+    for plugin in plugins {
+        documents.push((layout::definition_file(plugin.name()), definition(plugin, &record.run, &place)));
+    }
+    documents
 }
 
 /// Writes `documents` below `tree`.

@@ -112,6 +112,37 @@ async fn not_begun(args: &AggregatorArgs, config: &Config, error: CliError, told
     error
 }
 
+/// What a run takes from the configuration and from its pod.
+fn settings(
+    args: &AggregatorArgs,
+    config: &Config,
+    id: RunId,
+    place: &Place,
+    cluster: &Cluster,
+    limits: &Limits,
+    survey_only: bool,
+) -> Result<Settings, CliError> {
+    let host_name = ground::var("HOSTNAME").unwrap_or_else(|| place.pod.clone());
+    let pod_ip = ground::var("SONOBUOY_ADVERTISE_IP");
+    Ok(Settings {
+        listen: listen(config, pod_ip.as_deref())?,
+        advertise: Some(config.server.advertised(pod_ip.as_deref(), &host_name)),
+        aliases: aliases(&place.namespace),
+        vault: Some(Arc::new(SecretVault::new(cluster, &place.namespace, id, place.owner_reference()))),
+        id: Some(id),
+        config: as_map(config),
+        timeout: seconds(config.server.timeout_seconds),
+        deadline: seconds(config.plumbline.deadline_seconds),
+        collect: COLLECT,
+        survey_only,
+        receive: limits.uploads.clone(),
+        limits: limits.modules.clone(),
+        provenance: provenance(config),
+        output: args.dir.clone(),
+        on_archived: Some(on_archived(args.dir.clone())),
+    })
+}
+
 async fn run(
     args: &AggregatorArgs,
     config: &Config,
@@ -126,25 +157,7 @@ async fn run(
     let mut sources = plugins::find(config, &carried(&args.dir)?)?;
     let places = Places { fetched: work.root().join(BUNDLES), baked: args.baked.clone() };
     fetch(config, &mut sources, &places, publishing, cancel).await?;
-    let host_name = ground::var("HOSTNAME").unwrap_or_else(|| place.pod.clone());
-    let pod_ip = ground::var("SONOBUOY_ADVERTISE_IP");
-    let settings = Settings {
-        listen: listen(config, pod_ip.as_deref())?,
-        advertise: Some(config.server.advertised(pod_ip.as_deref(), &host_name)),
-        aliases: aliases(&place.namespace),
-        vault: Some(Arc::new(SecretVault::new(cluster, &place.namespace, id, place.owner_reference()))),
-        id: Some(id),
-        config: as_map(config),
-        timeout: seconds(config.server.timeout_seconds),
-        deadline: seconds(config.plumbline.deadline_seconds),
-        collect: COLLECT,
-        survey_only: sources.is_empty(),
-        receive: limits.uploads.clone(),
-        limits: limits.modules.clone(),
-        provenance: provenance(config),
-        output: args.dir.clone(),
-        on_archived: Some(on_archived(args.dir.clone())),
-    };
+    let settings = settings(args, config, id, place, cluster, &limits, sources.is_empty())?;
     let stage = place.stage(cluster, config, &sources).await;
     let fail_fast = config.plumbline.fail_fast.then(|| cancel.clone());
     let dispatcher = KubernetesDispatcher::new(KubernetesOptions {

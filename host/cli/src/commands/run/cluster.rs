@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use plumbline_core::config::Config;
 use plumbline_core::run_status::RunPhase;
 use plumbline_core::shell_path;
 use plumbline_kubernetes::manifest::rbac;
 use plumbline_kubernetes::preflight::{Check, Finding, Preflight};
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
-use plumbline_kubernetes::{Change, Cluster, create, names, plan_creation, title};
+use plumbline_kubernetes::{Change, Cluster, ServerVersion, create, names, plan_creation, title};
 use plumbline_stock::Place;
 use serde_json::Value;
 
@@ -80,8 +81,8 @@ fn plugins(args: &RunOptions) -> Result<Vec<Found>, CliError> {
     Ok(found)
 }
 
-async fn run_there(args: &RunOptions, global: &Global, mut found: Vec<Found>) -> Result<Ended, CliError> {
-    let mut config = args.cluster_run.config(&args.cluster.namespace, args.timeout)?;
+async fn run_there(args: &RunOptions, global: &Global, found: Vec<Found>) -> Result<Ended, CliError> {
+    let config = args.cluster_run.config(&args.cluster.namespace, args.timeout)?;
     check_modules(&found, &config)?;
     let given = args.manifest.as_deref().map(read_manifest).transpose()?;
     let namespace = match &given {
@@ -95,28 +96,7 @@ async fn run_there(args: &RunOptions, global: &Global, mut found: Vec<Found>) ->
 
     let objects = match given {
         Some(objects) => objects,
-        None => {
-            let questions = args.cluster_run.questions(&config, true);
-            let serves_rbac = match questions.rbac {
-                true => Some(serves_rbac(&cluster).await.map_err(|error| CliError::cluster(&error))?),
-                false => None,
-            };
-            suite::settle(&args.suite, &mut config, definitions(&mut found), Some(&version)).await?;
-            let circumstances = Circumstances { found, level: global.level, server: Some(version), serves_rbac };
-            let mut options = args.cluster_run.manifest_options(config, circumstances)?;
-            options.ssh_key = suite::ssh_key(&args.suite)?;
-            suite::retry(&args.suite, &mut options)?;
-            if !args.skip_preflight.contains(&SkipPreflight::All) {
-                suite::look(&args.suite, &options, true).await?;
-            }
-            for line in rbac::why(&options).iter().filter(|_| args.dry_run && options.rbac) {
-                say(&format!("permission: {line}"));
-            }
-            for line in rbac::notices(&options) {
-                say(&format!("note: {line}"));
-            }
-            objects(&options)?
-        }
+        None => compose(args, global, &cluster, config, found, version).await?,
     };
     judge_findings(preflight.permissions(&cluster, &objects).await)?;
     if args.dry_run {
@@ -126,7 +106,42 @@ async fn run_there(args: &RunOptions, global: &Global, mut found: Vec<Found>) ->
         .await
         .map_err(|error| CliError::cluster(&error))?;
     say(&format!("run begun in namespace `{namespace}` of cluster `{}`", cluster.name()));
+    follow(args, global, &cluster, &namespace).await
+}
 
+/// The objects of a run, as the options want it.
+async fn compose(
+    args: &RunOptions,
+    global: &Global,
+    cluster: &Cluster,
+    mut config: Config,
+    mut found: Vec<Found>,
+    version: ServerVersion,
+) -> Result<Vec<Value>, CliError> {
+    let questions = args.cluster_run.questions(&config, true);
+    let serves_rbac = match questions.rbac {
+        true => Some(serves_rbac(cluster).await.map_err(|error| CliError::cluster(&error))?),
+        false => None,
+    };
+    suite::settle(&args.suite, &mut config, definitions(&mut found), Some(&version)).await?;
+    let circumstances = Circumstances { found, level: global.level, server: Some(version), serves_rbac };
+    let mut options = args.cluster_run.manifest_options(config, circumstances)?;
+    options.ssh_key = suite::ssh_key(&args.suite)?;
+    suite::retry(&args.suite, &mut options)?;
+    if !args.skip_preflight.contains(&SkipPreflight::All) {
+        suite::look(&args.suite, &options, true).await?;
+    }
+    for line in rbac::why(&options).iter().filter(|_| args.dry_run && options.rbac) {
+        say(&format!("permission: {line}"));
+    }
+    for line in rbac::notices(&options) {
+        say(&format!("note: {line}"));
+    }
+    objects(&options)
+}
+
+/// Follows the run that has begun, if somebody looks or waits, and fetches its archive, if that is asked for.
+async fn follow(args: &RunOptions, global: &Global, cluster: &Cluster, namespace: &str) -> Result<Ended, CliError> {
     // `sonobuoy run` returns at once, on a terminal too.
     let follows = std::io::stderr().is_terminal() && Name::current() == Name::Plumbline;
     if args.wait.is_none() && !args.retrieve && !follows {
@@ -136,7 +151,7 @@ async fn run_there(args: &RunOptions, global: &Global, mut found: Vec<Found>) ->
     }
     let minutes = args.wait.filter(|&minutes| minutes > 0);
     let limit = minutes.map(|minutes| Duration::from_secs(60 * u64::from(minutes)));
-    let seen = match until_over(&cluster, &namespace, args.wait_output, limit, global).await? {
+    let seen = match until_over(cluster, namespace, args.wait_output, limit, global).await? {
         Ok(seen) => seen,
         Err(code) => return Ok(Ended { code, archives: Vec::new() }),
     };
@@ -144,7 +159,7 @@ async fn run_there(args: &RunOptions, global: &Global, mut found: Vec<Found>) ->
     let fetches = args.retrieve && seen.status.status != RunPhase::Failed;
     let printed = print_end(&seen, fetches);
     let archives = match fetches {
-        true => bring_home(args, &cluster, &namespace).await?,
+        true => bring_home(args, cluster, namespace).await?,
         false => Vec::new(),
     };
     // Whoever closed the output wants the archive of these hours all the same.
