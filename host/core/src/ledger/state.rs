@@ -26,12 +26,12 @@ pub const MAX_PROGRESS_BYTES: usize = 64 << 20;
 /// * A result that is not planned is [`Refusal::Unexpected`]. One that is in, or has an error recorded, is
 ///   [`Refusal::AlreadyReceived`]; a late upload never replaces an error. While an upload is under way, another is [`Refusal::Busy`].
 /// * A failed upload leaves the result *broken*: not received, but a retry is admitted. The plugin is complete when every other
-///   result is in or has failed, nothing is being uploaded and [`RETRY_WINDOW`] has passed since the last failure; only then does
+///   result is in or has failed, nothing is being uploaded and [`RETRY_WINDOW`](super::RETRY_WINDOW) has passed since the last failure; only then does
 ///   the broken result become an error. Until then it may be retried, however long the plugin's other results take.
 /// * A failure that the driver reports while an upload is under way is held back: an upload that began before the failure wins when it
 ///   is stored, because the result exists and only the sender's host is in trouble (a pod that has ended is often seen before its
 ///   last bytes are). When the upload fails, the failure counts at once, without a retry: nobody is there to try.
-/// * A timeout is held back likewise, but for [`RETRY_WINDOW`] at most, or a slow sender could stretch the run for hours. An upload
+/// * A timeout is held back likewise, but for [`RETRY_WINDOW`](super::RETRY_WINDOW) at most, or a slow sender could stretch the run for hours. An upload
 ///   stored after that is [`Refusal::AlreadyReceived`].
 /// * An upload that is complete is claimed before its files are moved into their place. A claim is refused as the end of the upload
 ///   would be. From the claim to the end of the upload, no failure, timeout or interruption decides the result.

@@ -22,7 +22,7 @@ use crate::names;
 
 /// Bytes that the status may have: 100 KiB. It stands under two keys, and all annotations of an object may have 256 KiB together.
 pub const LIMIT_BYTES: usize = 100 << 10;
-/// The first pause after a failed write; it doubles up to [`Pace::heartbeat`].
+/// The first pause after a failed write; it doubles up to [`Pace::heartbeat`](super::Pace::heartbeat).
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 
 /// Writes the status at once, on every change and as a heartbeat until `stop` is cancelled, and on the pods of plugins what their
@@ -170,7 +170,7 @@ async fn patch(options: &PublishOptions, json: &str) -> Result<(), ClusterError>
         .map(|_| ())
 }
 
-/// Writes the status that stays: tried again and again for [`Pace::last`]. The status in full follows where it is needed.
+/// Writes the final status: retries for [`Pace::last`](super::Pace::last). The full status follows where it is needed.
 ///
 /// # Errors
 /// When the status did not arrive in that time, or the pod is gone. (That the status in full did not arrive is only logged.)
