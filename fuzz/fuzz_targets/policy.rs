@@ -4,7 +4,7 @@
 use std::fs;
 
 use libfuzzer_sys::fuzz_target;
-use plumbline_signing::Policy;
+use plumbline_bundle::signing::Policy;
 
 fuzz_target!(|text: &[u8]| {
     let dir = tempfile::tempdir().expect("a temporary directory");

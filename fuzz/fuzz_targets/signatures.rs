@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plumbline_signing::{PrivateKey, PublicKey, parse_envelopes, write_envelopes};
+use plumbline_bundle::signing::{PrivateKey, PublicKey, parse_envelopes, write_envelopes};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(envelopes) = parse_envelopes(data) {

@@ -30,7 +30,7 @@ pub struct Modules {
 
 struct Inner {
     sandbox: Sandbox,
-    stock: Vec<LazyModule>,
+    built_in: Vec<LazyModule>,
     bundles: Mutex<Bundled>,
     compiler: Compiler,
 }
@@ -44,11 +44,11 @@ struct Bundled {
 }
 
 impl Modules {
-    /// The modules of `stock`, and those that bundles bring along, run in `sandbox`.
+    /// The modules of `built_in`, and those that bundles bring along, run in `sandbox`.
     #[must_use]
-    pub fn new(sandbox: Sandbox, stock: impl IntoIterator<Item = impl Into<LazyModule>>) -> Self {
+    pub fn new(sandbox: Sandbox, built_in: impl IntoIterator<Item = impl Into<LazyModule>>) -> Self {
         let pool = Pool::new();
-        Self::compiling_with(sandbox, stock, Arc::new(move |job| pool.submit(job)))
+        Self::compiling_with(sandbox, built_in, Arc::new(move |job| pool.submit(job)))
     }
 
     /// As [`Modules::new`], where `compiler` carries out what is to be compiled. It may take its time: who needs a module before it is
@@ -56,11 +56,11 @@ impl Modules {
     #[must_use]
     pub fn compiling_with(
         sandbox: Sandbox,
-        stock: impl IntoIterator<Item = impl Into<LazyModule>>,
+        built_in: impl IntoIterator<Item = impl Into<LazyModule>>,
         compiler: Compiler,
     ) -> Self {
-        let stock = stock.into_iter().map(Into::into).collect();
-        Self { inner: Arc::new(Inner { sandbox, stock, bundles: Mutex::default(), compiler }) }
+        let built_in = built_in.into_iter().map(Into::into).collect();
+        Self { inner: Arc::new(Inner { sandbox, built_in, bundles: Mutex::default(), compiler }) }
     }
 
     /// The post-processor for `format` (empty: [`RAW_FORMAT`]). `bundle` is the directory that the definition came with.
@@ -84,7 +84,7 @@ impl Modules {
             let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
             detectors.extend(self.bundled(&path, stem)?.filter(detects));
         }
-        detectors.extend(self.inner.stock.iter().filter(|module| detects(module)).cloned());
+        detectors.extend(self.inner.built_in.iter().filter(|module| detects(module)).cloned());
         detectors.iter().for_each(|module| self.start(module));
         Ok(detectors)
     }
@@ -141,7 +141,7 @@ impl Modules {
         if let Some(module) = self.find(bundle, name, &implements)? {
             return Ok(module);
         }
-        let built_in = self.inner.stock.iter().filter(|module| implements(module));
+        let built_in = self.inner.built_in.iter().filter(|module| implements(module));
         let known = built_in.flat_map(|module| module.info().formats.clone()).collect();
         let unbuilt = bundle.filter(|directory| directory.join(PROJECT_FILE).is_file());
         let unbuilt = match unbuilt {
@@ -151,7 +151,7 @@ impl Modules {
         Err(ModuleError::Unknown { role, name: name.chars().take(MAX_NAME).collect(), known, unbuilt })
     }
 
-    /// The file of `bundle` from which the module with this digest was loaded, if it was: everything else is stock.
+    /// The file of `bundle` from which the module with this digest was loaded, if it was: every other module is built in.
     pub(crate) fn file_in(&self, bundle: &Path, digest: &str) -> Option<String> {
         let loaded = self.inner.bundles.lock().unwrap_or_else(PoisonError::into_inner);
         let of_bundle =
@@ -176,7 +176,7 @@ impl Modules {
                 }
             }
         }
-        let found = self.inner.stock.iter().find(|module| plays(module) && answers_to(module.info(), name));
+        let found = self.inner.built_in.iter().find(|module| plays(module) && answers_to(module.info(), name));
         Ok(found.inspect(|module| self.start(module)).cloned())
     }
 

@@ -86,7 +86,7 @@ fn module(used: &Use<'_>, bundle: Option<&Path>, modules: &Modules) -> Value {
     json!({
         "role": used.role,
         "name": used.module.name(),
-        "from": if file.is_some() { "bundle" } else { "stock" },
+        "from": if file.is_some() { "bundle" } else { "built-in" },
         "file": file,
         "digest": format!("sha256:{}", info.digest),
         "generation": info.generation,

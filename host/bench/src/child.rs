@@ -55,8 +55,8 @@ pub(crate) fn sandbox(file: &Path, module: Option<&Path>) -> Result<(f64, u64)> 
         Some(path) => sandbox.load("junit", &fs::read(path)?)?,
         None => {
             // As the program does: the others are looked at, and not loaded.
-            let stock = plumbline_stock::accept(&sandbox)?;
-            stock.into_iter().find(|module| module.name() == "junit").ok_or("no module `junit`")?.load()?
+            let built_in = plumbline_bundle::built_in::accept(&sandbox)?;
+            built_in.into_iter().find(|module| module.name() == "junit").ok_or("no module `junit`")?.load()?
         }
     };
     let plugin =
@@ -81,7 +81,7 @@ pub(crate) fn sandbox(file: &Path, module: Option<&Path>) -> Result<(f64, u64)> 
 pub(crate) fn tree(dir: &Path) -> Result<(f64, u64)> {
     use plumbline_aggregator::{LimitPolicy, Modules, Source, post_process, prepare};
     let sandbox = Sandbox::new(SandboxConfig::default())?;
-    let modules = Modules::new(sandbox.clone(), plumbline_stock::accept(&sandbox)?);
+    let modules = Modules::new(sandbox.clone(), plumbline_bundle::built_in::accept(&sandbox)?);
     let yaml = "{sonobuoy-config: {plugin-name: bench, driver: Job, result-format: junit}, spec: {}}";
     let definition = plumbline_core::Definition::parse(yaml)?.definition;
     let source = Source { definition: std::sync::Arc::new(definition), bundle: None };

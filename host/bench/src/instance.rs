@@ -15,8 +15,8 @@ const CALLS: u32 = 2_000;
 
 pub(crate) fn measure(runs: usize) -> Result<()> {
     let sandbox = Sandbox::new(SandboxConfig::default())?;
-    let stock = plumbline_stock::load(&sandbox)?;
-    let module = stock.iter().find(|module| module.name() == "job").ok_or("no module `job`")?;
+    let built_in = plumbline_bundle::built_in::load(&sandbox)?;
+    let module = built_in.iter().find(|module| module.name() == "job").ok_or("no module `job`")?;
     let plugin = PluginInfo { name: "bench".into(), driver: "Job".into(), ..PluginInfo::default() };
     let limits = ModuleLimits::default();
     let mut times = Vec::new();

@@ -101,8 +101,11 @@ pub(crate) fn measure(megabytes: u64, runs: usize) -> Result<()> {
 
 /// Rust first: it is what the others are compared with.
 fn candidates() -> Result<Vec<Candidate>> {
-    let stock = plumbline_stock::embedded().iter().find(|module| module.name == "junit").ok_or("no module `junit`")?;
-    let mut all = vec![Candidate { name: "Rust".to_owned(), component: Ok(stock.wasm.to_vec()) }];
+    let built_in = plumbline_bundle::built_in::embedded()
+        .iter()
+        .find(|module| module.name == "junit")
+        .ok_or("no module `junit`")?;
+    let mut all = vec![Candidate { name: "Rust".to_owned(), component: Ok(built_in.wasm.to_vec()) }];
     let sandbox = Sandbox::new(config(None))?;
     let mut projects: Vec<PathBuf> = match fs::read_dir(PROJECTS) {
         Ok(entries) => entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?,

@@ -103,7 +103,7 @@ fn hello() -> Hello {
 pub(crate) fn measure() -> Result<()> {
     let dir = tempfile::tempdir()?;
     let sandbox = Sandbox::new(SandboxConfig::default())?;
-    let modules = Modules::new(sandbox.clone(), plumbline_stock::load(&sandbox)?);
+    let modules = Modules::new(sandbox.clone(), plumbline_bundle::built_in::load(&sandbox)?);
     let sources = ["first", "second"].map(|name| {
         let yaml = format!("{{sonobuoy-config: {{plugin-name: {name}, driver: DaemonSet}}, spec: {{}}}}");
         Definition::parse(&yaml).map(|parsed| Source { definition: Arc::new(parsed.definition), bundle: None })

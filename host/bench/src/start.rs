@@ -20,7 +20,7 @@ pub(crate) fn once() -> Result<f64> {
     let dir = tempfile::tempdir()?;
     let start = Instant::now();
     let sandbox = Sandbox::new(SandboxConfig::default())?;
-    let modules = Modules::new(sandbox.clone(), plumbline_stock::accept(&sandbox)?);
+    let modules = Modules::new(sandbox.clone(), plumbline_bundle::built_in::accept(&sandbox)?);
     let definition = Definition::parse("{sonobuoy-config: {plugin-name: bench, driver: Job}, spec: {}}")?.definition;
     let source = Source { definition: Arc::new(definition), bundle: None };
     let work = WorkDir::open(dir.path().join("run"))?;

@@ -11,6 +11,7 @@
 //! Everything here blocks: it is meant for threads that may block. Nothing here runs or compiles a module, and nothing uses a network.
 #![forbid(unsafe_code)]
 
+pub mod built_in;
 mod bundle;
 mod cache;
 mod digest;
@@ -21,6 +22,7 @@ mod lock_mismatch;
 mod lockfile;
 mod name;
 mod selection;
+pub mod signing;
 mod sonobuoy;
 mod store;
 mod unpack;

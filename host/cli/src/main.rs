@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod built_in;
 mod commands;
 mod compat;
 mod difference;
@@ -16,7 +17,6 @@ mod registry;
 mod runtime;
 mod signed;
 mod sources;
-mod stock;
 mod tree;
 mod trees;
 mod ui;

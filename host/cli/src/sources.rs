@@ -5,30 +5,30 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use plumbline_bundle::built_in::Place;
 use plumbline_core::PluginName;
 use plumbline_core::definition::{Definition, MAX_YAML_BYTES};
-use plumbline_stock::Place;
 
 use crate::error::CliError;
 use definition::{directory_of, has_definition, parse, read, read_file};
 
 pub(crate) mod address;
+mod built_in;
 mod definition;
 mod failure;
 mod found;
 mod installed;
 mod packed;
 pub(crate) mod remote;
-mod stock;
 mod unknown;
 
+pub(crate) use built_in::{built_in_names, built_in_yaml};
 pub(crate) use definition::{from_directory, from_file};
 pub(crate) use failure::{bundle_error, cache_error, store_error};
 pub(crate) use found::{Found, Where};
 pub(crate) use installed::{sonobuoy, store};
 pub(crate) use packed::{is_packed, signatures_beside};
 pub(crate) use remote::{is_remote, pull};
-pub(crate) use stock::{stock_names, stock_yaml};
 
 /// The plugin that `reference` names: the built-in plugin of that name, as it is executed at `place`, else a file (a definition or a packed
 /// bundle), a directory with `plugin.yaml`, an address, a reference to a registry, an installed bundle, or `-` for standard input. All
@@ -37,9 +37,9 @@ pub(crate) fn find(reference: &str, place: Place) -> Result<Found, CliError> {
     if reference == "-" {
         return parse(read(io::stdin().lock(), "standard input")?, "standard input", None);
     }
-    if let Some(stock) = plumbline_stock::definition(reference) {
-        let found = parse(stock_yaml(&stock, place)?.into(), reference, None)?;
-        return Ok(Found { place: Where::Stock, ..found });
+    if let Some(built_in) = plumbline_bundle::built_in::definition(reference) {
+        let found = parse(built_in_yaml(&built_in, place)?.into(), reference, None)?;
+        return Ok(Found { place: Where::BuiltIn, ..found });
     }
     if is_remote(reference) {
         return remote::found(reference);

@@ -21,7 +21,7 @@ use crate::error::CliError;
 use crate::limits::Limits;
 use crate::tree::read_tree_of;
 use crate::ui::say;
-use crate::{output, sources, stock};
+use crate::{built_in, output, sources};
 
 /// Bytes of a `definition.json`: far more than a definition may have, because old ones carry the whole aggregator's view.
 const MAX_DEFINITION: u64 = 16 << 20;
@@ -203,7 +203,7 @@ impl Trees {
     fn modules(&mut self) -> Result<Modules, CliError> {
         Ok(match &self.modules {
             Some(modules) => modules.clone(),
-            None => self.modules.insert(stock::modules(&self.reprocess.limits)?).clone(),
+            None => self.modules.insert(built_in::modules(&self.reprocess.limits)?).clone(),
         })
     }
 

@@ -20,6 +20,7 @@ mod gather;
 mod gathering;
 mod ini;
 mod node;
+pub mod node_logs;
 mod options;
 mod program;
 mod source;

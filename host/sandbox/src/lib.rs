@@ -30,6 +30,7 @@ mod cache;
 mod call;
 mod code;
 mod compiler;
+pub mod componentize;
 mod config;
 mod engine;
 mod error;

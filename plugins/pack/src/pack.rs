@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use plumbline_componentize::{ComponentizeError, Recipe, component};
+use plumbline_sandbox::componentize::{ComponentizeError, Recipe, component};
 use plumbline_sandbox::{InspectError, LoadError, Sandbox, SandboxConfig, SandboxError, inspect};
 
 use crate::args::Args;

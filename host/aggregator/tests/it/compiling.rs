@@ -18,10 +18,10 @@ struct Held(Arc<Mutex<Vec<Job>>>);
 impl Held {
     fn modules(&self) -> Modules {
         let sandbox = Sandbox::new(SandboxConfig::default()).unwrap();
-        let stock = plumbline_stock::load(&sandbox).unwrap();
+        let built_in = plumbline_bundle::built_in::load(&sandbox).unwrap();
         let held = self.0.clone();
         let hold = move |job| held.lock().unwrap_or_else(PoisonError::into_inner).push(job);
-        Modules::compiling_with(sandbox, stock, Arc::new(hold))
+        Modules::compiling_with(sandbox, built_in, Arc::new(hold))
     }
 
     fn take(&self) -> Vec<Job> {

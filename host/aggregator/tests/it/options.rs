@@ -7,8 +7,8 @@ use crate::harness::source;
 
 fn planned(rest: &str) -> Result<Vec<String>, PlanError> {
     let sandbox = Sandbox::new(SandboxConfig::default()).unwrap();
-    let stock = plumbline_stock::load(&sandbox).unwrap();
-    let modules = Modules::new(sandbox, stock);
+    let built_in = plumbline_bundle::built_in::load(&sandbox).unwrap();
+    let modules = Modules::new(sandbox, built_in);
     prepare(&modules, &LimitPolicy::default(), source("p", "Job", rest)).map(|plugin| plugin.warnings())
 }
 

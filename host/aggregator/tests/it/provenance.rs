@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 use crate::harness::{Archive, Bed, file, send, source, with_bundle};
 use crate::modules_fail::bundle;
 
-fn stock(role: &str, name: &str) -> Value {
-    json!({"role": role, "name": name, "from": "stock", "file": null})
+fn built_in(role: &str, name: &str) -> Value {
+    json!({"role": role, "name": name, "from": "built-in", "file": null})
 }
 
 /// Takes the digest out of each module, which must be one.
@@ -65,7 +65,7 @@ async fn every_module_is_told_with_its_digest_and_where_it_is_from() {
     let mine = |role: &str| json!({"role": role, "name": "misbehave", "from": "bundle", "file": "misbehave.wasm"});
     assert_eq!(
         without_digests(&brought["modules"]),
-        [stock("expectations", "job"), mine("post-processor"), mine("summarizer")]
+        [built_in("expectations", "job"), mine("post-processor"), mine("summarizer")]
     );
     let bytes = std::fs::read(dir.path().join("misbehave.wasm")).unwrap();
     assert_eq!(brought["modules"][1]["digest"], format!("sha256:{}", hex::encode(Sha256::digest(bytes))));
@@ -76,7 +76,7 @@ async fn every_module_is_told_with_its_digest_and_where_it_is_from() {
     );
     assert_eq!(
         without_digests(&plain["modules"]),
-        [stock("expectations", "daemonset"), stock("post-processor", "junit")]
+        [built_in("expectations", "daemonset"), built_in("post-processor", "junit")]
     );
     // Anybody can compute it from the archive.
     let definition = archive.json("plugins/plain/definition.json")["Definition"].to_string();

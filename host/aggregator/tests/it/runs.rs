@@ -363,29 +363,29 @@ async fn a_run_without_plugins_does_not_begin() {
 
 /// The built-in module of that name as a file `file` in `dir`.
 fn bundle(dir: &Path, module: &str, file: &str) {
-    let stock = plumbline_stock::embedded().iter().find(|stock| stock.name == module).unwrap();
-    std::fs::write(dir.join(file), stock.wasm).unwrap();
+    let built_in = plumbline_bundle::built_in::embedded().iter().find(|built_in| built_in.name == module).unwrap();
+    std::fs::write(dir.join(file), built_in.wasm).unwrap();
 }
 
 #[tokio::test]
-async fn a_module_of_the_bundle_is_taken_before_one_of_the_stock() {
+async fn a_module_of_the_bundle_is_taken_before_one_that_is_built_in() {
     let bed = Bed::new();
     let dir = tempfile::tempdir().unwrap();
     // Under the name of one, the other: it lists files and does not read them.
     bundle(dir.path(), "raw", "junit.wasm");
     let sources = vec![
         with_bundle(source("own", "Job", "  result-format: junit"), dir.path()),
-        source("stock", "Job", "  result-format: junit"),
+        source("built-in", "Job", "  result-format: junit"),
     ];
     let mut live = bed.live(sources, &[]).await;
-    let [own, stock] = live.launches(2).await.try_into().unwrap();
+    let [own, built_in] = live.launches(2).await.try_into().unwrap();
     assert_eq!(own.bundle.as_deref(), Some(dir.path()));
     send(&own.access, "own/global", &file("junit.xml", JUNIT)).await.unwrap();
-    send(&stock.access, "stock/global", &file("junit.xml", JUNIT)).await.unwrap();
+    send(&built_in.access, "built-in/global", &file("junit.xml", JUNIT)).await.unwrap();
     let finished = live.finished().await;
     let archive = Archive::of(&finished);
     assert_eq!(leaves(&archive.tree("own")), [("junit.xml".to_owned(), Status::NotRead)]);
-    assert_eq!(leaves(&archive.tree("stock")).len(), 2);
+    assert_eq!(leaves(&archive.tree("built-in")).len(), 2);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use plumbline_componentize::CONTRACT;
+use plumbline_sandbox::componentize::CONTRACT;
 
 use crate::project::{AuthorError, Project};
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use plumbline_componentize::{ComponentizeError, component, set_metadata};
+use plumbline_sandbox::componentize::{ComponentizeError, component, set_metadata};
 use plumbline_sandbox::{DetectRule, ModuleInfo, Roles, Sandbox, inspect};
 use serde::Serialize;
 

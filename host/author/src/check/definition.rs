@@ -60,29 +60,29 @@ struct Named<'a> {
 /// Where a name leads.
 enum Found<'a> {
     Bundle(&'a Answer),
-    Stock(&'a ModuleInfo),
+    BuiltIn(&'a ModuleInfo),
 }
 
 impl Found<'_> {
     fn schema(&self) -> Option<&Value> {
         match self {
             Self::Bundle(answer) => answer.schema.as_ref(),
-            Self::Stock(info) => info.schema.as_ref(),
+            Self::BuiltIn(info) => info.schema.as_ref(),
         }
     }
 }
 
 impl<'a> Named<'a> {
-    /// As a run looks for it: in the bundle first, then in the stock.
+    /// As a run looks for it: in the bundle first, then in the built-in modules.
     fn find(&self, name: &str, plays: impl Fn(Roles) -> bool) -> Option<Found<'a>> {
         if let Some(answer) = self.answers.iter().find(|answer| answer.is(name) && plays(answer.roles)) {
             return Some(Found::Bundle(answer));
         }
-        let stock = self.host.stock.iter().copied().find(|info| {
+        let built_in = self.host.built_in.iter().copied().find(|info| {
             plays(info.roles)
                 && (info.name.as_deref() == Some(name) || info.formats.iter().any(|format| format == name))
         });
-        stock.map(Found::Stock)
+        built_in.map(Found::BuiltIn)
     }
 
     fn take(&mut self, found: &Option<Found<'a>>) {
@@ -94,9 +94,10 @@ impl<'a> Named<'a> {
     /// All names in that role, for messages.
     fn known(&self, plays: impl Fn(Roles) -> bool) -> Vec<&'a str> {
         let bundle = self.answers.iter().filter(|answer| plays(answer.roles)).flat_map(|answer| &answer.names);
-        let stock = self.host.stock.iter().filter(|info| plays(info.roles)).flat_map(|info| &info.formats);
-        let stock_names = self.host.stock.iter().filter(|info| plays(info.roles)).filter_map(|info| info.name.as_ref());
-        let mut known: Vec<&str> = bundle.chain(stock).chain(stock_names).map(String::as_str).collect();
+        let built_in = self.host.built_in.iter().filter(|info| plays(info.roles)).flat_map(|info| &info.formats);
+        let built_in_names =
+            self.host.built_in.iter().filter(|info| plays(info.roles)).filter_map(|info| info.name.as_ref());
+        let mut known: Vec<&str> = bundle.chain(built_in).chain(built_in_names).map(String::as_str).collect();
         known.sort_unstable();
         known.dedup();
         known
@@ -204,7 +205,7 @@ impl<'a> Named<'a> {
         let format = definition.result_format.as_deref().unwrap_or_default();
         let wish = match self.find(format, |roles| roles.post_processor) {
             Some(Found::Bundle(answer)) => answer.limits.clone(),
-            Some(Found::Stock(info)) => info.limits.clone(),
+            Some(Found::BuiltIn(info)) => info.limits.clone(),
             None => Default::default(),
         };
         let request = definition.plumbline.limits.clone().or(&wish);

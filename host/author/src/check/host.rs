@@ -8,7 +8,7 @@ pub struct Host<'a> {
     /// Where modules are loaded.
     pub sandbox: &'a Sandbox,
     /// What its built-in modules say of themselves.
-    pub stock: Vec<&'a ModuleInfo>,
+    pub built_in: Vec<&'a ModuleInfo>,
     /// Its limits.
     pub limits: &'a LimitPolicy,
 }

@@ -28,17 +28,17 @@ pub(super) fn check(answers: &[Answer], host: &Host<'_>, checked: &mut Checked) 
             }
         }
         for name in &answer.names {
-            let shared = |stock: &Roles| {
-                let (a, b) = (answer.roles, stock);
+            let shared = |built_in: &Roles| {
+                let (a, b) = (answer.roles, built_in);
                 a.post_processor && b.post_processor
                     || a.expectations && b.expectations
                     || a.summarizer && b.summarizer
                     || a.judge && b.judge
             };
-            let stock = host.stock.iter().find(|info| {
+            let built_in = host.built_in.iter().find(|info| {
                 (info.name.as_deref() == Some(name) || info.formats.contains(name)) && shared(&info.roles)
             });
-            if stock.is_some() {
+            if built_in.is_some() {
                 checked.warning(
                     &answer.file,
                     format!("`{name}` is the name of a built-in module, which this one takes the place of"),

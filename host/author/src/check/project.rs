@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use plumbline_componentize::{CONTRACT, worlds};
 use plumbline_sandbox::Roles;
+use plumbline_sandbox::componentize::{CONTRACT, worlds};
 
 use super::finding::Checked;
 use super::modules::Answer;

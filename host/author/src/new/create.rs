@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use plumbline_componentize::{DEFAULT_WORLD, worlds};
+use plumbline_sandbox::componentize::{DEFAULT_WORLD, worlds};
 use serde::Serialize;
 
 use super::names::{Names, check_name};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use plumbline_componentize::{DEFAULT_WORLD, Metadata, Recipe, Wit};
 use plumbline_sandbox::Roles;
+use plumbline_sandbox::componentize::{DEFAULT_WORLD, Metadata, Recipe, Wit};
 use serde_json::Value;
 
 use super::manifest::MAX_BYTES;

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use plumbline_aggregator::{LimitPolicy, Modules};
 use plumbline_author::golden::{self, Bless, GoldenError, Project, Report, Runner};
-use plumbline_componentize::{Recipe, component};
+use plumbline_sandbox::componentize::{Recipe, component};
 use tempfile::TempDir;
 
 use crate::support::host;
 
 /// Modules that have read nothing yet.
 pub(crate) fn modules() -> Modules {
-    let (sandbox, stock) = host();
-    Modules::new(sandbox.clone(), stock.clone())
+    let (sandbox, built_in) = host();
+    Modules::new(sandbox.clone(), built_in.clone())
 }
 
 /// A component whose `process` does `body` for the first file, whose size is in `$size`; then it emits one item, called `item`.

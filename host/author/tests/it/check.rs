@@ -85,7 +85,7 @@ fn modules_that_a_host_refuses_are_errors_and_hide_nothing() {
 }
 
 #[test]
-fn two_that_answer_to_one_name_and_one_that_hides_a_stock_module_are_found() {
+fn two_that_answer_to_one_name_and_one_that_hides_a_built_in_module_are_found() {
     let dir = project(&core(""));
     built(dir.path()).unwrap();
     fs::copy(dir.path().join("tally.wasm"), dir.path().join("junit.wasm")).unwrap();

@@ -81,7 +81,7 @@ fn without_files_there_is_nothing_to_damage() {
 
 /// The built-in reader of JUnit stands a thousand of them.
 #[test]
-fn stock_junit_stands_damaged_files() {
+fn built_in_junit_stands_damaged_files() {
     let bed = Bed::new("junit", "");
     bed.write(
         "tests/one/results/global/a.xml",

@@ -6,7 +6,7 @@ use plumbline_bundle::Bundle;
 use crate::bed::{Bed, handmade};
 
 #[test]
-fn a_stock_module_says_what_it_is() {
+fn a_built_in_module_says_what_it_is() {
     let path = crate::bed::repository().join("target/modules/junit.wasm");
     let module = inspect::module_file(&path).unwrap();
     assert_eq!((module.kind, module.roles.as_slice()), (Kind::Component, ["post-processor"].as_slice()));

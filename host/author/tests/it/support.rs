@@ -9,23 +9,23 @@ use plumbline_author::check::{Checked, Finding, Host, Level};
 use plumbline_author::{AuthorError, Built, Project, build};
 use plumbline_sandbox::{Module, Sandbox, SandboxConfig};
 
-/// One sandbox with the stock for all tests. What is compiled is kept between runs of the tests.
+/// One sandbox with the built-in modules for all tests. What is compiled is kept between runs of the tests.
 pub(crate) fn host() -> &'static (Sandbox, Vec<Module>) {
     static HOST: OnceLock<(Sandbox, Vec<Module>)> = OnceLock::new();
     HOST.get_or_init(|| {
         let cache_dir = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("author-cache"));
         let sandbox = Sandbox::new(SandboxConfig { cache_dir, ..SandboxConfig::default() }).unwrap();
-        let stock = plumbline_stock::load(&sandbox).unwrap();
-        (sandbox, stock)
+        let built_in = plumbline_bundle::built_in::load(&sandbox).unwrap();
+        (sandbox, built_in)
     })
 }
 
 /// Checks a path as the host above.
 pub(crate) fn check(path: &Path) -> Result<Checked, AuthorError> {
-    let (sandbox, stock) = host();
+    let (sandbox, built_in) = host();
     let limits = LimitPolicy::default();
-    let stock = stock.iter().map(Module::info).collect();
-    plumbline_author::check(path, &Host { sandbox, stock, limits: &limits })
+    let built_in = built_in.iter().map(Module::info).collect();
+    plumbline_author::check(path, &Host { sandbox, built_in, limits: &limits })
 }
 
 /// Findings as lines, errors first marked.

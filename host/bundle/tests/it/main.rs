@@ -8,4 +8,5 @@ mod lock;
 mod make;
 mod pack;
 mod properties;
+mod signing;
 mod store;

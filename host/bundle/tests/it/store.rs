@@ -66,7 +66,7 @@ fn what_cannot_be_installed_leaves_what_was() {
     assert!(matches!(store.install(&dir, large), Err(StoreError::Signatures)));
     fs::remove_file(dir.join("extra.wasm")).unwrap();
     bed.write("b/plugin.yaml", DEFINITION.replace("plugin-name: sample", "plugin-name: host-facts"));
-    let error = store.install(&dir, origin("stock")).unwrap_err();
+    let error = store.install(&dir, origin("built-in")).unwrap_err();
     assert!(matches!(&error, StoreError::Reserved(name) if name == "host-facts"), "{error}");
     assert!(error.hint().unwrap().contains("plugin-name"));
     let list = store.list().unwrap();

@@ -95,13 +95,13 @@ pub(crate) enum SchemaOf {
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct GenPluginArgs {
     /// The name of a built-in plugin
-    #[arg(conflicts_with = "name")]
-    pub(crate) stock: Option<String>,
+    #[arg(value_name = "BUILT-IN", conflicts_with = "name")]
+    pub(crate) built_in: Option<String>,
     /// The new plugin's name
-    #[arg(short, long, required_unless_present = "stock")]
+    #[arg(short, long, required_unless_present = "built_in")]
     pub(crate) name: Option<String>,
     /// Its image; a built-in plugin has the image of a run unless another is named
-    #[arg(short, long, required_unless_present = "stock")]
+    #[arg(short, long, required_unless_present = "built_in")]
     pub(crate) image: Option<String>,
     /// How it is executed: `job` (once) or `daemonset` (on every node)
     #[arg(short = 't', long = "type", default_value = "Job", value_name = "DRIVER")]
@@ -122,10 +122,10 @@ pub(crate) struct GenPluginArgs {
     #[arg(long, value_name = "KEY=VALUE", value_delimiter = ',')]
     pub(crate) node_selector: Vec<String>,
     /// A variable for the containers of a built-in plugin, as `gen` and `run` take it; an empty value removes it; repeatable
-    #[arg(long, value_name = "PLUGIN.KEY=VALUE", requires = "stock")]
+    #[arg(long, value_name = "PLUGIN.KEY=VALUE", requires = "built_in")]
     pub(crate) plugin_env: Vec<String>,
     /// The version that stands in the image of a built-in plugin: one such as `v1.30.2`; without it, the run puts the cluster's there
-    #[arg(long, alias = "kube-conformance-image-version", value_name = "VERSION", requires = "stock")]
+    #[arg(long, alias = "kube-conformance-image-version", value_name = "VERSION", requires = "built_in")]
     pub(crate) kubernetes_version: Option<String>,
     /// A file that it finds in `$SONOBUOY_CONFIG_DIR`; repeatable
     #[arg(long, value_name = "FILE")]

@@ -128,7 +128,7 @@ pub(crate) struct NodeLogsArgs {
     #[arg(long, env = "CHROOT_DIR", default_value = "/", value_name = "DIR")]
     pub(crate) root: PathBuf,
     /// How far back; 0 for everything that the journal has
-    #[arg(long, env = "LOG_MINUTES", default_value_t = plumbline_nodelogs::DEFAULT_MINUTES, value_name = "MINUTES")]
+    #[arg(long, env = "LOG_MINUTES", default_value_t = plumbline_facts::node_logs::DEFAULT_MINUTES, value_name = "MINUTES")]
     pub(crate) minutes: u64,
     /// How much is kept at most; of more, the newest, and the first line says what is missing
     #[arg(long, default_value = "256MiB", value_parser = parse_size, value_name = "SIZE")]

@@ -114,7 +114,7 @@ fn all<T: Copy>(values: &[T], name: fn(T) -> &'static str) -> Vec<CompletionCand
 }
 
 fn built_in() -> Vec<CompletionCandidate> {
-    plumbline_stock::definitions().iter().map(|stock| CompletionCandidate::new(stock.name)).collect()
+    plumbline_bundle::built_in::definitions().iter().map(|built_in| CompletionCandidate::new(built_in.name)).collect()
 }
 
 fn installed() -> Vec<CompletionCandidate> {
@@ -135,7 +135,7 @@ fn plugins_and_paths(typed: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn formats() -> Vec<CompletionCandidate> {
-    let modules = plumbline_stock::embedded().iter().filter_map(|module| {
+    let modules = plumbline_bundle::built_in::embedded().iter().filter_map(|module| {
         let mut info = plumbline_sandbox::inspect(module.wasm).ok().filter(|info| info.roles.post_processor)?;
         if info.formats.is_empty() {
             info.formats.push(module.name.to_owned());

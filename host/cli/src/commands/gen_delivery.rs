@@ -15,10 +15,10 @@ use plumbline_kubernetes::manifest::{MAX_MODULE_BYTES, ManifestPlugin, packed_by
 use plumbline_registry::{Reference, Settings};
 
 use crate::args::BundleDelivery;
+use crate::built_in;
 use crate::error::CliError;
 use crate::limits::Limits;
 use crate::sources::{Found, remote};
-use crate::stock;
 
 /// Modules of a run that are carried even though they could be pulled: 4 MiB, compressed. That is a few objects in the cluster's store, and
 /// spares the aggregator a registry that it may not reach.
@@ -221,7 +221,7 @@ pub(crate) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, CliErr
 /// Fails for a plugin whose definition names a module that is neither built in nor in its bundle. Plugins whose modules the
 /// aggregator finds elsewhere, as `config` says, are not checked.
 pub(crate) fn check_modules(found: &[Found], config: &Config) -> Result<(), CliError> {
-    let (sandbox, built_in) = stock::sandbox(&Limits::default())?;
+    let (sandbox, built_in) = built_in::sandbox(&Limits::default())?;
     // No module runs here, so none is compiled.
     let modules = Modules::compiling_with(sandbox, built_in, Arc::new(|_| {}));
     for one in found {

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use plumbline_bundle::built_in::Place;
 use plumbline_core::definition::{Definition, DefinitionError, K8S_VERSION_VARIABLE};
 use plumbline_core::{Config, Driver, PluginName};
 use plumbline_kubernetes::manifest::{MAX_CONFIG_MAP_BYTES, default_pod_spec, image_of_run, to_document};
 use plumbline_kubernetes::names;
-use plumbline_stock::Place;
 use serde_json::{Map, Value, json};
 
 use crate::args::{ClusterRunArgs, GenPluginArgs};
@@ -22,8 +22,8 @@ use crate::ui::say;
 
 /// Prints the definition of a built-in plugin, or a new one.
 pub(crate) fn plugin(args: &GenPluginArgs) -> Result<ExitCode, CliError> {
-    let text = match &args.stock {
-        Some(name) => stock(name, args)?,
+    let text = match &args.built_in {
+        Some(name) => built_in(name, args)?,
         None => {
             if let Some(option) = suite::any(&args.suite) {
                 return Err(CliError::usage(format!("`{option}` is for a built-in plugin, and this one is new"))
@@ -38,18 +38,18 @@ pub(crate) fn plugin(args: &GenPluginArgs) -> Result<ExitCode, CliError> {
 }
 
 /// As it is in the program, with its image: whatever reads definitions can use it. What stands above it, for people, is kept.
-fn stock(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
-    let Some(stock) = plumbline_stock::definition(name) else {
+fn built_in(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
+    let Some(built_in) = plumbline_bundle::built_in::definition(name) else {
         return Err(CliError::usage(format!("there is no built-in plugin `{name}`")).hint(format!(
             "built-in plugins: {}; for a definition of your own, give `--name` and `--image`",
-            sources::stock_names(Place::Cluster)
+            sources::built_in_names(Place::Cluster)
         )));
     };
     if args.suite.retry_failed > 0 {
         return Err(CliError::usage("`--retry-failed` adds plugins to a run, and this prints one definition")
             .hint("give it to `plumbline run` or `plumbline gen`, or see `plumbline.reruns` in docs/definition.md"));
     }
-    let yaml = sources::stock_yaml(&stock, Place::Cluster)?;
+    let yaml = sources::built_in_yaml(&built_in, Place::Cluster)?;
     let definition = Definition::parse(yaml)
         .map_err(|error| CliError::system(format!("built-in plugin `{name}` cannot be read")).because(&error))?
         .definition;

@@ -4,11 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use plumbline_bundle::built_in::Place;
 use plumbline_conformance::images::{self};
 use plumbline_core::definition::{definition_schema_text, module_schema_text};
 use plumbline_kubernetes::manifest::{ManifestError, ManifestOptions, manifest, rbac, to_yaml};
 use plumbline_kubernetes::{Cluster, ClusterError, ServerVersion, names};
-use plumbline_stock::Place;
 use serde_json::Value;
 
 use super::gen_delivery::check_modules;

@@ -16,10 +16,10 @@ pub(crate) fn helper() -> Option<(PathBuf, Vec<String>)> {
 /// Becomes a program in another root. Whoever called this reads the exit code, which is that of the program or, as by `chroot`, says why
 /// there is none.
 pub(crate) fn in_root(args: &InRootArgs) -> ExitCode {
-    let (code, error) = plumbline_nodelogs::enter(&args.root, &args.program, &args.args);
+    let (code, error) = plumbline_facts::node_logs::enter(&args.root, &args.program, &args.args);
     let (program, root) = (&args.program, args.root.display());
     let what = match code {
-        plumbline_nodelogs::CANNOT_ENTER => format!("`{root}` cannot be entered"),
+        plumbline_facts::node_logs::CANNOT_ENTER => format!("`{root}` cannot be entered"),
         _ => format!("`{program}` cannot be executed in `{root}`"),
     };
     CliError::system(what).because(&error).report();

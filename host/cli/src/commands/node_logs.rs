@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use plumbline_nodelogs::{CollectError, Options, Summary, WriteError, write_logs};
+use plumbline_facts::node_logs::{CollectError, Options, Summary, WriteError, write_logs};
 
 use super::in_root;
 use crate::args::{Global, NodeLogsArgs};

@@ -14,9 +14,9 @@ use plumbline_reporter::{AdapterResult, Processor};
 use serde_json::json;
 
 use crate::args::LimitsArg;
+use crate::built_in;
 use crate::error::CliError;
 use crate::limits::Limits;
-use crate::stock;
 
 /// How the plugin is called that a module is told of.
 const NAME: &str = "adapter";
@@ -26,7 +26,7 @@ const NAMED: usize = 5;
 /// What reads files of `format`: the name of a built-in format, or the path of a module.
 pub(crate) fn processor(format: &str, limits: &LimitsArg) -> Result<Arc<Processor>, CliError> {
     let limits = Limits::load(limits)?;
-    let modules = stock::modules(&limits)?;
+    let modules = built_in::modules(&limits)?;
     let wrong = |error: &dyn std::error::Error| CliError::usage("RESULT_FORMAT cannot be used").because(error);
     let path = Path::new(format);
     let is_path = path.is_absolute();

@@ -14,10 +14,10 @@ use plumbline_sandbox::PluginInfo;
 use serde_json::json;
 
 use crate::args::JudgeArgs;
+use crate::built_in;
 use crate::error::CliError;
 use crate::limits::Limits;
 use crate::sources::Found;
-use crate::stock;
 use crate::trees::{Reprocess, Trees};
 
 /// The plugin that is meant where none is named and several are there.
@@ -138,7 +138,7 @@ fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Re
     let source = Source { definition: Arc::new(definition), bundle: source.bundle.clone() };
     let wrong =
         |error: &dyn std::error::Error| CliError::usage(format!("plugin `{name}` cannot be judged so")).because(error);
-    let judges = plan_judges(&stock::modules(limits)?, &limits.modules, &source).map_err(|error| wrong(&error))?;
+    let judges = plan_judges(&built_in::modules(limits)?, &limits.modules, &source).map_err(|error| wrong(&error))?;
     let no_room = |error: io::Error| CliError::system("a directory for temporary files cannot be made").because(&error);
     let scratch = tempfile::tempdir().map_err(no_room)?;
     let (items, root) = (scratch.path().join("items"), scratch.path().join("archive"));

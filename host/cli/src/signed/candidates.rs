@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use plumbline_aggregator::Provenance;
+use plumbline_bundle::signing::{Envelope, SignatureFile};
 use plumbline_bundle::{Bundle, Digest};
 use plumbline_core::PluginName;
 use plumbline_registry::Reference;
-use plumbline_signing::{Envelope, SignatureFile};
 
 use super::require::{Candidate, Warrant, require_locked, require_signed};
 use super::target::{file_error, readable};
@@ -53,7 +53,7 @@ fn candidate<'a>(found: &'a Found, bundle: Option<&'a Bundle>, warrant: Warrant)
 /// What could vouch for a plugin. What is signed is packed: a directory may change between a look and a run.
 fn warrant(found: &Found) -> Result<Warrant, CliError> {
     Ok(match found.place {
-        Where::Stock => Warrant::Stock,
+        Where::BuiltIn => Warrant::BuiltIn,
         Where::Sonobuoy => Warrant::None("a definition that Sonobuoy has installed"),
         Where::Installed => {
             Warrant::Signatures { envelopes: came_along(found)?, reference: installed_from(&found.origin)? }
@@ -95,7 +95,7 @@ pub(crate) fn packed_provenance(found: &Found) -> Option<(String, String)> {
     let packed = match found.place {
         Where::Installed | Where::Registry | Where::Address => true,
         Where::Named => is_tar(found),
-        Where::Stock | Where::Sonobuoy => false,
+        Where::BuiltIn | Where::Sonobuoy => false,
     };
     let bundle = packed.then(|| found.bundle().ok().flatten()).flatten()?;
     Some((found.origin.clone(), bundle.digest().to_string()))

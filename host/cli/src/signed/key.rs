@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use plumbline_signing::{KeyFileError, PrivateKey, is_open_to_others, read_private};
+use plumbline_bundle::signing::{KeyFileError, PrivateKey, is_open_to_others, read_private};
 
 use crate::error::CliError;
 use crate::ui::say;

@@ -4,7 +4,9 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use plumbline_signing::{Envelope, Policy, PolicyError, Subject, Verified, default_policy_path, read_public, verify};
+use plumbline_bundle::signing::{
+    Envelope, Policy, PolicyError, Subject, Verified, default_policy_path, read_public, verify,
+};
 
 use super::key::key_error;
 use crate::args::PolicyArg;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use plumbline_bundle::signing::Envelope;
 use plumbline_bundle::{Bundle, Digest, Lock, Subject};
-use plumbline_signing::Envelope;
 
 use super::policy::policy;
 use super::target::subject;
@@ -31,7 +31,7 @@ pub(crate) struct Candidate<'a> {
 /// What could vouch for a plugin.
 pub(crate) enum Warrant {
     /// It is part of this program.
-    Stock,
+    BuiltIn,
     /// Nothing could: what it came as, in words that follow "it is".
     None(&'static str),
     /// Signatures, some of which may count.
@@ -61,7 +61,7 @@ pub(crate) fn require_signed(candidates: &[Candidate<'_>], arg: &PolicyArg) -> R
     let (mut refused, mut loose) = (Vec::new(), false);
     for candidate in candidates {
         let reason = match (&candidate.warrant, candidate.bundle) {
-            (Warrant::Stock, _) => continue,
+            (Warrant::BuiltIn, _) => continue,
             (Warrant::Signatures { envelopes, reference }, Some(bundle)) => {
                 // The bundle's own name: what it is called in this run is the operator's word.
                 let subject = subject(bundle.name(), bundle.digest());
@@ -130,7 +130,7 @@ pub(crate) fn require_locked(candidates: &[Candidate<'_>], path: &Path) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plumbline_signing::{Predicate, read_private, sign, write_pair};
+    use plumbline_bundle::signing::{Predicate, read_private, sign, write_pair};
 
     struct Place(tempfile::TempDir);
 
@@ -173,7 +173,7 @@ mod tests {
     }
 
     fn candidate<'a>(plugin: &'a str, bundle: Option<&'a Bundle>, warrant: Warrant) -> Candidate<'a> {
-        let definition = bundle.map_or(Digest::of(b"stock"), |bundle| bundle.definition_digest);
+        let definition = bundle.map_or(Digest::of(b"built-in"), |bundle| bundle.definition_digest);
         Candidate { plugin, origin: "ORIGIN", definition, bundle, warrant }
     }
 
@@ -182,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn stock_and_signed_bundles_may_run() {
+    fn built_in_and_signed_bundles_may_run() {
         let place = Place::new();
         let tap = place.bundle("tap", "one");
         let signed = || signatures(place.signed(&tap));
-        let stock = candidate("host-facts", None, Warrant::Stock);
+        let built_in = candidate("host-facts", None, Warrant::BuiltIn);
         // Under another name in this run, too: the bundle is the same.
-        let all = [stock, candidate("tap", Some(&tap), signed()), candidate("again", Some(&tap), signed())];
+        let all = [built_in, candidate("tap", Some(&tap), signed()), candidate("again", Some(&tap), signed())];
         place.require(&all).unwrap();
     }
 
@@ -201,7 +201,7 @@ mod tests {
             anstream::adapter::strip_str(&place.require(candidates).unwrap_err()).to_string()
         };
         let told = wrong(&[
-            candidate("host-facts", None, Warrant::Stock),
+            candidate("host-facts", None, Warrant::BuiltIn),
             candidate("tap", Some(&changed), signatures(place.signed(&tap))),
             candidate("other", Some(&other), signatures(place.signed(&other))),
             candidate("bare", Some(&tap), signatures(Vec::new())),
@@ -225,7 +225,7 @@ mod tests {
     fn only_what_is_locked_may_run() {
         let place = Place::new();
         let (tap, changed) = (place.bundle("tap", "one"), place.bundle("tap", "two"));
-        let of = |plugin, bundle| candidate(plugin, bundle, Warrant::Stock);
+        let of = |plugin, bundle| candidate(plugin, bundle, Warrant::BuiltIn);
         let locked = |it: &Candidate<'_>| {
             let text = Lock::of(&[Subject {
                 name: it.plugin,

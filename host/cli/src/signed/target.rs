@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use plumbline_bundle::signing::{
+    Envelope, ModuleDigest, SignatureFile, SignatureFileError, Subject, readable_envelopes,
+};
 use plumbline_bundle::{Bundle, Digest, unpack};
 use plumbline_core::shell_path;
 use plumbline_registry::{Kind, Reference, media};
-use plumbline_signing::{Envelope, ModuleDigest, SignatureFile, SignatureFileError, Subject, readable_envelopes};
 
 use crate::error::CliError;
 use crate::sources::remote::{self, Artefact};

@@ -34,7 +34,7 @@ pub(crate) struct Found {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Where {
     /// This program.
-    Stock,
+    BuiltIn,
     /// A file, a directory, a tar, the address of a definition, standard input.
     Named,
     /// The address of a packed bundle.

@@ -12,7 +12,7 @@ pub(crate) fn store() -> Result<Store, CliError> {
     let store = Store::user().map_err(|error| {
         store_error("bundles cannot be installed", &error).hint("say where: set `XDG_DATA_HOME` to a directory")
     })?;
-    Ok(store.reserving(plumbline_stock::definitions().iter().map(|stock| stock.name)))
+    Ok(store.reserving(plumbline_bundle::built_in::definitions().iter().map(|built_in| built_in.name)))
 }
 
 /// Sonobuoy's directory, and what is in it. Without a home there is none.

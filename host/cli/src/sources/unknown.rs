@@ -1,10 +1,10 @@
 //! A name that nobody knows: what there is, and what may have been meant.
 
+use plumbline_bundle::built_in::Place;
 use plumbline_core::closest;
-use plumbline_stock::Place;
 
+use super::built_in::built_in_names;
 use super::installed;
-use super::stock::stock_names;
 use crate::error::CliError;
 
 /// Names of one kind that an error lists.
@@ -18,14 +18,15 @@ pub(super) fn unknown(reference: &str, place: Place) -> CliError {
     // What cannot be listed is not offered: the error at hand is another.
     let here: Vec<String> = here.unwrap_or_default().into_iter().map(|entry| entry.name).collect();
     let theirs: Vec<String> = installed::sonobuoy().unwrap_or_default().into_iter().map(|(name, _)| name).collect();
-    let stock = plumbline_stock::definitions().iter().filter(|stock| stock.yaml(place).is_some());
-    let all: Vec<&str> = stock.map(|stock| stock.name).chain(here.iter().chain(&theirs).map(String::as_str)).collect();
+    let built_in = plumbline_bundle::built_in::definitions().iter().filter(|built_in| built_in.yaml(place).is_some());
+    let all: Vec<&str> =
+        built_in.map(|built_in| built_in.name).chain(here.iter().chain(&theirs).map(String::as_str)).collect();
 
     let mut hint = String::new();
     if let Some(closest) = closest(reference, all.iter().copied()) {
         hint.push_str(&format!("did you mean `{closest}`?\n"));
     }
-    hint.push_str(&format!("built-in plugins: {}", stock_names(place)));
+    hint.push_str(&format!("built-in plugins: {}", built_in_names(place)));
     for (kind, names) in [("installed", &here), ("installed by Sonobuoy", &theirs)] {
         if !names.is_empty() {
             hint.push_str(&format!("; {kind}: {}", listed(names)));

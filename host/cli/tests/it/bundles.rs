@@ -110,7 +110,7 @@ fn the_modules_of_a_tar_and_of_an_installed_bundle_go_to_the_cluster() {
 }
 
 #[test]
-fn a_name_is_stock_then_installed_then_sonobuoys() {
+fn a_name_is_built_in_then_installed_then_sonobuoys() {
     let bed = Bed::new();
     sample(&bed, "installed");
     bed.plumbline(&["plugin", "install", "./sample"]).expect(0);
@@ -120,7 +120,7 @@ fn a_name_is_stock_then_installed_then_sonobuoys() {
         bed.write(&format!("home/.sonobuoy/{name}.yaml"), theirs);
     }
     let origin = |name: &str| json(&bed.plumbline(&["plugin", "show", name, "-o", "json"]).expect(0))["origin"].clone();
-    assert_eq!(origin("host-facts"), "stock");
+    assert_eq!(origin("host-facts"), "built-in");
     assert_eq!(origin("sample"), "installed as `sample`");
     assert!(origin("theirs").as_str().unwrap().starts_with("installed by Sonobuoy: "));
     let dry = bed.plumbline(&["run", "--local", "--dry-run", "-p", "theirs"]).expect(0);
@@ -180,13 +180,13 @@ fn what_cannot_be_installed_says_why() {
     bed.plumbline(&["plugin", "pack", "sample"]).expect(0);
     let gzip = Command::new("gzip").args(["-k"]).arg(bed.path("sample.bundle.tar")).stdout(Stdio::null()).status();
     bed.write(
-        "stock/plugin.yaml",
+        "built-in/plugin.yaml",
         "sonobuoy-config: {driver: Process, plugin-name: host-facts}\nspec: {command: ['true']}\n",
     );
     let told = |reference: &str| bed.plumbline(&["plugin", "install", reference]).expect(2).err;
     assert!(told("alone.yaml").contains("`alone.yaml` is no bundle"));
     assert!(told("junk.tar").contains("it is no tar"));
-    assert!(told("stock").contains("belongs to a built-in plugin"));
+    assert!(told("built-in").contains("belongs to a built-in plugin"));
     assert!(told("oci://r.example/X:1").contains("no reference to a registry"));
     match gzip {
         Ok(status) if status.success() => assert!(told("sample.bundle.tar.gz").contains("gunzip")),

@@ -121,7 +121,7 @@ fn serve(program: &OsStr, config: &Path, host: &str) -> Child {
     child
 }
 
-fn stock(name: &str) -> PathBuf {
+fn built_in(name: &str) -> PathBuf {
     let modules = std::env::var_os("PLUMBLINE_MODULES")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), Into::into);
     modules.join(name)
@@ -133,7 +133,7 @@ const DEFINITION: &str =
 /// The bundle `name` with the module `mine` in a directory, and packed: the tar, and its digest.
 fn bundle(bed: &Bed, name: &str) -> (PathBuf, String) {
     bed.write(&format!("bundles/{name}/plugin.yaml"), &DEFINITION.replace("NAME", name));
-    fs::copy(stock("raw.wasm"), bed.path(&format!("bundles/{name}/mine.wasm"))).unwrap();
+    fs::copy(built_in("raw.wasm"), bed.path(&format!("bundles/{name}/mine.wasm"))).unwrap();
     let done = bed.plumbline(&["plugin", "pack", &format!("bundles/{name}"), "--json"]).expect(0);
     let packed: Value = serde_json::from_str(&done.out).unwrap();
     (bed.path(packed["path"].as_str().unwrap()), packed["digest"].as_str().unwrap().to_owned())
@@ -198,7 +198,7 @@ fn a_bundle_is_pulled_with_the_pull_secret_and_found_by_the_next_container() {
     assert!(log.contains("names plugin `other`, which is not in this run"), "{log}");
     assert!(!log.contains("`mine`"), "the module is known: {log}");
     let dir = pod.bed.path(FETCHED).join(digest.strip_prefix("sha256:").unwrap());
-    assert_eq!(fs::read(dir.join("mine.wasm")).unwrap(), fs::read(stock("raw.wasm")).unwrap());
+    assert_eq!(fs::read(dir.join("mine.wasm")).unwrap(), fs::read(built_in("raw.wasm")).unwrap());
 
     // The next container finds it, and asks no registry.
     let secret = registry.secret();
@@ -212,7 +212,7 @@ fn a_bundle_is_pulled_with_the_pull_secret_and_found_by_the_next_container() {
     fs::set_permissions(&module, fs::Permissions::from_mode(0o644)).unwrap();
     fs::write(&module, b"changed").unwrap();
     launched("the bundle is here");
-    assert_eq!(fs::read(module).unwrap(), fs::read(stock("raw.wasm")).unwrap());
+    assert_eq!(fs::read(module).unwrap(), fs::read(built_in("raw.wasm")).unwrap());
 }
 
 impl Registry {

@@ -216,7 +216,7 @@ fn a_new_definition() {
 }
 
 #[test]
-fn a_stock_definition_is_printed_with_its_image() {
+fn a_built_in_definition_is_printed_with_its_image() {
     let bed = Bed::new();
     let printed = bed.plumbline(&["gen", "plugin", "host-facts"]).expect(0).out;
     assert!(printed.starts_with("# Facts of every node"), "{printed}");

@@ -16,7 +16,7 @@ fn project(bed: &Bed) {
     bed.write("p/tests/one/results/global/junit.xml", GOOD);
 }
 
-fn stock(name: &str) -> PathBuf {
+fn built_in(name: &str) -> PathBuf {
     let modules = std::env::var_os("PLUMBLINE_MODULES")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/modules"), Into::into);
     modules.join(name)
@@ -80,7 +80,7 @@ fn dev_tries_every_change_until_it_is_interrupted() {
 #[test]
 fn a_module_says_what_it_is_without_being_run() {
     let bed = Bed::new();
-    let junit = stock("junit.wasm");
+    let junit = built_in("junit.wasm");
     let junit = junit.to_str().unwrap();
     let shown = bed.plumbline(&["plugin", "inspect", junit]).expect(0).out;
     for part in ["module junit.wasm", "post-processor", "sha256:", "plumbline:plugin@0.1.0", "**/*.xml"] {

@@ -38,7 +38,7 @@ fn from_the_lines_of_a_journal_to_the_tree_of_a_run() {
 }
 
 #[test]
-fn the_stock_plugin_says_what_this_machine_has() {
+fn the_built_in_plugin_says_what_this_machine_has() {
     let bed = Bed::new();
     // What the machine logged within the last hour is its business; that there is a file of lines, and a tree, is the plugin's.
     bed.plumbline(&["run", "--local", "--output", "out", "-p", "systemd-logs"]);

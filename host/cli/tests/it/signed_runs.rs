@@ -67,7 +67,7 @@ fn an_installed_bundle_is_judged_by_the_signatures_that_came_with_it() {
 }
 
 #[test]
-fn stock_plugins_need_no_signature() {
+fn built_in_plugins_need_no_signature() {
     let (bed, tar) = bed();
     signed(&bed, &["-p", "host-facts", "-p", &tar, "--dry-run"]).expect(0);
 }

@@ -92,7 +92,7 @@ fn colour_only_where_it_is_wanted() {
 }
 
 #[test]
-fn the_stock_is_listed() {
+fn the_built_in_is_listed() {
     let bed = Bed::new();
     insta::assert_snapshot!(bed.plumbline(&["plugin", "list"]).expect(0).out);
 }

@@ -1,8 +1,8 @@
-//! What settings come to. The definition is the stock's.
+//! What settings come to. The definition is the built-in modules's.
 
 use super::*;
 
-fn stock() -> Definition {
+fn built_in() -> Definition {
     Definition::parse(include_str!("../../../../plugins/definitions/e2e.yaml")).unwrap().definition
 }
 
@@ -20,16 +20,16 @@ fn value(definition: &Definition, name: &str) -> Option<String> {
 }
 
 #[test]
-fn the_stock_definition_is_the_default_mode() {
+fn the_built_in_definition_is_the_default_mode() {
     let default = Settings { mode: Some(Mode::default()), ..Settings::default() };
-    assert_eq!(default.apply(&stock()).unwrap(), stock());
-    assert_eq!(Settings::default().apply(&stock()).unwrap(), stock(), "nothing said is nothing changed");
+    assert_eq!(default.apply(&built_in()).unwrap(), built_in());
+    assert_eq!(Settings::default().apply(&built_in()).unwrap(), built_in(), "nothing said is nothing changed");
 }
 
 #[test]
 fn each_mode_sets_what_it_is() {
     for mode in Mode::ALL {
-        let made = Settings { mode: Some(mode), ..Settings::default() }.apply(&stock()).unwrap();
+        let made = Settings { mode: Some(mode), ..Settings::default() }.apply(&built_in()).unwrap();
         assert_eq!(value(&made, "E2E_FOCUS").as_deref(), Some(mode.focus()));
         assert_eq!(value(&made, "E2E_SKIP"), mode.skip(), "{mode}");
         assert_eq!(value(&made, "E2E_PARALLEL"), Some(mode.parallel().to_string()));
@@ -49,7 +49,7 @@ fn options_win_over_the_mode_and_an_empty_skip_removes() {
         image: Some("mirror/conformance:v1".to_owned()),
         ..Settings::default()
     };
-    let made = settings.apply(&stock()).unwrap();
+    let made = settings.apply(&built_in()).unwrap();
     let args = "--progress-report-url=http://localhost:9000/progress --a=1 --b";
     let pairs = [
         ("E2E_DRYRUN", "true"),
@@ -71,7 +71,7 @@ fn files_and_secrets_are_mounted() {
         ssh: Ssh { user: Some("core".to_owned()), key: true },
         ..Settings::default()
     };
-    let made = settings.apply(&stock()).unwrap();
+    let made = settings.apply(&built_in()).unwrap();
     assert_eq!(settings.apply(&made).unwrap().extra_volumes, made.extra_volumes, "twice is once");
     assert_eq!(made.config_map["repos.yaml"], "gcRegistry: m");
     insta::assert_snapshot!(serde_json::to_string_pretty(&made.to_json()).unwrap());
@@ -79,7 +79,7 @@ fn files_and_secrets_are_mounted() {
 
 #[test]
 fn arguments_that_only_the_cluster_knows_are_left_alone_or_told() {
-    let mut json = stock().to_json();
+    let mut json = built_in().to_json();
     let from = json!({"configMapKeyRef": {"name": "n", "key": "k"}});
     json["spec"]["env"] = json!([{"name": "E2E_EXTRA_ARGS", "valueFrom": from}]);
     let definition = Definition::from_json(json).unwrap().definition;

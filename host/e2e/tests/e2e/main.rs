@@ -7,6 +7,7 @@
 
 mod attack;
 mod bed;
+mod built_in;
 mod chaos;
 mod confined;
 mod conformance;
@@ -29,7 +30,6 @@ mod reporter;
 mod run;
 mod settings;
 mod sink;
-mod stock;
 mod suite;
 mod turns;
 mod unreachable;

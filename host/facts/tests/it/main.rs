@@ -5,4 +5,5 @@ mod ansible;
 mod collectors;
 mod compare;
 mod differences;
+mod node_logs;
 mod this_machine;

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like the tests themselves")]
 
 mod cache;
+mod componentize;
 mod expectations;
 mod generations;
 mod handmade;

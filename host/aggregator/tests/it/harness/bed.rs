@@ -19,8 +19,8 @@ pub(crate) fn modules() -> Modules {
     MODULES
         .get_or_init(|| {
             let sandbox = Sandbox::new(SandboxConfig::default()).unwrap();
-            let stock = plumbline_stock::load(&sandbox).unwrap();
-            Modules::new(sandbox, stock)
+            let built_in = plumbline_bundle::built_in::load(&sandbox).unwrap();
+            Modules::new(sandbox, built_in)
         })
         .clone()
 }

@@ -21,11 +21,11 @@ use super::last::{self, keep_last};
 use super::plugins;
 use super::send::sent;
 use crate::args::{AggregatorArgs, Global, Level};
+use crate::built_in;
 use crate::commands::conceal::conceal;
 use crate::error::CliError;
 use crate::limits::Limits;
 use crate::runtime::runtime;
-use crate::stock;
 
 /// Bundles that were fetched, below the run's working directory: they go when it does.
 const BUNDLES: &str = "bundles";
@@ -169,7 +169,7 @@ async fn run(
         fail_fast: fail_fast.clone(),
         survey: Some(survey(cluster.clone(), config, &place.namespace, work.tree())),
     });
-    let modules = stock::modules(&limits)?;
+    let modules = built_in::modules(&limits)?;
     let begun = Box::pin(Run::begin(work, sources, settings, &modules, Arc::new(dispatcher))).await;
     let (run, begun) = match begun {
         Ok(begun) => begun,

@@ -5,9 +5,9 @@ use std::path::Path;
 use plumbline_conformance::images::{Listing, ProgramError, SUITE_PROGRAM, listing, local_platform, program};
 use plumbline_registry::{Client, Reference};
 
+use crate::built_in::cache_root;
 use crate::error::CliError;
 use crate::sources::remote::registry_error;
-use crate::stock::cache_root;
 use crate::ui::say;
 
 /// Asks the program in `image` for a list. `registries` is the file of registries that it gets; `hint` says what else could be done.

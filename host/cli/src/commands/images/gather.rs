@@ -5,13 +5,13 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
+use plumbline_bundle::built_in::Place;
 use plumbline_conformance::images::{ImageSet, Listing, Prefix, SetError, images_of, is_suite, rewrite};
 use plumbline_conformance::suite::image_of_latest;
 use plumbline_core::config::Config;
 use plumbline_core::definition::{Definition, K8S_VERSION_VARIABLE};
 use plumbline_kubernetes::{Cluster, ClusterError, ConnectOptions, ServerVersion};
 use plumbline_registry::Client;
-use plumbline_stock::Place;
 
 use super::ask;
 use crate::args::ImageSetArgs;

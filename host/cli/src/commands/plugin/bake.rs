@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use plumbline_bundle::Bundle;
+use plumbline_bundle::built_in::Place;
 use plumbline_core::size::Bytes;
 use plumbline_kubernetes::names::BAKED_BUNDLES_DIR;
 use plumbline_registry::{
     Addition, Cause, Client, Image, LayerBuilder, Layout, Place as ImagePlace, RawManifest, Reference, RegistryError,
     list_image, open_layout, write_archive,
 };
-use plumbline_stock::Place;
 use serde_json::json;
 
 use crate::args::{BakeArgs, Global};

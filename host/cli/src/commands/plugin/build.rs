@@ -11,14 +11,14 @@ use crate::error::CliError;
 use crate::limits::Limits;
 use crate::output::size;
 use crate::ui::say;
-use crate::{logging, stock};
+use crate::{built_in, logging};
 
 /// Builds a project's module.
 pub(crate) fn build(args: &BuildArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
     let project = Project::open(&args.dir).map_err(author::error)?;
     // The sandbox of every other command: what is compiled here is in the cache for them.
-    let (sandbox, _) = stock::sandbox(&Limits::default())?;
+    let (sandbox, _) = built_in::sandbox(&Limits::default())?;
     let built = plumbline_author::build(&project, &sandbox, &mut say).map_err(author::error)?;
     match args.format {
         Some(format) => author::print(&built, format)?,

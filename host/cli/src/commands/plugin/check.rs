@@ -10,7 +10,7 @@ use crate::args::{CheckArgs, Global};
 use crate::error::CliError;
 use crate::limits::Limits;
 use crate::output::size;
-use crate::{logging, stock};
+use crate::{built_in, logging};
 
 /// The exit code of something that was checked and is wrong.
 const WRONG: u8 = 1;
@@ -19,9 +19,9 @@ const WRONG: u8 = 1;
 pub(crate) fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
     let limits = Limits::load(&args.limits)?;
-    let (sandbox, stock) = stock::sandbox(&limits)?;
-    let stock = stock.iter().map(|module| module.info()).collect();
-    let host = Host { sandbox: &sandbox, stock, limits: &limits.modules };
+    let (sandbox, built_in) = built_in::sandbox(&limits)?;
+    let built_in = built_in.iter().map(|module| module.info()).collect();
+    let host = Host { sandbox: &sandbox, built_in, limits: &limits.modules };
     let checked = check_path(&args.path, &host).map_err(author::error)?;
     match args.format {
         Some(format) => author::print(&checked, format)?,

@@ -18,7 +18,7 @@ use crate::error::CliError;
 use crate::limits::Limits;
 use crate::runtime::one_thread;
 use crate::ui::say;
-use crate::{logging, stock};
+use crate::{built_in, logging};
 
 /// Paths of a round that are named.
 const NAMED: usize = 3;
@@ -29,7 +29,7 @@ pub(crate) fn dev(args: &DevArgs, global: &Global) -> Result<ExitCode, CliError>
     // A directory that is no project is said at once.
     let project = Project::open(&args.dir).map_err(|error| refused(&error))?;
     let limits = Limits::load(&args.limits)?;
-    let (sandbox, stock) = stock::sandbox(&limits)?;
+    let (sandbox, built_in) = built_in::sandbox(&limits)?;
     let (watch, _stopper) = Watch::new(&project.dir, QUIET).map_err(|error| watching(&error))?;
     say(&format!("watching {}; Ctrl-C ends", project.dir.display()));
     let dir = project.dir.clone();
@@ -37,7 +37,7 @@ pub(crate) fn dev(args: &DevArgs, global: &Global) -> Result<ExitCode, CliError>
     let (ended, end) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let watched = watch.run(|round| {
-            let modules = Modules::new(sandbox.clone(), stock.clone());
+            let modules = Modules::new(sandbox.clone(), built_in.clone());
             let report = try_out(&dir, &mut |dir| build(dir, &sandbox), &modules, &limits.modules);
             // Nobody reads it any more: the next round says the same.
             let _ = show(round, &report, &mut anstream::stdout().lock());

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use plumbline_signing::write_pair;
+use plumbline_bundle::signing::write_pair;
 use serde_json::json;
 
 use crate::args::{Global, KeygenArgs};

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use plumbline_aggregator::LazyModule;
 use plumbline_bundle::Entry;
+use plumbline_bundle::built_in::{BuiltInDefinition, Place};
 use plumbline_core::chain;
 use plumbline_core::definition::Definition;
-use plumbline_stock::{Place, StockDefinition};
 use serde_json::{Value, json};
 
 use super::describe;
@@ -16,13 +16,13 @@ use crate::args::{DataFormat, Global, ListArgs};
 use crate::error::CliError;
 use crate::limits::Limits;
 use crate::output::{one_line, print_json};
-use crate::{logging, sources, stock};
+use crate::{built_in, logging, sources};
 
 /// Lists plugins (built-in, installed, Sonobuoy's) and the built-in modules.
 pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
-    let (_, modules) = stock::sandbox(&Limits::default())?;
-    // Without a home nothing is installed, and the stock is there all the same.
+    let (_, modules) = built_in::sandbox(&Limits::default())?;
+    // Without a home nothing is installed, and the built-in modules is there all the same.
     let installed = match sources::store() {
         Ok(store) => {
             store.list().map_err(|error| sources::store_error("installed bundles cannot be listed", &error))?
@@ -46,9 +46,9 @@ fn print(
     out: &mut impl Write,
 ) -> io::Result<()> {
     writeln!(out, "plugins:")?;
-    for stock in plumbline_stock::definitions() {
-        let description = description(stock).unwrap_or_default();
-        writeln!(out, "  {:14} {:15} {description}", stock.name, places(stock).join(", "))?;
+    for built_in in plumbline_bundle::built_in::definitions() {
+        let description = description(built_in).unwrap_or_default();
+        writeln!(out, "  {:14} {:15} {description}", built_in.name, places(built_in).join(", "))?;
     }
     if !installed.is_empty() {
         writeln!(out, "installed:")?;
@@ -81,7 +81,7 @@ fn print(
 }
 
 fn data(modules: &[LazyModule], installed: &[Entry], sonobuoy: &[(String, PathBuf)]) -> Value {
-    let stock = |stock: &StockDefinition| json!({"name": stock.name, "places": places(stock), "description": description(stock)});
+    let built_in = |built_in: &BuiltInDefinition| json!({"name": built_in.name, "places": places(built_in), "description": description(built_in)});
     let entry = |entry: &Entry| match &entry.state {
         Ok(installed) => json!({
             "name": entry.name,
@@ -96,18 +96,18 @@ fn data(modules: &[LazyModule], installed: &[Entry], sonobuoy: &[(String, PathBu
         json!({"name": info.name, "roles": describe::roles(info.roles), "formats": info.formats})
     };
     json!({
-        "plugins": plumbline_stock::definitions().iter().map(stock).collect::<Vec<_>>(),
+        "plugins": plumbline_bundle::built_in::definitions().iter().map(built_in).collect::<Vec<_>>(),
         "installed": installed.iter().map(entry).collect::<Vec<_>>(),
         "sonobuoy": sonobuoy.iter().map(|(name, path)| json!({"name": name, "path": path})).collect::<Vec<_>>(),
         "modules": modules.iter().map(module).collect::<Vec<_>>(),
     })
 }
 
-fn places(stock: &StockDefinition) -> Vec<&'static str> {
-    stock.places().map(|place| if place == Place::Local { "local" } else { "cluster" }).collect()
+fn places(built_in: &BuiltInDefinition) -> Vec<&'static str> {
+    built_in.places().map(|place| if place == Place::Local { "local" } else { "cluster" }).collect()
 }
 
-fn description(stock: &StockDefinition) -> Option<String> {
-    let yaml = stock.cluster.or(stock.local).unwrap_or_default();
+fn description(built_in: &BuiltInDefinition) -> Option<String> {
+    let yaml = built_in.cluster.or(built_in.local).unwrap_or_default();
     Definition::parse(yaml).ok().and_then(|parsed| parsed.definition.description)
 }

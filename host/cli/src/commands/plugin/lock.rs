@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use plumbline_archive::atomic::write_atomic;
+use plumbline_bundle::built_in::Place;
 use plumbline_bundle::{Bundle, Lock, Subject};
-use plumbline_stock::Place;
 
 use crate::args::{Global, LockArgs};
 use crate::error::CliError;

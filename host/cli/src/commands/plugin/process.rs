@@ -20,7 +20,7 @@ use crate::sources::{self};
 use crate::sources::{Found, Where};
 use crate::tree::read_tree;
 use crate::ui::say;
-use crate::{logging, stock};
+use crate::{built_in, logging};
 
 /// Post-processes a directory and prints the tree. The directory is not changed.
 pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, CliError> {
@@ -37,7 +37,7 @@ pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, C
         .hint("results are laid out as in an archive: `results/global/FILE`, or `results/NODE/FILE` per node"));
     }
     let limits = Limits::load(&args.limits)?;
-    let modules = stock::modules(&limits)?;
+    let modules = built_in::modules(&limits)?;
     let plugin = plan(&modules, &limits.modules, found.source, args)?;
     for warning in plugin.warnings() {
         say(&format!("warning: {warning}"));

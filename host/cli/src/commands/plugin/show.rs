@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use plumbline_bundle::built_in::Place;
 use plumbline_bundle::{Bundle, Installed};
 use plumbline_core::size::Bytes;
-use plumbline_stock::Place;
 use serde_json::{Value, json};
 
 use super::describe;
@@ -22,8 +22,8 @@ pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, CliErro
     logging::init(global);
     sources::remote::use_registries(&args.registry);
     // A built-in plugin of one place only is shown as it is there.
-    let place = match plumbline_stock::definition(&args.reference) {
-        Some(stock) if stock.yaml(Place::Cluster).is_none() => Place::Local,
+    let place = match plumbline_bundle::built_in::definition(&args.reference) {
+        Some(built_in) if built_in.yaml(Place::Cluster).is_none() => Place::Local,
         _ => Place::Cluster,
     };
     let found = sources::find(&args.reference, place)?;
@@ -55,7 +55,7 @@ fn installed(found: &Found) -> Result<Option<Installed>, CliError> {
 
 fn origin(found: &Found) -> String {
     match found.place {
-        Where::Stock => "stock".to_owned(),
+        Where::BuiltIn => "built-in".to_owned(),
         Where::Named | Where::Address | Where::Registry => found.origin.clone(),
         Where::Installed => format!("installed as `{}`", found.origin),
         Where::Sonobuoy => format!("installed by Sonobuoy: {}", found.origin),

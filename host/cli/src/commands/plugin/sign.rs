@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use jiff::Timestamp;
-use plumbline_signing::{Predicate, sign as sign_subject};
+use plumbline_bundle::signing::{Predicate, sign as sign_subject};
 use serde_json::json;
 
 use crate::args::{Global, SignArgs};

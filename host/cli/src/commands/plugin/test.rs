@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::limits::Limits;
 use crate::output::print_json;
 use crate::ui::say;
-use crate::{logging, stock};
+use crate::{built_in, logging};
 
 /// Runs golden cases, and damaged inputs if they are wished for.
 pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, CliError> {
@@ -30,7 +30,7 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, CliErro
         fresh(&project.dir)?;
     }
     let limits = Limits::load(&args.limits)?;
-    let modules = stock::modules(&limits)?;
+    let modules = built_in::modules(&limits)?;
     let bless = match args {
         TestArgs { bless_errors: true, .. } => Bless::Errors,
         TestArgs { bless: true, .. } => Bless::Results,

@@ -14,7 +14,7 @@ pub(crate) fn uninstall(args: &UninstallArgs, global: &Global) -> Result<ExitCod
     let list = store.list().map_err(|error| sources::store_error("installed bundles cannot be listed", &error))?;
     if let Some(name) = args.names.iter().find(|name| !list.iter().any(|entry| entry.name == **name)) {
         let told = CliError::usage(format!("no bundle `{name}` is installed"));
-        return Err(match plumbline_stock::definition(name) {
+        return Err(match plumbline_bundle::built_in::definition(name) {
             Some(_) => told.hint("it is a built-in plugin, which belongs to the program"),
             None => told.hint("`plumbline plugin list` shows what is installed"),
         });

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use plumbline_bundle::built_in::Place;
 use plumbline_core::config::Config;
 use plumbline_core::run_status::RunPhase;
 use plumbline_core::shell_path;
@@ -12,7 +13,6 @@ use plumbline_kubernetes::manifest::rbac;
 use plumbline_kubernetes::preflight::{Check, Finding, Preflight};
 use plumbline_kubernetes::retrieve::{RetrieveOptions, Wait, retrieve};
 use plumbline_kubernetes::{Change, Cluster, ServerVersion, create, names, plan_creation, title};
-use plumbline_stock::Place;
 use serde_json::Value;
 
 use super::failures::print_failures;

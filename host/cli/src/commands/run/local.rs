@@ -6,11 +6,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use plumbline_aggregator::{Begun, Finished, Provenance, Run, RunError, Settings, Source, WorkDir};
+use plumbline_bundle::built_in::Place;
 use plumbline_core::definition::check_set;
 use plumbline_core::run_status::{RunPhase, RunStatus};
 use plumbline_core::{PluginName, RunId, shell_path};
 use plumbline_local::{LocalDispatcher, LocalOptions, StartDirectories};
-use plumbline_stock::Place;
 use tokio_util::sync::CancellationToken;
 
 use super::interrupt::cancel_on_signal;
@@ -23,7 +23,7 @@ use crate::output::outcome::print_outcome;
 use crate::runtime::runtime;
 use crate::sources::Found;
 use crate::ui::{Watch, local_logs, say};
-use crate::{judging, logging, registry, signed, sources, stock};
+use crate::{built_in, judging, logging, registry, signed, sources};
 
 /// Runs plugins on this machine to their verdict.
 pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> {
@@ -36,9 +36,9 @@ pub(super) fn run(args: RunArgs, global: &Global) -> Result<ExitCode, CliError> 
         found.push(command::plugin(local, &local_dir(&root))?);
     }
     if found.is_empty() && local.resume.is_none() {
-        let stock = sources::stock_names(Place::Local);
+        let built_in = sources::built_in_names(Place::Local);
         return Err(CliError::usage("no plugin is named")
-            .hint(format!("name one with `--plugin`: a built-in plugin ({stock}), a definition or a directory; or give a command: `-- pytest -q`")));
+            .hint(format!("name one with `--plugin`: a built-in plugin ({built_in}), a definition or a directory; or give a command: `-- pytest -q`")));
     }
     for plugin in &found {
         for warning in &plugin.warnings {
@@ -80,7 +80,7 @@ async fn run_local(
         output: output(local, options, &root),
         ..Settings::default()
     };
-    let modules = stock::modules(&limits)?;
+    let modules = built_in::modules(&limits)?;
     let begun = Run::begin(work, sources, settings, &modules, Arc::clone(&dispatcher) as _).await;
     let (run, begun) = begun.map_err(|error| {
         // Nothing has happened yet in a new run: what is in its directory is of no use to anybody.

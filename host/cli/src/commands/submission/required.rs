@@ -10,9 +10,9 @@ use plumbline_kubernetes::ServerVersion;
 use plumbline_registry::{Client, Reference};
 
 use crate::args::{RequiredArgs, RequiredFrom};
+use crate::built_in::cache_root;
 use crate::error::CliError;
 use crate::runtime::runtime;
-use crate::stock::cache_root;
 use crate::ui::say;
 
 /// Bytes of a `conformance.yaml`.

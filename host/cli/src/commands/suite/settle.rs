@@ -163,7 +163,7 @@ pub(crate) fn not_here(args: &SuiteArgs) -> Result<(), CliError> {
     }
 }
 
-/// The first option that was given and means a plugin of the stock.
+/// The first option that was given and means a plugin of the built-in modules.
 pub(crate) fn any(args: &SuiteArgs) -> Option<&'static str> {
     args.given().or(args.systemd_logs_image.as_ref().map(|_| "--systemd-logs-image"))
 }

@@ -1,0 +1,50 @@
+//! Takes the built-in modules that `cargo xtask setup` built, so that the program carries them, ready compiled.
+
+use std::env;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+/// The built-in modules, in the order in which help texts list it.
+const MODULES: [&str; 13] = [
+    "junit",
+    "gojson",
+    "tap",
+    "sarif",
+    "ctrf",
+    "raw",
+    "manual",
+    "host-facts",
+    "systemd-logs",
+    "job",
+    "daemonset",
+    "known-failures",
+    "checks",
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let here = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?);
+    let out = PathBuf::from(env::var("OUT_DIR")?);
+    println!("cargo::rerun-if-env-changed=PLUMBLINE_MODULES");
+    let modules = env::var_os("PLUMBLINE_MODULES").map_or_else(|| here.join("../../target/modules"), PathBuf::from);
+    let mut list = String::from("&[\n");
+    for name in MODULES {
+        for extension in ["wasm", "cwasm"] {
+            let file = modules.join(name).with_extension(extension);
+            println!("cargo::rerun-if-changed={}", file.display());
+            let bytes = fs::read(&file).map_err(|error| {
+                format!("built-in module {}: {error}; run `cargo xtask setup` first", file.display())
+            })?;
+            fs::write(out.join(name).with_extension(extension), bytes)?;
+        }
+        writeln!(
+            list,
+            "    Embedded {{ name: {name:?}, wasm: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.wasm\")), \
+             compiled: include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.cwasm\")) }},"
+        )?;
+    }
+    list.push(']');
+    fs::write(out.join("modules.rs"), list)?;
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! Envelopes: a payload, its type, and signatures over both.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::base64;
+
+/// Bytes of a file of envelopes: what is kept with an installed bundle may not be larger either.
+pub(crate) const MAX_FILE: usize = 1 << 20;
+/// Envelopes in one file: keys are few, and each envelope costs verifications.
+pub const MAX_ENVELOPES: usize = 64;
+/// Signatures in one envelope.
+const MAX_SIGNATURES: usize = 8;
+/// Bytes of a payload: a statement with a thousand modules has less.
+const MAX_PAYLOAD: usize = 256 << 10;
+/// Bytes of a payload's type.
+const MAX_TYPE: usize = 256;
+/// Bytes of a signature: that of ECDSA over P-256 has at most 72, others are carried along and do not fit.
+const MAX_SIGNATURE: usize = 1024;
+/// Bytes of a key's name.
+const MAX_KEY_ID: usize = 256;
+
+/// An envelope, decoded. Nothing of it is verified.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    /// What the payload is.
+    pub payload_type: String,
+    /// What is signed.
+    pub payload: Vec<u8>,
+    /// Signatures over [`pae`](crate::signing::pae) of both.
+    pub signatures: Vec<Signature>,
+}
+
+/// A signature in an envelope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    /// A hint at the key, which nothing protects; empty if there is none.
+    pub key_id: String,
+    /// The signature itself.
+    pub bytes: Vec<u8>,
+}
+
+/// Why bytes are no envelopes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EnvelopeError {
+    /// Too much of something.
+    #[error("there are more than {limit} {what}")]
+    TooMuch {
+        /// Of what.
+        what: &'static str,
+        /// How much is read.
+        limit: usize,
+    },
+    /// Not JSON of this shape.
+    #[error("it is no DSSE envelope, nor a list of them: {0}")]
+    Json(String),
+    /// A text that is no base64.
+    #[error("`{0}` is no base64")]
+    Base64(&'static str),
+}
+
+/// The JSON form.
+#[derive(Serialize, Deserialize)]
+struct Document {
+    payload: String,
+    #[serde(rename = "payloadType")]
+    payload_type: String,
+    signatures: Vec<SignatureDocument>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SignatureDocument {
+    #[serde(default)]
+    keyid: Option<String>,
+    sig: String,
+}
+
+/// Reads envelopes: a JSON array of them, one alone, or one per line.
+///
+/// # Errors
+/// When the text is something else, or holds more than [`MAX_ENVELOPES`] or otherwise too much.
+pub fn parse_envelopes(text: &[u8]) -> Result<Vec<Envelope>, EnvelopeError> {
+    if text.len() > MAX_FILE {
+        return Err(EnvelopeError::TooMuch { what: "bytes", limit: MAX_FILE });
+    }
+    let documents: Result<Vec<Document>, _> = match text.trim_ascii_start().first() {
+        Some(b'[') => serde_json::from_slice(text),
+        _ => serde_json::Deserializer::from_slice(text).into_iter().take(MAX_ENVELOPES + 1).collect(),
+    };
+    let documents = documents.map_err(|error| EnvelopeError::Json(error.to_string()))?;
+    if documents.len() > MAX_ENVELOPES {
+        return Err(EnvelopeError::TooMuch { what: "envelopes", limit: MAX_ENVELOPES });
+    }
+    documents.into_iter().map(decode).collect()
+}
+
+/// The envelopes of a JSON array to which others may have added anything: those that can be read, the last [`MAX_ENVELOPES`] of them, and how
+/// many entries are left out.
+///
+/// # Errors
+/// When the text is no array, or too long.
+pub fn readable_envelopes(text: &[u8]) -> Result<(Vec<Envelope>, usize), EnvelopeError> {
+    if text.len() > MAX_FILE {
+        return Err(EnvelopeError::TooMuch { what: "bytes", limit: MAX_FILE });
+    }
+    let entries: Vec<Value> = serde_json::from_slice(text).map_err(|error| EnvelopeError::Json(error.to_string()))?;
+    let all = entries.len();
+    let read = |entry: Value| decode(serde_json::from_value(entry).ok()?).ok();
+    // New ones are added at the end.
+    let envelopes: Vec<Envelope> = entries.into_iter().rev().filter_map(read).take(MAX_ENVELOPES).collect();
+    let left_out = all - envelopes.len();
+    Ok((envelopes, left_out))
+}
+
+/// A JSON array of `envelopes`, one per line.
+#[must_use]
+pub fn write_envelopes(envelopes: &[Envelope]) -> String {
+    let lines: Vec<String> = envelopes.iter().map(Envelope::to_json).collect();
+    format!("[\n{}\n]\n", lines.join(",\n"))
+}
+
+impl Envelope {
+    /// Its JSON form, on one line.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let signatures = self.signatures.iter().map(|signature| SignatureDocument {
+            keyid: Some(signature.key_id.clone()),
+            sig: base64::encode(&signature.bytes),
+        });
+        let document = Document {
+            payload: base64::encode(&self.payload),
+            payload_type: self.payload_type.clone(),
+            signatures: signatures.collect(),
+        };
+        // Texts and lists of texts always have a JSON form.
+        serde_json::to_string(&document).unwrap_or_default()
+    }
+}
+
+fn decode(document: Document) -> Result<Envelope, EnvelopeError> {
+    let at_most = |what, length: usize, limit| match length > limit {
+        true => Err(EnvelopeError::TooMuch { what, limit }),
+        false => Ok(()),
+    };
+    at_most("bytes in a `payloadType`", document.payload_type.len(), MAX_TYPE)?;
+    at_most("signatures in one envelope", document.signatures.len(), MAX_SIGNATURES)?;
+    let payload = base64::decode(&document.payload).ok_or(EnvelopeError::Base64("payload"))?;
+    at_most("bytes in a `payload`", payload.len(), MAX_PAYLOAD)?;
+    let mut signatures = Vec::new();
+    for signature in document.signatures {
+        let key_id = signature.keyid.unwrap_or_default();
+        at_most("bytes in a `keyid`", key_id.len(), MAX_KEY_ID)?;
+        let bytes = base64::decode(&signature.sig).ok_or(EnvelopeError::Base64("sig"))?;
+        at_most("bytes in a `sig`", bytes.len(), MAX_SIGNATURE)?;
+        signatures.push(Signature { key_id, bytes });
+    }
+    Ok(Envelope { payload_type: document.payload_type, payload, signatures })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = r#"{"payload":"aGVsbG8gd29ybGQ=","payloadType":"t","signatures":[{"sig":"_-8="}]}"#;
+
+    #[test]
+    fn a_list_one_alone_and_lines_are_read() {
+        let one = parse_envelopes(ONE.as_bytes()).unwrap();
+        assert_eq!(one[0].payload, b"hello world");
+        assert_eq!(one[0].signatures, [Signature { key_id: String::new(), bytes: vec![0xff, 0xef] }]);
+        for text in [format!("[{ONE}]"), format!("\n{ONE}\n"), write_envelopes(&one)] {
+            assert_eq!(parse_envelopes(text.as_bytes()).unwrap(), one, "{text}");
+        }
+        assert_eq!(parse_envelopes(format!("{ONE}\n{ONE}\n").as_bytes()).unwrap().len(), 2);
+        assert_eq!(parse_envelopes(b"[]").unwrap(), []);
+        assert_eq!(parse_envelopes(b"").unwrap(), []);
+    }
+
+    #[test]
+    fn what_others_have_added_does_not_hide_what_is_good() {
+        let text = format!(r#"[7, {ONE}, {{"payload": 1}}, {}]"#, ONE.replace("aGVs", "aGV"));
+        let (envelopes, left_out) = readable_envelopes(text.as_bytes()).unwrap();
+        assert_eq!((envelopes.len(), left_out), (1, 3));
+        let (envelopes, left_out) = readable_envelopes(format!("[{}]", [ONE; 70].join(",")).as_bytes()).unwrap();
+        assert_eq!((envelopes.len(), left_out), (64, 6));
+        assert!(readable_envelopes(b"7").is_err() && readable_envelopes(&b"[".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn what_is_too_much_or_something_else_is_said() {
+        let told = |text: &str| parse_envelopes(text.as_bytes()).unwrap_err().to_string();
+        assert_eq!(told(&format!("[{}]", [ONE; 65].join(","))), "there are more than 64 envelopes");
+        let many = format!(r#"{{"payload":"","payloadType":"","signatures":[{}]}}"#, [r#"{"sig":""}"#; 9].join(","));
+        assert_eq!(told(&many), "there are more than 8 signatures in one envelope");
+        assert_eq!(told(&ONE.replace("aGVs", "aGV")), "`payload` is no base64");
+        assert_eq!(told(&ONE.replace("_-8=", "_+8=")), "`sig` is no base64");
+        assert!(told("7").starts_with("it is no DSSE envelope"), "{}", told("7"));
+        assert!(told(&"[".repeat(100_000)).starts_with("it is no DSSE envelope"));
+        assert_eq!(told(&" ".repeat(5 << 20)), "there are more than 1048576 bytes");
+        let long = ONE.replace("\"t\"", &format!("\"{}\"", "t".repeat(300)));
+        assert_eq!(told(&long), "there are more than 256 bytes in a `payloadType`");
+    }
+}

@@ -1,0 +1,145 @@
+//! Every signature that does not count has its reason.
+
+use plumbline_bundle::signing::{Envelope, PAYLOAD_TYPE, PrivateKey, Refusal, Signature, Subject, pae, verify};
+use serde_json::{Value, json};
+
+use crate::signing::signed::{envelope, key, look, now, subject, trusted};
+
+/// An envelope over `payload` that `key` really has signed.
+fn over(key: &PrivateKey, payload_type: &str, payload: &[u8]) -> Envelope {
+    let bytes = key.sign(&pae(payload_type, payload)).unwrap();
+    let signatures = vec![Signature { key_id: key.public().id().to_string(), bytes }];
+    Envelope { payload_type: payload_type.to_owned(), payload: payload.to_vec(), signatures }
+}
+
+/// The statement of [`envelope`], changed.
+fn changed(key: &PrivateKey, change: impl FnOnce(&mut Value)) -> Envelope {
+    let mut statement: Value = serde_json::from_slice(&envelope(key).payload).unwrap();
+    change(&mut statement);
+    over(key, PAYLOAD_TYPE, statement.to_string().as_bytes())
+}
+
+#[test]
+fn what_a_trusted_key_has_signed_counts() {
+    let key = key();
+    let verified = look(&[envelope(&key)], key.public()).unwrap();
+    assert_eq!((verified.key.as_str(), verified.key_id.as_str()), ("release", key.public().id().as_str()));
+    assert_eq!(verified.predicate.version.as_deref(), Some("1.2.0"));
+}
+
+#[test]
+fn the_payload_is_an_in_toto_statement() {
+    let statement: Value = serde_json::from_slice(&envelope(&key()).payload).unwrap();
+    assert_eq!(
+        statement,
+        json!({
+            "_type": "https://in-toto.io/Statement/v1",
+            "subject": [{"name": "tap", "digest": {"sha256": "07".repeat(32)}}],
+            "predicateType": "https://plumbline.dev/attestations/bundle/v1",
+            "predicate": {"version": "1.2.0", "modules": []},
+        })
+    );
+}
+
+#[test]
+fn every_reason_is_told() {
+    let (key, stranger) = (key(), key());
+    let told = |envelopes: &[Envelope]| {
+        let told = look(envelopes, key.public()).unwrap_err().to_string();
+        told.replace(stranger.public().id().as_str(), "STRANGER")
+    };
+    let nameless = |mut envelope: Envelope| {
+        envelope.signatures[0].key_id.clear();
+        envelope
+    };
+    let mut forged = envelope(&stranger);
+    forged.signatures[0].key_id = key.public().id().to_string();
+    let digest =
+        |digest: &str| changed(&key, |statement| statement["subject"][0]["digest"] = json!({"sha256": digest}));
+    insta::assert_snapshot!(
+        [
+            told(&[]),
+            told(&[Envelope { signatures: vec![], ..envelope(&key) }]),
+            told(&[envelope(&stranger)]),
+            told(&[nameless(envelope(&stranger))]),
+            told(&[forged]),
+            told(&[digest(&"08".repeat(32))]),
+            told(&[changed(&key, |statement| statement["subject"][0]["digest"] = json!({"sha512": "08"}))]),
+            told(&[changed(&key, |statement| statement["subject"][0]["name"] = json!("top"))]),
+            told(&[changed(&key, |statement| statement["predicateType"] = json!("https://example.com/found-wanting/v1"))]),
+            told(&[changed(&key, |statement| statement["_type"] = json!("https://in-toto.io/Statement/v0.1"))]),
+            told(&[changed(&key, |statement| statement["subject"] = json!([]))]),
+            told(&[over(&key, "text/plain", &envelope(&key).payload)]),
+            told(&[over(&key, PAYLOAD_TYPE, b"7")]),
+            told(&[envelope(&stranger), digest("ff"), digest("ff"), over(&key, "a", b""), over(&key, "b", b""), over(&key, "c", b"")]),
+        ]
+        .join("\n"),
+        @"
+        there is no signature
+        there is no signature
+        it is signed by the key `STRANGER`, which is not trusted for this name
+        there is a signature that no trusted key has made
+        the signature does not fit: what is signed was changed, or key `release` has not made it
+        what key `release` has signed has the digest sha256:0808080808080808080808080808080808080808080808080808080808080808; this is sha256:0707070707070707070707070707070707070707070707070707070707070707
+        the signature by key `release` does not count: its statement names no SHA-256 of anything
+        key `release` has signed this under the name `top`, not `tap`
+        the signature by key `release` does not count: it is a statement of type `https://example.com/found-wanting/v1`, not one that releases a bundle
+        the signature by key `release` does not count: its payload is of type `https://in-toto.io/Statement/v0.1`, not `https://in-toto.io/Statement/v1`
+        the signature by key `release` does not count: its statement names no SHA-256 of anything
+        what key `release` has signed is of type `text/plain`, not `application/vnd.in-toto+json`
+        the signature by key `release` does not count: its payload is no in-toto statement: invalid type: integer `7`, expected struct Document at line 1 column 1
+        it is signed by the key `STRANGER`, which is not trusted for this name; what key `release` has signed has the digest sha256:ff; this is sha256:0707070707070707070707070707070707070707070707070707070707070707; what key `release` has signed is of type `a`, not `application/vnd.in-toto+json`; what key `release` has signed is of type `b`, not `application/vnd.in-toto+json`; and 1 more
+        "
+    );
+}
+
+#[test]
+fn an_upper_case_digest_is_another_digest() {
+    let key = key();
+    let subject = Subject { sha256: [0xab; 32], ..subject() };
+    let upper = changed(&key, |statement| statement["subject"][0]["digest"]["sha256"] = json!("AB".repeat(32)));
+    let release = trusted("release", key.public());
+    assert!(matches!(
+        verify(&[upper], &subject, &[&release], now()).unwrap_err().reasons[..],
+        [Refusal::OtherDigest { .. }]
+    ));
+}
+
+#[test]
+fn one_good_signature_among_bad_ones_is_enough() {
+    let (key, stranger) = (key(), key());
+    let mut envelopes =
+        vec![Envelope { signatures: vec![], ..envelope(&stranger) }, envelope(&stranger), envelope(&key)];
+    assert!(look(&envelopes, key.public()).is_ok());
+    // Two signatures in one envelope, of which only the second counts.
+    let second = envelopes[2].signatures[0].clone();
+    let first = Signature { key_id: String::new(), bytes: vec![0; 70] };
+    envelopes = vec![Envelope { signatures: vec![first, second], ..envelope(&key) }];
+    envelopes[0].payload = envelope(&key).payload;
+    assert!(look(&envelopes, key.public()).is_ok());
+}
+
+#[test]
+fn a_signature_need_not_name_its_key_and_others_name_it_otherwise() {
+    let (key, other) = (key(), key());
+    let mut envelope = envelope(&key);
+    let (one, two) = (trusted("other", other.public()), trusted("release", key.public()));
+    let bare = key.public().id().as_str().replace("sha256:", "");
+    for hint in [String::new(), bare.clone(), bare.to_uppercase(), format!("SHA256:{bare}")] {
+        envelope.signatures[0].key_id = hint;
+        let verified = verify(std::slice::from_ref(&envelope), &subject(), &[&one, &two], now()).unwrap();
+        assert_eq!(verified.key, "release");
+    }
+}
+
+#[test]
+fn a_key_counts_until_its_time_is_over() {
+    let key = key();
+    let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
+    let mut release = trusted("release", key.public());
+    release.not_after = Some(at("2026-12-31T00:00:00Z"));
+    let look = |now| verify(&[envelope(&key)], &subject(), &[&release], now);
+    assert!(look(at("2026-12-31T00:00:00Z")).is_ok());
+    let told = look(at("2026-12-31T00:00:01Z")).unwrap_err().to_string();
+    assert_eq!(told, "the signature is by key `release`, which counted until 2026-12-31T00:00:00Z");
+}

@@ -1,0 +1,90 @@
+//! Whatever is changed in what is signed, or in the signature, is noticed.
+
+use std::sync::OnceLock;
+
+use plumbline_bundle::signing::{Envelope, PrivateKey, parse_envelopes, write_envelopes};
+use proptest::prelude::*;
+
+use crate::signing::signed::{envelope, key, look};
+
+/// One key and its envelope: made once, changed often.
+fn made() -> &'static (PrivateKey, Envelope) {
+    static MADE: OnceLock<(PrivateKey, Envelope)> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let key = key();
+        let envelope = envelope(&key);
+        (key, envelope)
+    })
+}
+
+fn flip(bytes: &mut [u8], at: usize, bit: u8) {
+    let at = at % bytes.len();
+    bytes[at] ^= 1 << bit;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn any_flipped_bit_is_refused(at in any::<usize>(), bit in 0_u8..8, part in 0..3, named in any::<bool>()) {
+        let (key, good) = made();
+        let mut bad = good.clone();
+        if !named {
+            bad.signatures[0].key_id.clear();
+        }
+        prop_assert!(look(std::slice::from_ref(&bad), key.public()).is_ok());
+        match part {
+            0 => flip(&mut bad.payload, at, bit),
+            1 => flip(&mut bad.signatures[0].bytes, at, bit),
+            _ => {
+                // A type is a text: seven bits, so that it stays one.
+                let mut bytes = bad.payload_type.clone().into_bytes();
+                flip(&mut bytes, at, bit % 7);
+                bad.payload_type = String::from_utf8(bytes).unwrap();
+            }
+        }
+        prop_assert!(look(&[bad], key.public()).is_err());
+    }
+
+    #[test]
+    fn a_signature_that_is_cut_or_longer_is_refused(cut in 0_usize..72, more in prop::collection::vec(any::<u8>(), 1..8)) {
+        let (key, good) = made();
+        let mut bad = good.clone();
+        let bytes = &mut bad.signatures[0].bytes;
+        bytes.truncate(cut.min(bytes.len() - 1));
+        prop_assert!(look(std::slice::from_ref(&bad), key.public()).is_err());
+        bad.signatures[0].bytes = [good.signatures[0].bytes.as_slice(), &more].concat();
+        prop_assert!(look(&[bad], key.public()).is_err());
+    }
+
+    #[test]
+    fn a_damaged_file_never_says_more_than_was_signed(at in any::<usize>(), bit in 0_u8..8) {
+        let (key, good) = made();
+        let mut text = write_envelopes(std::slice::from_ref(good)).into_bytes();
+        flip(&mut text, at, bit);
+        // The name of the key is a hint and not protected; everything else that still verifies must be what was signed.
+        if let Ok(envelopes) = parse_envelopes(&text) && look(&envelopes, key.public()).is_ok() {
+            prop_assert_eq!(&envelopes[0].payload, &good.payload);
+            prop_assert_eq!(&envelopes[0].payload_type, &good.payload_type);
+        }
+    }
+
+    #[test]
+    fn no_text_makes_the_reader_panic(text in prop::collection::vec(any::<u8>(), 0..256)) {
+        let _ = parse_envelopes(&text);
+        let _ = plumbline_bundle::signing::PublicKey::from_pem(&text);
+        let _ = plumbline_bundle::signing::PublicKey::from_der(&text);
+        let _ = PrivateKey::from_pem(&text);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again(
+        payload in prop::collection::vec(any::<u8>(), 0..64),
+        payload_type in "\\PC{0,40}",
+        count in 0_usize..4,
+    ) {
+        let envelope = Envelope { payload, payload_type, signatures: vec![made().1.signatures[0].clone(); count] };
+        let envelopes = vec![envelope; 3];
+        prop_assert_eq!(parse_envelopes(write_envelopes(&envelopes).as_bytes()).unwrap(), envelopes);
+    }
+}

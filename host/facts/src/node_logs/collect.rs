@@ -1,0 +1,112 @@
+//! Runs `journalctl`, and turns its end into notes or an error.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::node_logs::find::Root;
+use crate::node_logs::journalctl::{self, Asked};
+use crate::node_logs::notes::Notes;
+use crate::node_logs::options::Options;
+
+/// Why there are no logs, or not all of them.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// The root cannot be opened.
+    #[error("failed to open `{}`", root.display())]
+    Root {
+        /// The root.
+        root: PathBuf,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// There is no journal. That is no failure: not every machine has one.
+    #[error("no journal below `{}`: neither `var/log/journal` nor `run/log/journal` has a file of it", root.display())]
+    NoJournal {
+        /// The root.
+        root: PathBuf,
+    },
+    /// A directory of the journal cannot be read.
+    #[error("failed to read `{path}` below `{}`", root.display())]
+    Directory {
+        /// The root.
+        root: PathBuf,
+        /// The directory.
+        path: String,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// There is a journal, and `journalctl` cannot be run.
+    #[error("failed to run `journalctl` of `{}`, which reads the journal: {why}", root.display())]
+    Journalctl {
+        /// The root.
+        root: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// `journalctl` failed before it had printed everything.
+    #[error("`journalctl` did not print all logs: {why}")]
+    Interrupted {
+        /// Why, and what it printed on stderr.
+        why: String,
+    },
+}
+
+/// The result. Lines may have been written also where it failed.
+#[derive(Debug)]
+pub(crate) struct Collected {
+    pub(crate) notes: Vec<String>,
+    pub(crate) failure: Option<CollectError>,
+}
+
+/// Writes the logs to `out`, oldest first. The error is that of `out`.
+pub(crate) fn collect(options: &Options, out: &mut dyn Write) -> io::Result<Collected> {
+    let mut notes = Notes::default();
+    let place = match Root::open(&options.root) {
+        Ok(place) => place,
+        Err(source) => {
+            let failure = Some(CollectError::Root { root: options.root.clone(), source });
+            return Ok(Collected { notes: Vec::new(), failure });
+        }
+    };
+    let asked = journalctl::ask(options, since(options), out)?;
+    let failure = judge(options, &place, asked, &mut notes);
+    Ok(Collected { notes: notes.into_vec(), failure })
+}
+
+fn judge(options: &Options, place: &Root, asked: Asked, notes: &mut Notes) -> Option<CollectError> {
+    if !matches!(asked, Asked::Ended { bytes: 1.., .. }) {
+        let root = options.root.clone();
+        match place.has_journal() {
+            Ok(true) => {}
+            Ok(false) => return Some(CollectError::NoJournal { root }),
+            Err((path, source)) => return Some(CollectError::Directory { root, path, source }),
+        }
+    }
+    match asked {
+        Asked::Impossible(why) => Some(CollectError::Journalctl { root: options.root.clone(), why }),
+        Asked::Ended { failure: Some(why), complaint, .. } => {
+            let why = if complaint.is_empty() { why } else { format!("{why}; it printed: {complaint}") };
+            Some(CollectError::Interrupted { why })
+        }
+        Asked::Ended { bytes, failure: None, complaint } => {
+            // Without permissions, the output is empty, and this says why.
+            if !complaint.is_empty() {
+                notes.add(format!("`journalctl` printed: {complaint}"));
+            }
+            if bytes == 0 {
+                notes.add("`journalctl` has no entry of this time");
+            }
+            None
+        }
+    }
+}
+
+/// Seconds since 1970; zero for everything.
+fn since(options: &Options) -> u64 {
+    if options.since.is_zero() {
+        return 0;
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.saturating_sub(options.since).as_secs()
+}

@@ -1,0 +1,125 @@
+//! The contract's types, as they are inside this program or in a directory.
+
+use std::fs;
+use std::path::Path;
+
+use wit_parser::{PackageId, Resolve, SourceMap, WorldId};
+
+use crate::componentize::error::ComponentizeError;
+use crate::componentize::recipe::Wit;
+
+/// The contract: the files of `wit/`, by name.
+pub const CONTRACT: [(&str, &str); 2] = [
+    ("roles.wit", include_str!("../../../../wit/roles.wit")),
+    ("types.wit", include_str!("../../../../wit/types.wit")),
+];
+
+/// The world of most modules: a post-processor and nothing else.
+pub const DEFAULT_WORLD: &str = "post-processor-module";
+
+/// Bytes of all files in a directory of WIT. The contract has about 15 KiB, all of WASI about 300.
+const MAX_WIT_BYTES: u64 = 4 << 20;
+
+/// The names of the worlds in the contract inside this program.
+///
+/// # Errors
+/// None in a program that was built from a contract that parses.
+pub fn worlds() -> Result<Vec<String>, ComponentizeError> {
+    let (resolve, package) = resolve(Wit::Embedded)?;
+    Ok(names(&resolve, package))
+}
+
+/// The world of that name.
+pub(crate) fn world(wit: Wit<'_>, name: &str) -> Result<(Resolve, WorldId), ComponentizeError> {
+    let (resolve, package) = resolve(wit)?;
+    match resolve.select_world(&[package], Some(name)) {
+        Ok(world) => Ok((resolve, world)),
+        Err(_) => Err(ComponentizeError::World { name: name.to_owned(), known: names(&resolve, package) }),
+    }
+}
+
+/// The exports of a core module that the world asks for, as compilers name them.
+pub(crate) fn wanted_exports(resolve: &Resolve, world: WorldId) -> Vec<String> {
+    let Some(world) = resolve.worlds.get(world) else { return Vec::new() };
+    let mut wanted = Vec::new();
+    for (key, item) in &world.exports {
+        let name = resolve.name_world_key(key);
+        match item {
+            wit_parser::WorldItem::Interface { id, .. } => {
+                let functions = resolve.interfaces.get(*id).map(|interface| interface.functions.keys());
+                wanted.extend(functions.into_iter().flatten().map(|function| format!("{name}#{function}")));
+            }
+            wit_parser::WorldItem::Function(_) => wanted.push(name),
+            wit_parser::WorldItem::Type { .. } => {}
+        }
+    }
+    wanted
+}
+
+fn resolve(wit: Wit<'_>) -> Result<(Resolve, PackageId), ComponentizeError> {
+    let mut resolve = Resolve::default();
+    let package = match wit {
+        Wit::Embedded => {
+            let mut sources = SourceMap::default();
+            for (name, text) in CONTRACT {
+                sources.push_str(name, text);
+            }
+            let broken = |reason: String| ComponentizeError::Wit { place: "inside this program".to_owned(), reason };
+            let group = sources.parse().map_err(|(_, error)| broken(error.to_string()))?;
+            resolve.push_group(group).map_err(|error| broken(error.to_string()))?
+        }
+        Wit::Directory(directory) => {
+            let broken =
+                |reason: String| ComponentizeError::Wit { place: format!("in `{}`", directory.display()), reason };
+            let bytes = size(directory, 3).map_err(|error| broken(error.to_string()))?;
+            if bytes > MAX_WIT_BYTES {
+                return Err(broken(format!("its files have {bytes} bytes (limit: {MAX_WIT_BYTES})")));
+            }
+            resolve.push_dir(directory).map_err(|error| broken(format!("{error:#}")))?.0
+        }
+    };
+    Ok((resolve, package))
+}
+
+/// Bytes of the files in a directory and `levels` below it: as deep as a parser of WIT looks.
+fn size(directory: &Path, levels: u32) -> std::io::Result<u64> {
+    let mut bytes: u64 = 0;
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let metadata = fs::metadata(&path)?;
+        let more = match (metadata.is_dir(), levels) {
+            (true, 0) => 0,
+            (true, _) => size(&path, levels - 1)?,
+            (false, _) => metadata.len(),
+        };
+        bytes = bytes.saturating_add(more);
+    }
+    Ok(bytes)
+}
+
+fn names(resolve: &Resolve, package: PackageId) -> Vec<String> {
+    resolve.packages.get(package).map(|package| package.worlds.keys().cloned().collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contract_inside_this_program_parses_and_has_the_default_world() {
+        assert!(worlds().unwrap().iter().any(|world| world == DEFAULT_WORLD));
+        let (resolve, id) = world(Wit::Embedded, DEFAULT_WORLD).unwrap();
+        assert_eq!(wanted_exports(&resolve, id), ["plumbline:plugin/post-processor@0.1.0#process"]);
+    }
+
+    #[test]
+    fn a_directory_that_is_too_large_or_no_wit_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let told = |dir: &Path| world(Wit::Directory(dir), "x").unwrap_err().to_string();
+        assert!(told(dir.path()).contains(&format!("`{}`", dir.path().display())));
+        let file = fs::File::create(dir.path().join("huge.wit")).unwrap();
+        file.set_len(MAX_WIT_BYTES + 1).unwrap();
+        assert!(told(dir.path()).contains("(limit: 4194304)"));
+        assert!(told(&dir.path().join("none")).contains("No such file"));
+    }
+}

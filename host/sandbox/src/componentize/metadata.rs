@@ -1,0 +1,90 @@
+//! The section in which a module says what it is.
+
+use crate::{METADATA_SECTION, inspect};
+use serde_json::{Map, Value};
+use wasm_encoder::{CustomSection, Encode, Section};
+use wasmparser::{BinaryReader, BinaryReaderError};
+
+use crate::componentize::component::is_component;
+use crate::componentize::error::ComponentizeError;
+
+/// The bytes before the first section: magic and version.
+const HEADER: usize = 8;
+/// The id of custom sections.
+const CUSTOM: u8 = 0;
+
+/// What a module says of itself: the section `plumbline:module`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Metadata {
+    /// Its name.
+    pub name: String,
+    /// The result formats that it answers to.
+    pub formats: Vec<String>,
+    /// Glob patterns of the files that it takes when a definition names none.
+    pub default_files: Vec<String>,
+    /// The rules by which the host detects its files, as they are written in the section; empty: none.
+    pub detect: Vec<Value>,
+    /// The limits that it asks for, with the keys and values of a definition; empty: none.
+    pub limits: Map<String, Value>,
+    /// A JSON Schema of its options.
+    pub schema: Option<Value>,
+}
+
+impl Metadata {
+    /// The section's content.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut fields = Map::new();
+        fields.insert("name".into(), self.name.clone().into());
+        fields.insert("formats".into(), self.formats.clone().into());
+        fields.insert("default-files".into(), self.default_files.clone().into());
+        if !self.detect.is_empty() {
+            fields.insert("detect".into(), self.detect.clone().into());
+        }
+        if !self.limits.is_empty() {
+            fields.insert("limits".into(), Value::Object(self.limits.clone()));
+        }
+        if let Some(schema) = &self.schema {
+            fields.insert("schema".into(), schema.clone());
+        }
+        Value::Object(fields)
+    }
+}
+
+/// The component, saying `metadata` of itself in place of what it said before. All else stays byte for byte.
+///
+/// # Errors
+/// When the bytes are not a component, or a host would not understand what it says.
+pub fn set_metadata(component: &[u8], metadata: &Metadata) -> Result<Vec<u8>, ComponentizeError> {
+    if !is_component(component)? {
+        let what = "a core module can say nothing where a host looks first".to_owned();
+        return Err(ComponentizeError::NotWasm { what });
+    }
+    let mut out = without_section(component).map_err(|error| ComponentizeError::Broken {
+        reason: format!("at byte {}: {}", error.offset(), error.message()),
+    })?;
+    let json = metadata.to_json().to_string();
+    let section = CustomSection { name: METADATA_SECTION.into(), data: json.as_bytes().into() };
+    out.push(section.id());
+    section.encode(&mut out);
+    inspect(&out).map_err(ComponentizeError::Metadata)?;
+    Ok(out)
+}
+
+/// A copy without the sections of that name at the top level. Only the frames of sections are read: what is in them stays as it is.
+fn without_section(component: &[u8]) -> Result<Vec<u8>, BinaryReaderError> {
+    let mut out = component.get(..HEADER).unwrap_or(component).to_vec();
+    let mut reader = BinaryReader::new(component.get(HEADER..).unwrap_or_default(), HEADER);
+    while !reader.eof() {
+        let id = reader.read_u8()?;
+        let length = reader.read_var_u32()?;
+        let content = reader.read_bytes(length as usize)?;
+        let ours =
+            id == CUSTOM && BinaryReader::new(content, 0).read_string().is_ok_and(|name| name == METADATA_SECTION);
+        if !ours {
+            out.push(id);
+            content.encode(&mut out);
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,26 @@
+//! Makes components of core WebAssembly modules: those that carry the contract's types, and those for WASI preview 1 with an adapter. Writes
+//! into a component what it is (the section `plumbline:module`).
+//!
+//! ```no_run
+//! use plumbline_sandbox::componentize::{Metadata, Recipe, component, set_metadata};
+//!
+//! # fn demo(core: &[u8]) -> Result<(), plumbline_sandbox::componentize::ComponentizeError> {
+//! let made = component(core, &Recipe::world("post-processor-module"))?;
+//! let metadata = Metadata { name: "tap".into(), formats: vec!["tap".into()], ..Metadata::default() };
+//! let module = set_metadata(&made, &metadata)?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod component;
+mod contract;
+mod core_module;
+mod error;
+mod metadata;
+mod recipe;
+
+pub use component::{component, is_component};
+pub use contract::{CONTRACT, DEFAULT_WORLD, worlds};
+pub use error::ComponentizeError;
+pub use metadata::{Metadata, set_metadata};
+pub use recipe::{Recipe, Wit};

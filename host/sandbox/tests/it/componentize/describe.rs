@@ -1,0 +1,54 @@
+//! What a module says of itself.
+
+use plumbline_sandbox::componentize::{ComponentizeError, DEFAULT_WORLD, Metadata, Recipe, component, set_metadata};
+use plumbline_sandbox::inspect;
+use serde_json::json;
+
+use crate::componentize::support::{call, core};
+
+fn metadata(name: &str) -> Metadata {
+    Metadata { name: name.into(), formats: vec![name.into()], ..Metadata::default() }
+}
+
+#[test]
+fn what_it_says_is_read_back_and_it_still_runs() {
+    let made = component(&core("", "", "(call $emit_item)"), &Recipe::world(DEFAULT_WORLD)).unwrap();
+    assert_eq!(inspect(&made).unwrap().name, None);
+    let limits = json!({"memory": "1MiB"}).as_object().unwrap().clone();
+    let described = Metadata {
+        default_files: vec!["**/*.tap".into()],
+        limits,
+        schema: Some(json!({"type": "object"})),
+        ..metadata("tap")
+    };
+    let module = set_metadata(&made, &described).unwrap();
+    let info = inspect(&module).unwrap();
+    assert_eq!(info.name.as_deref(), Some("tap"));
+    assert_eq!((info.formats, info.default_files), (vec!["tap".to_owned()], vec!["**/*.tap".to_owned()]));
+    assert_eq!(info.limits.memory, Some(1 << 20));
+    assert_eq!(info.schema, Some(json!({"type": "object"})));
+    assert_eq!(call(&module).items.len(), 1);
+}
+
+#[test]
+fn what_it_said_before_is_replaced_and_nothing_else() {
+    let made = component(&core("", "", ""), &Recipe::world(DEFAULT_WORLD)).unwrap();
+    let once = set_metadata(&made, &metadata("a")).unwrap();
+    assert!(once.starts_with(&made), "what was there stays byte for byte");
+    let twice = set_metadata(&set_metadata(&made, &metadata("b")).unwrap(), &metadata("a")).unwrap();
+    assert_eq!(twice, once);
+}
+
+#[test]
+fn what_a_host_would_not_understand_is_not_written() {
+    let made = component(&core("", "", ""), &Recipe::world(DEFAULT_WORLD)).unwrap();
+    let error = set_metadata(&made, &metadata("../x")).unwrap_err();
+    assert!(error.to_string().contains("`name` is no name: `../x`"), "{error}");
+    let huge = Metadata { schema: Some(json!({"description": "x".repeat(1 << 20)})), ..metadata("a") };
+    assert!(set_metadata(&made, &huge).unwrap_err().to_string().contains("(limit: 65536)"));
+    let core = core("", "", "");
+    assert!(matches!(set_metadata(&core, &metadata("a")), Err(ComponentizeError::NotWasm { .. })));
+    for cut in [9, 20, made.len() / 2, made.len() - 1] {
+        assert!(set_metadata(&made[..cut], &metadata("a")).is_err(), "cut at {cut}");
+    }
+}

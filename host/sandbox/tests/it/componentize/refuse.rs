@@ -1,0 +1,56 @@
+//! What cannot be made a component says why.
+
+use plumbline_sandbox::componentize::{ComponentizeError, DEFAULT_WORLD, Recipe, component};
+
+use crate::componentize::support::core;
+
+fn refused(wasm: &[u8], world: &str) -> (String, String) {
+    let error = component(wasm, &Recipe::world(world)).unwrap_err();
+    (error.to_string(), error.hint().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn rubbish_is_named() {
+    assert!(refused(b"", DEFAULT_WORLD).0.contains("the file is empty"));
+    assert!(refused(b"(module)", DEFAULT_WORLD).0.contains("it begins with 0x286d6f64756c6529"));
+    assert!(refused(b"\0asm\x01", DEFAULT_WORLD).0.contains("it ends after 5 bytes"));
+    let whole = core("", "", "");
+    assert!(refused(&whole[..whole.len() - 3], DEFAULT_WORLD).0.starts_with("it is not valid WebAssembly: at byte"));
+    let mut huge = whole;
+    huge.resize((64 << 20) + 1, 0);
+    assert!(refused(&huge, DEFAULT_WORLD).0.contains("it is too large: 67108865 bytes (limit: 67108864)"));
+}
+
+#[test]
+fn a_module_for_another_world_is_told_what_is_missing_and_what_it_has() {
+    let (told, hint) = refused(&core("", "", ""), "expectations-module");
+    assert!(
+        told.contains("it lacks what its world wants: plumbline:plugin/expectations@0.1.0#expected-results"),
+        "{told}"
+    );
+    assert!(told.contains("it exports memory, cabi_realloc, plumbline:plugin/post-processor@0.1.0#process"), "{told}");
+    assert!(hint.contains("bindings"), "{hint}");
+    let (told, hint) = refused(&core("", "", ""), "no-module");
+    assert!(told.contains("world `no-module` is not in the contract (there: post-processor-module, "), "{told}");
+    assert!(hint.contains("module.yaml"));
+}
+
+#[test]
+fn imports_that_nobody_gives_are_named() {
+    let imports = r#"(import "env" "socket" (func (param i32))) (import "env" "connect" (func))"#;
+    let (told, hint) = refused(&core(imports, "", ""), DEFAULT_WORLD);
+    assert_eq!(told, "it imports what modules do not get: `env` (socket, connect)");
+    assert!(hint.contains("wasi_snapshot_preview1"));
+}
+
+#[test]
+fn a_program_is_no_module() {
+    let (told, hint) = refused(&core("", r#"(func (export "_start"))"#, ""), DEFAULT_WORLD);
+    assert!(told.contains("it is a program"), "{told}");
+    assert!(hint.contains("-buildmode=c-shared") && hint.contains("reactor"));
+}
+
+#[test]
+fn without_types_and_world_nothing_can_be_guessed() {
+    assert_eq!(component(&core("", "", ""), &Recipe::default()), Err(ComponentizeError::NoTypes));
+}
