@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod compile;
+pub mod deliver;
 mod dispatcher;
 pub mod journal;
 mod judging;

@@ -26,6 +26,7 @@ mod jitter;
 mod pack;
 mod progress;
 mod relay;
+pub mod reporter;
 mod run;
 mod shutdown;
 

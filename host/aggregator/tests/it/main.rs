@@ -4,6 +4,7 @@
 mod compiling;
 mod crashes;
 mod crowd;
+mod deliver;
 mod full_disk;
 mod goldens;
 mod harness;

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use plumbline_reporter::{Access, Config, LogLevel, Pace, Processor, run};
+use plumbline_worker::reporter::{Access, Config, LogLevel, Pace, Processor, run};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{remote, report_format};

@@ -10,7 +10,7 @@ use plumbline_core::GLOBAL;
 use plumbline_core::Verdict;
 use plumbline_core::definition::Definition;
 use plumbline_core::run_status::{EntryStatus, PluginStatus, RunPhase, RunStatus};
-use plumbline_reporter::{AdapterResult, Processor};
+use plumbline_worker::reporter::{AdapterResult, Processor};
 use serde_json::json;
 
 use crate::args::LimitsArg;

@@ -13,6 +13,7 @@ mod memory;
 mod partial;
 mod process;
 mod relay;
+mod reporter;
 mod shutdown;
 mod signals;
 mod signs_of_life;

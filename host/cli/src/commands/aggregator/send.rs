@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use plumbline_aggregator::deliver::{Archive, Destination};
 use plumbline_core::RunStatus;
 use plumbline_core::config::Config;
-use plumbline_deliver::{Archive, Destination};
 use plumbline_kubernetes::names;
 
 use super::last;

@@ -1,0 +1,93 @@
+//! S3, against a server that others wrote: `moto`, where `PLUMBLINE_MOTO_SERVER` names its program.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use plumbline_aggregator::deliver::Destination;
+
+use crate::deliver::archive;
+
+/// The server, ended with the test.
+struct Moto {
+    child: Child,
+    url: String,
+}
+
+impl Drop for Moto {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `None`: there is no such server here, and the test says so.
+async fn moto() -> Option<Moto> {
+    let Some(program) = std::env::var_os("PLUMBLINE_MOTO_SERVER") else {
+        eprintln!(
+            "skipped: PLUMBLINE_MOTO_SERVER does not name the program `moto_server` (`pip install 'moto[server]'`)"
+        );
+        return None;
+    };
+    // A port that was free a moment ago: the server takes none from us.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let child = Command::new(program)
+        .args(["-H", "127.0.0.1", "-p", &port.to_string()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let moto = Moto { child, url: format!("http://127.0.0.1:{port}") };
+    for _ in 0..600 {
+        if tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
+            return Some(moto);
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("the S3 server does not listen");
+}
+
+fn settings(url: &str) -> BTreeMap<String, String> {
+    [
+        ("AWS_ACCESS_KEY_ID", "key"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_REGION", "us-east-1"),
+        ("AWS_ENDPOINT_URL", url),
+        ("AWS_ALLOW_HTTP", "true"),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .into()
+}
+
+#[tokio::test]
+async fn small_and_large_archives_arrive_whole() {
+    let Some(moto) = moto().await else { return };
+    // It also installs the provider of cryptography that the test's own client needs.
+    let destination = Destination::parse("s3://audits/nightly/", &settings(&moto.url)).unwrap();
+    let http = reqwest::Client::new();
+    assert!(http.put(format!("{}/audits", moto.url)).send().await.unwrap().status().is_success());
+    // The test reads without signing its requests.
+    let policy = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"s3:*","Resource":"arn:aws:s3:::audits/*"}]}"#;
+    assert!(http.put(format!("{}/audits?policy", moto.url)).body(policy).send().await.unwrap().status().is_success());
+    // One part, and several.
+    for bytes in [1_000, 20 << 20] {
+        let dir = tempfile::tempdir().unwrap();
+        let (archive, content) = archive(dir.path(), bytes);
+        assert_eq!(destination.deliver(&archive).await.unwrap(), "s3://audits/nightly/run.tar.gz");
+        let there = http.get(format!("{}/audits/nightly/run.tar.gz", moto.url)).send().await.unwrap();
+        assert!(there.status().is_success(), "{there:?}");
+        assert_eq!(there.headers()["x-amz-meta-sha256"], archive.sha256);
+        assert!(there.bytes().await.unwrap() == content, "{bytes} bytes differ");
+    }
+}
+
+#[tokio::test]
+async fn a_bucket_that_is_not_there_is_named() {
+    let Some(moto) = moto().await else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let (archive, _) = archive(dir.path(), 1_000);
+    let destination = Destination::parse("s3://no-such-bucket", &settings(&moto.url)).unwrap();
+    let error = destination.deliver(&archive).await.unwrap_err().to_string();
+    assert!(error.contains("s3://no-such-bucket/run.tar.gz") && error.contains("NoSuchBucket"), "{error}");
+}

@@ -1,0 +1,180 @@
+//! Following the pod: by a watch where that is allowed, else by asking again and again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{TryStreamExt as _, pin_mut};
+use kube::api::WatchParams;
+use kube::core::WatchEvent;
+use plumbline_kubernetes::ClusterError;
+use serde_json::Value;
+use tokio::sync::{mpsc, watch};
+
+use crate::reporter::access::{Access, Verb};
+use crate::reporter::pace::Pace;
+use crate::reporter::pod::{Naming, PodNews, look};
+
+/// Seconds after which a watch is begun anew. A connection that broke without a word is noticed after this time.
+const WATCH_SECONDS: u32 = 60;
+/// What is added to that before the watch is given up from here.
+const WATCH_SLACK: Duration = Duration::from_secs(10);
+
+/// Which pod, and what is looked for in it.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    pub(crate) namespace: String,
+    pub(crate) pod: String,
+    pub(crate) job: String,
+    pub(crate) naming: Naming,
+}
+
+impl Subject {
+    fn what(&self) -> String {
+        format!("look at pod `{}` in namespace `{}`", self.pod, self.namespace)
+    }
+
+    fn pods(&self) -> String {
+        format!("/api/v1/namespaces/{}/pods", self.namespace)
+    }
+
+    /// Asks once; with the pod's version. A pod that is not there is no news by itself: it may not be there yet.
+    pub(crate) async fn ask(&self, access: &Access) -> Result<(PodNews, String), ClusterError> {
+        let path = format!("{}/{}", self.pods(), self.pod);
+        let pod = access.once(&self.what(), Verb::Get, &path).await.map_err(|refusal| refusal.error)?;
+        let version = pod.pointer("/metadata/resourceVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
+        Ok((self.news(&pod), version))
+    }
+
+    fn news(&self, pod: &Value) -> PodNews {
+        PodNews::Look(Box::new(look(pod, &self.naming, &self.job)))
+    }
+}
+
+/// Whoever listens is gone.
+struct Unheard;
+
+/// Follows the pod until it is gone, or nobody listens any more. `hurry`: every moment counts.
+pub(crate) async fn follow(
+    access: Arc<Access>,
+    subject: Subject,
+    pace: Pace,
+    mut hurry: watch::Receiver<bool>,
+    news: mpsc::Sender<PodNews>,
+) {
+    let mut follower = Follower { subject, news, may_watch: true, uid: None, told: None };
+    loop {
+        let pause = match follower.round(&access).await {
+            Ok(true) => pace.again,
+            Ok(false) => pace.pod,
+            Err(Unheard) => return,
+        };
+        let pause = if *hurry.borrow() { pause.min(pace.hurry) } else { pause };
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            // The sender lives as long as the listener; without it, the next send ends this.
+            _ = hurry.changed() => {}
+        }
+    }
+}
+
+struct Follower {
+    subject: Subject,
+    news: mpsc::Sender<PodNews>,
+    may_watch: bool,
+    uid: Option<String>,
+    /// Which trouble was told already.
+    told: Option<String>,
+}
+
+impl Follower {
+    async fn send(&self, news: PodNews) -> Result<(), Unheard> {
+        self.news.send(news).await.map_err(|_| Unheard)
+    }
+
+    /// Looks, and watches from there if it may. `true`: a watch has ended, and the pod is to be looked at again at once.
+    async fn round(&mut self, access: &Access) -> Result<bool, Unheard> {
+        let (news, version) = match self.subject.ask(access).await {
+            Ok(seen) => seen,
+            Err(error) if error.is_not_found() && self.uid.is_some() => {
+                self.send(PodNews::Gone).await?;
+                return Err(Unheard);
+            }
+            Err(error) => {
+                self.trouble(&error.to_string());
+                self.send(PodNews::Unknown(error.cause)).await?;
+                return Ok(false);
+            }
+        };
+        self.told = None;
+        self.tell(news).await?;
+        if !self.may_watch || version.is_empty() {
+            return Ok(false);
+        }
+        self.watch(access, &version).await
+    }
+
+    /// Tells how the pod is. Another pod under the same name is not ours.
+    async fn tell(&mut self, news: PodNews) -> Result<(), Unheard> {
+        if let PodNews::Look(look) = &news {
+            if self.uid.is_some() && self.uid != look.uid {
+                self.send(PodNews::Gone).await?;
+                return Err(Unheard);
+            }
+            self.uid.clone_from(&look.uid);
+        }
+        self.send(news).await
+    }
+
+    async fn watch(&mut self, access: &Access, version: &str) -> Result<bool, Unheard> {
+        let params =
+            WatchParams::default().fields(&format!("metadata.name={}", self.subject.pod)).timeout(WATCH_SECONDS);
+        let Ok(request) = kube::core::Request::new(self.subject.pods()).watch(&params, version) else {
+            return Ok(false);
+        };
+        let stream = match access.watch(request).await {
+            Ok(stream) => stream,
+            Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 405) => {
+                tracing::debug!(
+                    "pods may not be watched here, so the pod is looked at again and again: {}",
+                    status.message
+                );
+                self.may_watch = false;
+                return Ok(false);
+            }
+            Err(error) => {
+                tracing::debug!("{}", ClusterError::api(self.subject.what(), &error));
+                return Ok(false);
+            }
+        };
+        pin_mut!(stream);
+        let limit = tokio::time::sleep(Duration::from_secs(WATCH_SECONDS.into()) + WATCH_SLACK);
+        pin_mut!(limit);
+        loop {
+            let event = tokio::select! {
+                event = stream.try_next() => event,
+                () = &mut limit => return Ok(true),
+            };
+            match event {
+                Ok(Some(WatchEvent::Added(pod) | WatchEvent::Modified(pod))) => {
+                    self.tell(self.subject.news(&pod)).await?
+                }
+                Ok(Some(WatchEvent::Deleted(pod))) => {
+                    self.tell(self.subject.news(&pod)).await?;
+                    self.send(PodNews::Gone).await?;
+                    return Err(Unheard);
+                }
+                Ok(Some(WatchEvent::Bookmark(_))) => {}
+                // Ended, broken off, or too old: looked at again, it is as good as new.
+                Ok(Some(WatchEvent::Error(_)) | None) | Err(_) => return Ok(true),
+            }
+        }
+    }
+
+    /// Tells a trouble once; it may last.
+    fn trouble(&mut self, what: &str) {
+        if self.told.as_deref() != Some(what) {
+            tracing::warn!("{what}; until that works, only the result file is looked at");
+            self.told = Some(what.to_owned());
+        }
+    }
+}

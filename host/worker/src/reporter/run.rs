@@ -1,0 +1,275 @@
+//! The edge: looks, waits, and writes, as the state machine says.
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plumbline_kubernetes::ClusterError;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use crate::reporter::access::Access;
+use crate::reporter::config::Config;
+use crate::reporter::file_watch::FileWatch;
+use crate::reporter::machine::{Event, FileLook, Machine, Next, Outcome, Rules};
+use crate::reporter::pace::Pace;
+use crate::reporter::pod::{Naming, PodNews};
+use crate::reporter::pod_watch::{Subject, follow};
+use crate::reporter::result::{AdapterResult, Mark, Read, parse, read};
+use crate::reporter::write;
+
+/// Finds out what a file of another format says: its name and bytes in; a result out, or why it is none. Blocking.
+pub type Processor = dyn Fn(&Path, &[u8]) -> Result<AdapterResult, String> + Send + Sync;
+
+/// How long a look at the file may take: a volume that hangs must not hold up the end.
+const LOOK: Duration = Duration::from_secs(10);
+/// The least time between looks at a file that changes all the time.
+const BREATH: Duration = Duration::from_millis(100);
+/// How long a reporter that is told to end tries to write what stands beside the condition.
+const BESIDE: Duration = Duration::from_secs(2);
+/// A time beyond every wait.
+const BEYOND: Duration = Duration::from_secs(365 * 24 * 3600);
+/// News of the pod on their way.
+const QUEUE: usize = 16;
+
+/// What was reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reported {
+    /// What the condition says.
+    pub outcome: Outcome,
+    /// It said so already: nothing was written.
+    pub unchanged: bool,
+}
+
+/// Waits for a result, or for what ends the wait, and writes the condition. `processor` reads results of another format than the contract's;
+/// `terminate` completes when the reporter is told to end.
+///
+/// # Errors
+/// When the condition could not be written. Everything else is a condition.
+pub async fn run(
+    config: &Config,
+    access: Arc<Access>,
+    processor: Option<Arc<Processor>>,
+    pace: Pace,
+    terminate: impl Future<Output = ()>,
+) -> Result<Reported, ClusterError> {
+    let mut terminate = pin!(terminate);
+    let (outcome, owner, mut terminated) = watched(config, &access, processor, pace, terminate.as_mut()).await;
+    let words = if outcome.success { "success" } else { "failure" };
+    tracing::info!("{words}: {}: {}", outcome.reason, outcome.message);
+
+    let patience = if terminated { pace.last_patience } else { pace.patience };
+    let mut write = pin!(write::condition(&access, config, &outcome, owner.as_deref(), patience));
+    let written = if terminated {
+        last_try(config, pace, write).await
+    } else {
+        tokio::select! {
+            biased;
+            written = &mut write => written,
+            () = &mut terminate => {
+                tracing::info!("told to end while the condition is being written");
+                terminated = true;
+                last_try(config, pace, write).await
+            }
+        }
+    }?;
+    let state = if written.unchanged { "as it should be" } else { "written" };
+    tracing::info!("condition `{}` of job `{}` is {state}", config.condition_type, config.job);
+
+    let beside = write::beside(&access, config, &outcome, &written);
+    // What stands beside the condition is not worth being killed for.
+    let enough = async {
+        if !terminated {
+            terminate.await;
+        }
+        sleep(BESIDE).await;
+    };
+    tokio::select! {
+        () = beside => {}
+        () = enough => tracing::warn!("told to end: details or the event may be missing, the condition is written"),
+    }
+    Ok(Reported { unchanged: written.unchanged, outcome: outcome.clone() })
+}
+
+/// Goes on writing for as long as a reporter has that is told to end.
+async fn last_try<T>(
+    config: &Config,
+    pace: Pace,
+    write: impl Future<Output = Result<T, ClusterError>>,
+) -> Result<T, ClusterError> {
+    match timeout(pace.last_patience, write).await {
+        Ok(written) => written,
+        Err(_) => Err(ClusterError::new(
+            format!("write condition `{}` of job `{}`", config.condition_type, config.job),
+            format!(
+                "told to end, and {} s were not enough; the log tells what was tried",
+                pace.last_patience.as_secs()
+            ),
+        )),
+    }
+}
+
+/// The outcome, the uid of the Job that the pod belongs to, and whether the reporter was told to end.
+async fn watched(
+    config: &Config,
+    access: &Arc<Access>,
+    processor: Option<Arc<Processor>>,
+    pace: Pace,
+    mut terminate: std::pin::Pin<&mut impl Future<Output = ()>>,
+) -> (Outcome, Option<String>, bool) {
+    let begin = Instant::now();
+    let subject = Subject {
+        namespace: config.namespace.clone(),
+        pod: config.pod.clone(),
+        job: config.job.clone(),
+        naming: Naming { adapter: config.adapter_container.clone(), reporter: config.reporter_container.clone() },
+    };
+    let (hurry, hurried) = watch::channel(false);
+    let (sender, mut news) = mpsc::channel(QUEUE);
+    let follower = tokio::spawn(follow(Arc::clone(access), subject.clone(), pace, hurried, sender));
+
+    let file = File { path: config.results_path.clone(), processor };
+    let mut files = FileWatch::new(config.results_path.parent().map(PathBuf::from).unwrap_or_default());
+    let mut machine = Machine::new(Rules { max_wait: config.max_wait, settle: config.settle });
+    let mut terminated = false;
+    let mut followed = true;
+    let mut heard = Heard::default();
+    let mut looked = Instant::now();
+    let mut next = machine.on(begin.elapsed(), Event::File(file.look().await));
+    let outcome = loop {
+        next = match next {
+            Next::Done(outcome) => break outcome,
+            Next::Process => {
+                let result = file.process().await;
+                machine.on(begin.elapsed(), Event::Processed(result))
+            }
+            Next::Confirm { pod } => {
+                if pod && let Ok(asked) = timeout(pace.last_look, subject.ask(access)).await {
+                    let seen = match asked {
+                        Ok((seen, _)) => seen,
+                        Err(error) if error.is_not_found() && machine.pod().is_some() => PodNews::Gone,
+                        Err(error) => PodNews::Unknown(error.cause),
+                    };
+                    machine.on(begin.elapsed(), Event::Pod(seen));
+                }
+                let look = file.look().await;
+                machine.on(begin.elapsed(), Event::File(look))
+            }
+            Next::Wait(until) => {
+                // Times that no clock reaches are as good as none.
+                let far = Instant::now() + BEYOND;
+                let poll = looked.checked_add(config.poll_interval).unwrap_or(far);
+                let until = begin.checked_add(until).unwrap_or(far).min(poll);
+                tokio::select! {
+                    biased;
+                    () = &mut terminate, if !terminated => {
+                        terminated = true;
+                        tracing::info!("told to end");
+                        hurry.send_replace(true);
+                        machine.on(begin.elapsed(), Event::Terminate)
+                    }
+                    seen = news.recv(), if followed => match seen {
+                        Some(seen) => {
+                            heard.tell(&seen);
+                            machine.on(begin.elapsed(), Event::Pod(seen))
+                        }
+                        None => {
+                            followed = false;
+                            machine.on(begin.elapsed(), Event::Tick)
+                        }
+                    },
+                    changed = async { tokio::select! { () = files.changed() => true, () = sleep_until(until) => false } } => {
+                        if changed {
+                            // Many writes, one look.
+                            sleep(BREATH).await;
+                        }
+                        files.rearm();
+                        looked = Instant::now();
+                        let look = file.look().await;
+                        machine.on(begin.elapsed(), Event::File(look))
+                    }
+                }
+            }
+        };
+    };
+    follower.abort();
+    // Cancelled, as it was told to.
+    let _ = follower.await;
+    let owner = machine.pod().and_then(|pod| pod.job_uid.clone());
+    (outcome, owner, terminated)
+}
+
+/// The file, and how it is read.
+struct File {
+    path: PathBuf,
+    processor: Option<Arc<Processor>>,
+}
+
+impl File {
+    async fn read(&self) -> Read {
+        let path = self.path.clone();
+        let unusable = |why: String| {
+            let mark = Mark::of(&why);
+            Read::Unusable { why, mark }
+        };
+        match timeout(LOOK, tokio::task::spawn_blocking(move || read(&path))).await {
+            Ok(Ok(read)) => read,
+            Ok(Err(error)) => unusable(format!("it could not be read: {error}")),
+            Err(_) => unusable(format!("it could not be read within {} s", LOOK.as_secs())),
+        }
+    }
+
+    async fn look(&self) -> FileLook {
+        match self.read().await {
+            Read::Absent => FileLook::Absent,
+            Read::Unusable { why, mark } => FileLook::Invalid { why, mark },
+            Read::Bytes { mark, .. } if self.processor.is_some() => FileLook::Pending { mark },
+            Read::Bytes { bytes, mark } => match parse(&bytes) {
+                Ok(result) => FileLook::Valid(Box::new(result)),
+                Err(error) => {
+                    tracing::debug!("the result file is no result, or not yet: {error}");
+                    FileLook::Invalid { why: error.to_string(), mark }
+                }
+            },
+        }
+    }
+
+    async fn process(&self) -> Result<Box<AdapterResult>, String> {
+        let Some(processor) = self.processor.clone() else { return Err("there is nothing to read it with".to_owned()) };
+        let bytes = match self.read().await {
+            Read::Bytes { bytes, .. } => bytes,
+            Read::Unusable { why, .. } => return Err(why),
+            Read::Absent => return Err("the file is gone again".to_owned()),
+        };
+        let name = self.path.file_name().map(PathBuf::from).unwrap_or_default();
+        match tokio::task::spawn_blocking(move || processor(&name, &bytes)).await {
+            Ok(result) => result.map(Box::new),
+            Err(error) => Err(format!("it could not be read: {error}")),
+        }
+    }
+}
+
+/// What the log was told of the pod.
+#[derive(Default)]
+struct Heard(String);
+
+impl Heard {
+    fn tell(&mut self, news: &PodNews) {
+        let text = match news {
+            PodNews::Look(look) => {
+                let name = look.adapter.as_deref().unwrap_or("(none)");
+                let fate = look.fate.as_ref().map(|fate| format!("; pod: {fate:?}")).unwrap_or_default();
+                format!("adapter container `{name}`: {:?}{fate}", look.state)
+            }
+            PodNews::Gone => "the pod is gone".to_owned(),
+            // Whoever looked has told it.
+            PodNews::Unknown(_) => return,
+        };
+        if self.0 != text {
+            tracing::info!("{text}");
+            self.0 = text;
+        }
+    }
+}

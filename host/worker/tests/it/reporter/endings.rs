@@ -1,0 +1,166 @@
+//! Ends without a result: of the container, of the pod, of the time, of the reporter.
+
+use std::future::ready;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::reporter::bed::Bed;
+
+#[tokio::test]
+async fn a_crash_is_seen_by_a_watch() {
+    let bed = Bed::new().await;
+    bed.beside(async {
+        bed.watched().await;
+        bed.ends(1, "Error");
+    })
+    .await;
+    bed.expect("False", "AdapterExitedWithError", "Adapter container exited with code 1: Error");
+}
+
+#[tokio::test]
+async fn a_crash_is_seen_with_the_promised_permissions() {
+    let bed = Bed::new().await;
+    bed.promised_permissions();
+    bed.beside(async {
+        // Once by itself, and again after the watch was refused.
+        let asks = |all: &[plumbline_apidouble::Recorded]| {
+            all.iter().filter(|one| one.path.ends_with("/pods/j-1")).count() > 2
+        };
+        bed.double.requested(asks).await;
+        bed.ends(137, "OOMKilled");
+    })
+    .await;
+    bed.expect("False", "AdapterOOMKilled", "Adapter container was killed due to out of memory (OOMKilled)");
+}
+
+#[tokio::test]
+async fn watches_that_break_off_are_begun_again() {
+    let bed = Bed::new().await;
+    let watches = || bed.double.requests().iter().filter(|one| one.query.contains("watch=")).count();
+    bed.beside(async {
+        let cuts: [&dyn Fn(); 2] = [&|| bed.double.drop_watches(), &|| bed.double.expire_watches()];
+        for cut in cuts {
+            let before = watches();
+            // One that was only asked for cannot be cut yet.
+            while watches() <= before.max(1) {
+                cut();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        bed.ends(3, "");
+    })
+    .await;
+    bed.expect("False", "AdapterExitedWithError", "Adapter container exited with code 3: Error");
+}
+
+#[tokio::test]
+async fn a_container_that_ended_well_without_a_result() {
+    let bed = Bed::new().await;
+    bed.ends(0, "Completed");
+    bed.report().await;
+    assert_eq!(bed.condition().1, "AdapterMissingResults");
+}
+
+#[tokio::test]
+async fn a_result_beats_an_end_that_was_seen_first() {
+    let bed = Bed::new().await;
+    bed.ends(1, "Error");
+    bed.write(r#"{"status":"success","reason":"Late"}"#);
+    bed.report().await;
+    bed.expect("True", "Late", "No message provided");
+}
+
+#[tokio::test]
+async fn an_invalid_file_beats_an_end_that_was_seen_first() {
+    let mut bed = Bed::new().await;
+    bed.config.settle = Duration::from_secs(3600);
+    bed.write("{");
+    bed.beside(async {
+        bed.looked().await;
+        bed.ends(1, "Error");
+    })
+    .await;
+    let (_, reason, message) = bed.condition();
+    assert_eq!(reason, "InvalidResultFormat");
+    assert!(message.ends_with("(adapter container exited with code 1: Error)"), "{message}");
+}
+
+#[tokio::test]
+async fn the_time_is_over() {
+    let mut bed = Bed::new().await;
+    bed.config.max_wait = Duration::from_secs(1);
+    bed.report().await;
+    bed.expect("False", "AdapterTimeout", "Adapter did not produce results within 1s");
+}
+
+#[tokio::test]
+async fn an_image_that_cannot_be_pulled_is_named_when_the_time_is_over() {
+    let mut bed = Bed::new().await;
+    bed.config.max_wait = Duration::from_secs(1);
+    bed.pod(json!({"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling image \"x\""}}));
+    bed.report().await;
+    let told = "Adapter did not produce results within 1s (container `adapter` waits: ImagePullBackOff: Back-off pulling image \"x\")";
+    bed.expect("False", "AdapterTimeout", told);
+}
+
+#[tokio::test]
+async fn a_pod_that_cannot_be_looked_at_is_told_of_when_the_time_is_over() {
+    let mut bed = Bed::new().await;
+    bed.config.max_wait = Duration::from_secs(1);
+    bed.double.deny("*", "pods");
+    bed.report().await;
+    let (_, reason, message) = bed.condition();
+    assert_eq!(reason, "AdapterTimeout");
+    assert!(message.contains("the pod could not be looked at") && message.contains("forbidden"), "{message}");
+}
+
+#[tokio::test]
+async fn a_pod_that_is_evicted_or_deleted_says_so() {
+    let bed = Bed::new().await;
+    bed.beside(async {
+        bed.watched().await;
+        bed.double.update("pods", "default", "j-1", |pod| {
+            pod["status"] =
+                json!({"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."});
+        });
+    })
+    .await;
+    let told = "Pod was evicted before the adapter produced results: The node was low on resource: memory.";
+    bed.expect("False", "AdapterEvicted", told);
+
+    let bed = Bed::new().await;
+    bed.beside(async {
+        bed.watched().await;
+        bed.double.remove("pods", "default", "j-1");
+    })
+    .await;
+    bed.expect("False", "PodDeleted", "Pod was deleted before the adapter produced results");
+}
+
+#[tokio::test]
+async fn told_to_end_it_writes_what_it_knows() {
+    let bed = Bed::new().await;
+    // At once, before it has seen anything.
+    bed.try_beside(ready(()), async {}).await.unwrap();
+    bed.expect("False", "ReporterTerminated", "Reporter was told to end before the adapter produced results");
+}
+
+#[tokio::test]
+async fn told_to_end_it_still_takes_a_result() {
+    let bed = Bed::new().await;
+    bed.pod(json!({"running": {}}));
+    bed.double.update("pods", "default", "j-1", |pod| pod["spec"]["terminationGracePeriodSeconds"] = json!(30));
+    let (told, terminate) = tokio::sync::oneshot::channel();
+    let terminate = async {
+        terminate.await.unwrap();
+    };
+    bed.try_beside(terminate, async {
+        bed.looked().await;
+        told.send(()).unwrap();
+        bed.write(r#"{"status":"failure","reason":"Interrupted","message":"told to end"}"#);
+    })
+    .await
+    .unwrap();
+    bed.expect("False", "Interrupted", "told to end");
+}
