@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use crate::args::{Cli, Command, Level, WorkerCli, WorkerRole};
+use crate::args::{Cli, Command, Level, WorkerCli, WorkerRole, with_examples};
 use crate::{error, hints};
 
 /// Sonobuoy's name; in images the binary has it.
@@ -69,7 +69,7 @@ impl Name {
         let args: Vec<OsString> = args.into_iter().collect();
         let mut cli = match self.worker(&args) {
             Some(cli) => cli,
-            None => self.read(&args)?,
+            None => self.read(self.help(Cli::command()), &args)?,
         };
         if cli.global.ignored.debug() && cli.global.level != Level::Trace {
             cli.global.level = Level::Debug;
@@ -84,12 +84,16 @@ impl Name {
         if !args.iter().any(|arg| arg == WORKER) {
             return None;
         }
-        let WorkerCli { global, command: WorkerRole::Worker(args) } = self.read(args).ok()?;
+        let WorkerCli { global, command: WorkerRole::Worker(args) } = self.read(WorkerCli::command(), args).ok()?;
         Some(Cli { global, command: Command::Worker(args) })
     }
 
-    fn read<T: CommandFactory + FromArgMatches>(self, args: &[OsString]) -> Result<T, clap::Error> {
-        let mut command = T::command();
+    /// Examples and groups in the help; they are written for our own name.
+    fn help(self, command: clap::Command) -> clap::Command {
+        if self == Self::Plumbline { with_examples(command) } else { command }
+    }
+
+    fn read<T: FromArgMatches>(self, mut command: clap::Command, args: &[OsString]) -> Result<T, clap::Error> {
         if self == Self::Sonobuoy {
             command = command.name(SONOBUOY).bin_name(SONOBUOY).mut_arg("exit_code", |arg| arg.default_value("compat"));
         }
@@ -291,7 +295,11 @@ mod tests {
             let read = name.worker(&words);
             assert_eq!(read.is_some(), alone, "{line}");
             if let Some(cli) = read {
-                assert_eq!(format!("{cli:?}"), format!("{:?}", name.read::<Cli>(&words).unwrap()), "{line}");
+                assert_eq!(
+                    format!("{cli:?}"),
+                    format!("{:?}", name.read::<Cli>(Cli::command(), &words).unwrap()),
+                    "{line}"
+                );
             }
         }
     }

@@ -375,17 +375,17 @@ async fn a_module_of_the_bundle_is_taken_before_one_that_is_built_in() {
     bundle(dir.path(), "raw", "junit.wasm");
     let sources = vec![
         with_bundle(source("own", "Job", "  result-format: junit"), dir.path()),
-        source("built-in", "Job", "  result-format: junit"),
+        source("without", "Job", "  result-format: junit"),
     ];
     let mut live = bed.live(sources, &[]).await;
     let [own, built_in] = live.launches(2).await.try_into().unwrap();
     assert_eq!(own.bundle.as_deref(), Some(dir.path()));
     send(&own.access, "own/global", &file("junit.xml", JUNIT)).await.unwrap();
-    send(&built_in.access, "built-in/global", &file("junit.xml", JUNIT)).await.unwrap();
+    send(&built_in.access, "without/global", &file("junit.xml", JUNIT)).await.unwrap();
     let finished = live.finished().await;
     let archive = Archive::of(&finished);
     assert_eq!(leaves(&archive.tree("own")), [("junit.xml".to_owned(), Status::NotRead)]);
-    assert_eq!(leaves(&archive.tree("built-in")).len(), 2);
+    assert_eq!(leaves(&archive.tree("without")).len(), 2);
 }
 
 #[tokio::test]

@@ -9,16 +9,16 @@ use super::LimitsArg;
 /// `plumbline aggregator`
 #[derive(Debug, clap::Args)]
 pub(crate) struct AggregatorArgs {
-    /// Stay after the end, so that the archive can be fetched from this pod
+    /// Keep running at the end, so that the archive can be downloaded from this pod
     #[arg(long)]
     pub(crate) no_exit: bool,
-    /// Where the run and its archive are kept
+    /// Directory of the run and its archive
     #[arg(long, value_name = "DIR", default_value = names::AGGREGATOR_DIR, hide = true)]
     pub(crate) dir: PathBuf,
-    /// Not in a pod: the cluster of this kubeconfig
+    /// Outside of a pod: kubeconfig of the cluster
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// Where the image has the bundles that were baked into it
+    /// Directory of the bundles in the image
     #[arg(long, value_name = "DIR", default_value = names::BAKED_BUNDLES_DIR, hide = true)]
     pub(crate) baked: PathBuf,
     #[command(flatten)]

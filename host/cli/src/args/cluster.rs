@@ -7,13 +7,13 @@ use plumbline_kubernetes::{ConnectOptions, names};
 /// Options of every command that talks to a cluster.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ClusterArgs {
-    /// The namespace of the run
+    /// Namespace of the run
     #[arg(short, long, value_name = "NAME", default_value = names::DEFAULT_NAMESPACE)]
     pub(crate) namespace: String,
-    /// The kubeconfig file; without it, `$KUBECONFIG`, `~/.kube/config`, or the service account of this pod
+    /// Kubeconfig file [default: $KUBECONFIG, ~/.kube/config, or the service account of this pod]
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// The context in the kubeconfig; without it, the current one
+    /// Context in the kubeconfig [default: the current one]
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
 }

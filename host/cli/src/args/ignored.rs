@@ -2,11 +2,11 @@
 
 use clap::ArgAction;
 
-/// Flags that are taken everywhere and mean nothing here: those of Sonobuoy's logging library (klog, glog). Where logs go and how
-/// much they tell is `--level` alone. Each may stand several times, as it may there.
+/// Flags of Sonobuoy's logging libraries (klog, glog), which every command accepts and ignores.
+/// `--level` alone controls the log. Flags may repeat.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Ignored {
-    /// The same as `--level debug`
+    /// Same as `--level debug`
     #[arg(short = 'd', long, global = true, hide = true, action = ArgAction::Append, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     debug: Vec<bool>,
     #[arg(short, long = "v", global = true, hide = true, action = ArgAction::Append, allow_negative_numbers = true)]
@@ -38,7 +38,7 @@ pub(crate) struct Ignored {
 }
 
 impl Ignored {
-    /// Whether the old flag for a talkative log is set: the last one counts.
+    /// Whether `--debug` is set; the last one counts.
     pub(crate) fn debug(&self) -> bool {
         self.debug.last().copied().unwrap_or(false)
     }

@@ -8,10 +8,10 @@ use plumbline_registry::Platform;
 
 use super::{DataFormat, RegistryArgs};
 
-/// Under which heading options stand that say which images are meant.
-const SET: &str = "Which images";
+/// Heading of the options that select images.
+const SET: &str = "Image selection";
 
-/// List, move and check the images that a run needs.
+/// List, copy and check the images that a run needs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesArgs {
     #[command(subcommand)]
@@ -20,87 +20,90 @@ pub(crate) struct ImagesArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImagesCommand {
-    /// List the images that a run needs, and what needs each
+    /// List the images that a run needs, and why
     List(ImagesListArgs),
-    /// Copy the images from their registries into another one
+    /// Copy the images from their registries to another registry
     Copy(ImagesCopyArgs),
-    /// Copy the images into an OCI layout on disk: a directory, or one tar to carry
+    /// Copy the images to an OCI layout on disk: a directory or a tar
     Save(ImagesSaveArgs),
-    /// Copy the images of an OCI layout into a registry
+    /// Copy the images of an OCI layout to a registry
     Load(ImagesLoadArgs),
-    /// Copy the images into the user's own layout, from where `push` takes them
+    /// Copy the images to your own layout, for `push`
     Pull(ImagesPullArgs),
-    /// Copy the images that `pull` has brought into a registry
+    /// Copy the images of the last `pull` to a registry
     Push(ImagesPushArgs),
-    /// Say which images are missing in a registry, or are others there
+    /// List images that are missing or different in a registry
     // Sonobuoy looks with `inspect` whether images are there.
     #[command(alias = "inspect")]
     Check(ImagesCheckArgs),
 }
 
-/// Which images are meant: those of a run, unless some are named.
+/// The images of a command: those of a run, or those named on the command line.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ImageSetArgs {
-    /// These images, in place of those of a run
+    /// Use these images instead of those of a run
     #[arg(value_name = "IMAGE", conflicts_with_all = ["plugins", "kubernetes_version", "conformance_image", "own_image", "suite_list", "repo_config"])]
     pub(crate) images: Vec<String>,
-    /// A plugin of the run, named as `run -p` takes it; repeatable. Without any: `e2e` and `systemd-logs`
+    /// Plugin of the run, as for `run --plugin`; repeatable [default: `e2e` and `systemd-logs`]
     #[arg(short, long = "plugin", value_name = "NAME|FILE|DIR|URL", help_heading = SET)]
     pub(crate) plugins: Vec<String>,
-    /// The version whose suite is meant, such as `v1.30.2`; `auto`: that of the cluster; `latest`: that of the latest build
+    /// Version of the suite, such as `v1.30.2`; `auto`: that of the cluster; `latest`: that of the
+    /// latest build
     #[arg(long, value_name = "VERSION", help_heading = SET)]
     pub(crate) kubernetes_version: Option<String>,
-    /// The image of the suite, in place of `registry.k8s.io/conformance` of the version
+    /// Image of the suite [default: `registry.k8s.io/conformance` of the version]
     #[arg(long = "kube-conformance-image", value_name = "IMAGE", help_heading = SET)]
     pub(crate) conformance_image: Option<String>,
-    /// The image of aggregator and workers
+    /// Image of the aggregator and the workers
     #[arg(long = "sonobuoy-image", visible_alias = "image", value_name = "IMAGE", help_heading = SET)]
     pub(crate) own_image: Option<String>,
-    /// The images of the suite, one per line (`-`: standard input), in place of asking the program in the suite's image for them
+    /// List of the suite's images, one per line (`-`: standard input), instead of asking the
+    /// suite's image for it
     #[arg(long = "list", value_name = "FILE", help_heading = SET)]
     pub(crate) suite_list: Option<PathBuf>,
-    /// The file of registries that the suite gets: its images are then listed by the names that they have there
+    /// Registries that the suite is configured with: lists its images under their names there
     #[arg(long = "e2e-repo-config", value_name = "FILE", help_heading = SET)]
     pub(crate) repo_config: Option<PathBuf>,
-    /// The kubeconfig file of the cluster whose version is meant
+    /// Kubeconfig file of the cluster whose version to use
     #[arg(long, value_name = "FILE", help_heading = SET)]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// The context in the kubeconfig
+    /// Context in the kubeconfig
     #[arg(long, value_name = "NAME", help_heading = SET)]
     pub(crate) context: Option<String>,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
 }
 
-/// What is printed.
+/// Output options.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ImagesOutput {
-    /// How it is printed
+    /// Print the result in this format
     #[arg(id = "format", short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
 }
 
-/// Images that are copied out of their registries, and how.
+/// Images to copy from their registries.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ImagesOut {
     #[command(flatten)]
     pub(crate) set: ImageSetArgs,
-    /// Of images for several platforms, only that for this one; their digest is then the one of its manifest
+    /// Copy only this platform of multi-platform images; this changes the digest to that of the
+    /// platform's manifest
     #[arg(long, value_name = "OS/ARCHITECTURE")]
     pub(crate) platform: Option<Platform>,
-    /// Say what would be copied, and stop
+    /// Print what would be copied, and exit
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
-/// How images of a layout are copied into a registry.
+/// How to copy images from a layout to a registry.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ImagesIn {
     #[command(flatten)]
     pub(crate) output: ImagesOutput,
     #[command(flatten)]
     pub(crate) registry: RegistryArgs,
-    /// Say what would be copied, and stop
+    /// Print what would be copied, and exit
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -117,7 +120,7 @@ pub(crate) struct ImagesListArgs {
 /// `plumbline images copy`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesCopyArgs {
-    /// Where to: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
+    /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
     #[arg(long, value_name = "PREFIX")]
     pub(crate) to: Prefix,
     #[command(flatten)]
@@ -129,12 +132,13 @@ pub(crate) struct ImagesCopyArgs {
 /// `plumbline images save`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesSaveArgs {
-    /// Where to: an archive if the name ends in `.tar`, else a directory, which is made, or extended if it holds an OCI layout
+    /// Target: an archive if the name ends in `.tar`, otherwise a directory, which is created, or
+    /// extended if it is an OCI layout
     #[arg(short, long, value_name = "FILE.tar|DIR")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) out: ImagesOut,
-    /// How it is printed what was done
+    /// Print the result in this format
     #[arg(long, value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
 }
@@ -142,10 +146,10 @@ pub(crate) struct ImagesSaveArgs {
 /// `plumbline images load`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesLoadArgs {
-    /// An OCI layout: a directory, or an archive of one
+    /// An OCI layout: a directory, or a tar of one
     #[arg(value_name = "FILE.tar|DIR")]
     pub(crate) from: PathBuf,
-    /// Where to: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
+    /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
     #[arg(long, value_name = "PREFIX")]
     pub(crate) to: Prefix,
     #[command(flatten)]
@@ -164,7 +168,7 @@ pub(crate) struct ImagesPullArgs {
 /// `plumbline images push`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImagesPushArgs {
-    /// Where to: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
+    /// Target: `HOST[:PORT][/PATH]`; images keep their names below it, without their registry
     #[arg(long = "custom-registry", visible_alias = "to", value_name = "PREFIX")]
     pub(crate) to: Prefix,
     #[command(flatten)]
@@ -176,13 +180,13 @@ pub(crate) struct ImagesPushArgs {
 pub(crate) struct ImagesCheckArgs {
     #[command(flatten)]
     pub(crate) set: ImageSetArgs,
-    /// Where they should be: what `--registry` of `run` names. Without it, each in its own registry
+    /// Where to look for the images, as for `run --registry` [default: the registry of each image]
     #[arg(long = "registry", value_name = "PREFIX")]
     pub(crate) prefix: Option<Prefix>,
-    /// Look for the images of this OCI layout, and compare with them: a directory, or an archive
+    /// Compare with the images of this OCI layout: a directory, or a tar
     #[arg(long, value_name = "FILE.tar|DIR", conflicts_with_all = ["images", "plugins", "kubernetes_version", "suite_list"])]
     pub(crate) from: Option<PathBuf>,
-    /// Ask no other registry: tell only which are missing
+    /// Report only missing images; contact no other registry
     #[arg(long, conflicts_with = "from", requires = "prefix")]
     pub(crate) offline: bool,
     #[command(flatten)]

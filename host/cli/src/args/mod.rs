@@ -3,6 +3,7 @@
 mod aggregator;
 mod cluster;
 mod cluster_run;
+mod examples;
 mod generate;
 mod ignored;
 mod images;
@@ -23,6 +24,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 pub(crate) use aggregator::AggregatorArgs;
 pub(crate) use cluster::ClusterArgs;
 pub(crate) use cluster_run::{BundleDelivery, ClusterRunArgs, RbacChoice};
+pub(crate) use examples::with_examples;
 pub(crate) use generate::{
     GenArgs, GenCommand, GenConfigArgs, GenImageConfigArgs, GenManifestArgs, GenPluginArgs, GenSchemaArgs, SchemaOf,
 };
@@ -69,54 +71,54 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Under which heading the options of every command stand, below the command's own.
-const GLOBAL: &str = "Options of every command";
+/// Heading of the options of every command, below those of the command itself.
+const GLOBAL: &str = "Global options";
 
 /// Options of every command.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Global {
-    /// How much the log tells on standard error
+    /// Verbosity of the log on standard error
     #[arg(long, global = true, value_enum, ignore_case = true, default_value_t = Level::Warn, value_name = "LEVEL", help_heading = GLOBAL)]
     pub(crate) level: Level,
-    /// Whether output is coloured; `auto` respects `NO_COLOR` and whether it is a terminal
+    /// When to colour output
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = GLOBAL)]
     pub(crate) color: Color,
-    /// Which exit codes commands with a verdict give: `strict` tells failed results apart, `compat` gives 0 unless the tool itself failed
+    /// Exit-code convention for commands that produce a verdict
     #[arg(long, global = true, value_enum, default_value_t = ExitCodes::Strict, value_name = "KIND", help_heading = GLOBAL)]
     pub(crate) exit_code: ExitCodes,
     #[command(flatten)]
     pub(crate) ignored: ignored::Ignored,
 }
 
-/// Where the operator's limits stand.
+/// The operator's limits.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct LimitsArg {
-    /// Limits on modules and uploads, as YAML or JSON (docs/limits.md); without it, the defaults
+    /// Limits on modules and uploads, as YAML or JSON (docs/limits.md) [default: built-in limits]
     #[arg(long = "limits", env = "PLUMBLINE_LIMITS", value_name = "FILE")]
     pub(crate) file: Option<std::path::PathBuf>,
 }
 
-/// Verbosity of the log, as other tools of the field name it.
+/// Verbosity of the log, with Sonobuoy's names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Level {
-    /// As `error`
+    /// Same as `error`
     Panic,
-    /// As `error`
+    /// Same as `error`
     Fatal,
-    /// Only what failed
+    /// Failures
     Error,
-    /// Also what is odd
+    /// Also unexpected conditions
     #[value(alias = "warning")]
     Warn,
-    /// Also what happens
+    /// Also the steps of a run
     Info,
-    /// Also why
+    /// Also details for troubleshooting
     Debug,
     /// Everything
     Trace,
 }
 
-/// When output is coloured.
+/// When to colour output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     /// On a terminal, unless `NO_COLOR` is set
@@ -127,76 +129,74 @@ pub(crate) enum Color {
     Never,
 }
 
-/// What exit codes mean.
+/// Exit-code conventions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExitCodes {
     /// 0 passed, 1 failed, 2 usage, 3 incomplete, 4 system, 5 nothing to judge, 130 interrupted
     Strict,
-    /// 0 unless the tool itself failed
+    /// 0 unless Plumbline itself failed, as with Sonobuoy
     Compat,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run plugins, wait for their results, and say how it went
+    /// Run plugins, wait for their results, and print the verdict
     // In a box: it has several times the options of any other.
     Run(Box<RunArgs>),
-    /// Show how a run goes
+    /// Show the status of a run
     Status(StatusArgs),
-    /// Wait for a run in a cluster to end, and say how it went
+    /// Wait for a run in a cluster to finish, and print the verdict
     Wait(WaitArgs),
-    /// Show the results in archives and result files, or compute them again
+    /// Show the results in archives and result files, or post-process them again
     Results(ResultsArgs),
-    /// Bring the archive of a run home from the cluster
+    /// Download the archive of a run from the cluster
     Retrieve(RetrieveArgs),
-    /// Remove a run from the cluster: what belongs to it, and nothing else
+    /// Delete a run and everything that belongs to it from the cluster
     Delete(DeleteArgs),
-    /// Print the names of objects of a run
+    /// Print the names of the objects of a run
     Get(GetArgs),
-    /// Print what a run in a cluster is made of: its manifest, a configuration, or the definition of a plugin
+    /// Generate the manifest of a run, its configuration, or the definition of a plugin
     Gen(Box<GenArgs>),
     /// Print the logs of a run's pods
     Logs(LogsArgs),
-    /// Collect what a cluster says of itself: resources, host data, pod logs, versions, health
+    /// Record the state of a cluster: resources, host data, pod logs, versions, health
     Query(QueryArgs),
-    /// Run the Kubernetes conformance suite, from the first look at the cluster to the verdict
+    /// Run the Kubernetes conformance suite
     Conformance(Box<ConformanceArgs>),
-    /// Put together and check what is submitted of a conformance run
+    /// Assemble and check a conformance submission
     Submission(SubmissionArgs),
-    /// List the tests of the suite, and what a focus selects of them
+    /// List the tests of the suite, and which of them a focus selects
     E2e(E2eArgs),
-    /// Print the modes of the suite
+    /// List the modes of the suite
     Modes(ModesArgs),
-    /// List, move and check the images that a run needs
+    /// List, copy and check the images that a run needs
     Images(ImagesArgs),
-    /// Work on plugins: for their authors
+    /// Write, share and use plugins
     Plugin(PluginArgs),
     /// Print the version
     Version(VersionArgs),
     /// Print the completion script for a shell
-    #[command(
-        after_help = "Examples:\n  source <(plumbline completion bash)\n  plumbline completion fish > ~/.config/fish/completions/plumbline.fish"
-    )]
     Completion {
         /// The shell
         #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
         shell: String,
     },
-    /// Run in a cluster: dispatch plugins and collect what they find
+    /// Run the aggregator of a cluster: dispatch plugins and collect their results
     #[command(hide = true)]
     Aggregator(AggregatorArgs),
-    /// Run beside a plugin: wait for its results and send them home
+    /// Run next to a plugin: wait for its results and upload them
     #[command(hide = true)]
     Worker(WorkerArgs),
-    /// Run beside a container of a Job, and report its result as a condition of the Job's status
+    /// Report the result of a Job's container as a condition in the Job's status; runs in the Job's
+    /// pod
     Report(ReportArgs),
-    /// Be a plugin that does what it is told: for tests, and for trying things out
+    /// Behave as a plugin in a chosen way, for tests
     #[command(hide = true)]
     TestPlugin(TestPluginArgs),
-    /// Write the finished archives of a directory onto standard output, as one stream
+    /// Write the finished archives of a directory to standard output, as one stream
     #[command(hide = true)]
     Splat(SplatArgs),
-    /// List the finished archives of a directory, or write a piece of one onto standard output
+    /// List the finished archives of a directory, or write a part of one to standard output
     #[command(hide = true)]
     ArchivePiece(PieceArgs),
     /// Compile the module on standard input, within limits
@@ -207,22 +207,22 @@ pub(crate) enum Command {
 /// `plumbline compile-module`
 #[derive(Debug, clap::Args)]
 pub(crate) struct CompileModuleArgs {
-    /// Bytes of memory
+    /// Memory limit in bytes
     pub(crate) memory: u64,
-    /// Seconds of processor time
+    /// Limit on processor time in seconds
     pub(crate) cpu_seconds: u64,
 }
 
 /// `plumbline version`
 #[derive(Debug, clap::Args)]
 pub(crate) struct VersionArgs {
-    /// Only the version itself
+    /// Print only the version number
     #[arg(long)]
     pub(crate) short: bool,
-    /// Also print the version of the API server that this kubeconfig file names
+    /// Also print the version of the API server of this kubeconfig file
     #[arg(long, value_name = "FILE", conflicts_with = "short")]
     pub(crate) kubeconfig: Option<std::path::PathBuf>,
-    /// Print the version as data
+    /// Print the version in this format
     #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with = "short")]
     pub(crate) format: Option<RunFormat>,
 }

@@ -6,47 +6,41 @@ use clap::{Subcommand, ValueEnum};
 
 use super::LimitsArg;
 
-/// Calls for `--help`.
-const EXAMPLES: &str = "\
-Examples:
-  plumbline results run.tar.gz
-  plumbline results build/junit-*.xml
-  plumbline results runs/ -p e2e -o html > results.html
-  plumbline results diff monday.tar.gz tuesday.tar.gz";
-
-/// Show the results in archives and result files, or compute them again.
+/// Show the results in archives and result files, or post-process them again.
 #[derive(Debug, clap::Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = EXAMPLES)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct ResultsArgs {
     #[command(subcommand)]
     pub(crate) command: Option<ResultsCommand>,
-    /// An archive (`.tar.gz` or `.tar`), a directory (the content of an archive, or the newest archive in it), a result file such as
-    /// `junit.xml`, or `-` for standard input; repeatable
+    /// An archive (`.tar.gz` or `.tar`), a directory (an unpacked archive, or one that contains
+    /// archives: the newest), a result file such as `junit.xml`, or `-` for standard input;
+    /// repeatable
     // There is always one, unless a subcommand is given.
     #[arg(value_name = "ARCHIVE|DIR|FILE", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The format of result files that are not in an archive, such as `junit` or `gojson`; without it, their content decides
+    /// Format of result files that are not in an archive, such as `junit` or `gojson` [default:
+    /// detected]
     #[arg(long, value_name = "FORMAT")]
     pub(crate) result_format: Option<String>,
-    /// Only this plugin; `sonobuoy` stands for the cluster's health
+    /// Show only this plugin; `sonobuoy` is the health of the cluster
     #[arg(short, long)]
     pub(crate) plugin: Option<String>,
-    /// What is shown
+    /// What to show
     #[arg(short, long, value_enum, ignore_case = true, default_value_t = Mode::Report)]
     pub(crate) mode: Mode,
-    /// Begin at the first item of this name, at any level
+    /// Start at the first item of this name, at any level
     #[arg(short, long)]
     pub(crate) node: Option<String>,
-    /// With `--mode detailed`: the content of files only, without the path of their items
+    /// With `--mode detailed`: print only the contents of files, without the paths of their items
     #[arg(short, long)]
     pub(crate) skip_prefix: bool,
-    /// Print the trees as data instead
+    /// Print the result trees in this format
     #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["mode", "skip_prefix"])]
     pub(crate) format: Option<ResultsFormat>,
-    /// Compute the trees again from the archive's files, with the modules of this version
+    /// Post-process the files of the archive again, with the modules of this version of Plumbline
     #[arg(long)]
     pub(crate) reprocess: bool,
-    /// With `--reprocess` and `--plugin`: a definition in place of the archive's
+    /// With `--reprocess` and `--plugin`: use this definition instead of the one in the archive
     #[arg(long, value_name = "FILE", requires = "reprocess", requires = "plugin")]
     pub(crate) definition: Option<PathBuf>,
     #[command(flatten)]
@@ -57,50 +51,51 @@ pub(crate) struct ResultsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ResultsCommand {
-    /// Compare two runs: new failures, what was fixed, what still fails, what did not run, what became slow
+    /// Compare two runs: new, fixed and remaining failures, tests that did not run, tests that
+    /// became slow
     Diff(DiffArgs),
 }
 
 /// Compare two runs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DiffArgs {
-    /// The earlier archive, or a directory: the content of an archive, or the newest archive in it
+    /// The earlier archive, an unpacked archive, or a directory that contains archives (the newest)
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
-    /// The later one
+    /// The later archive
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
-    /// Only this plugin; without it, all that both archives have
+    /// Compare only this plugin [default: every plugin that both archives have]
     #[arg(short, long)]
     pub(crate) plugin: Option<String>,
-    /// How the differences are printed
+    /// Print the differences in this format
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DiffFormat,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
 }
 
-/// How differences are printed.
+/// Formats of differences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DiffFormat {
-    /// Lists for a person
+    /// Lists for people
     Text,
-    /// JSON: one object, with everything
+    /// JSON: one object with everything
     Json,
-    /// Markdown, for a job summary or a comment
+    /// Markdown for a job summary or a comment
     Markdown,
 }
 
-/// What is shown of a plugin.
+/// What `results` shows of a plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
-    /// Counts and the names of what failed
+    /// Counts, and the names of failures
     Report,
-    /// Every leaf, one JSON object per line; files as they are
+    /// Every leaf as one JSON object per line; files unchanged
     Detailed,
-    /// The result tree as it stands in the archive
+    /// The result tree as the archive has it
     Dump,
-    /// The result tree, with line breaks and tabs in texts shown as such
+    /// The result tree, with escaped line breaks and tabs shown as such
     Readable,
     /// The same as `-o junit`
     Junit,
@@ -111,7 +106,7 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// The data format that this mode is another word for.
+    /// The data format with the same meaning as this mode.
     pub(crate) fn format(self) -> Option<ResultsFormat> {
         match self {
             Self::Junit => Some(ResultsFormat::Junit),
@@ -125,60 +120,61 @@ impl Mode {
 /// Data formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ResultsFormat {
-    /// JSON: an array of trees
+    /// JSON: an array of result trees
     Json,
-    /// YAML: one document per tree
+    /// YAML: one document per result tree
     Yaml,
     /// JUnit XML
     Junit,
-    /// Markdown, for a job summary or a comment
+    /// Markdown for a job summary or a comment
     Markdown,
-    /// One page of HTML that needs nothing else: failures first, slowest tests, classes of the verdict
+    /// One HTML page that works offline: failures first, slowest tests, classes of the verdict
     Html,
 }
 
-/// Whose signatures count.
+/// The signature policy.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct PolicyArg {
     // The variable is read by hand: it is no reason to refuse another option that excludes this one.
-    /// Whose signatures count for what (docs/signing.md); without it, the file that `PLUMBLINE_POLICY` names, then
-    /// `$XDG_CONFIG_HOME/plumbline/policy.yaml`
+    /// Signature policy: whose signatures count for which names (docs/signing.md) [default:
+    /// $PLUMBLINE_POLICY, then $XDG_CONFIG_HOME/plumbline/policy.yaml]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
 }
 
-/// Under which heading these options stand.
-const HEADING: &str = "From results to a verdict";
+/// Heading of these options in `--help`.
+const HEADING: &str = "Judging options";
 
-/// What becomes of failures.
+/// How failures are judged.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = HEADING)]
 pub(crate) struct JudgeArgs {
-    /// A list of failures that are known and do not count, in YAML or JSON (docs/judges.md); repeatable
+    /// List of known failures that do not count, in YAML or JSON (docs/judges.md); repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) known_failures: Vec<PathBuf>,
-    /// A list of tests that are flaky: their failures do not count; repeatable
+    /// List of flaky tests whose failures do not count; repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) flaky: Vec<PathBuf>,
-    /// A list of tests that may be skipped; other tests must not, and those that are skipped count as failures; repeatable
+    /// List of tests that may be skipped; every other skipped test counts as a failure; repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) allowed_skips: Vec<PathBuf>,
-    /// Which tests must not be skipped, unless they are in such a list: a regular expression, such as `\[Conformance\]`
+    /// Regular expression for tests that must not be skipped unless a list allows it, such as
+    /// `\[Conformance\]`
     #[arg(long, value_name = "REGEX")]
     pub(crate) required_tests: Option<String>,
-    /// An archive of an earlier run: what failed in it, too, does not count
+    /// Archive of an earlier run: failures that it has too do not count
     #[arg(long, value_name = "ARCHIVE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// A file of checks: requirements on results, health and logs (docs/judges.md); repeatable
+    /// File of checks: requirements on results, health and logs (docs/judges.md); repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) checks: Vec<PathBuf>,
-    /// The plugin that is judged; without it, `e2e` if it is there, else the only one
+    /// The plugin to judge [default: `e2e` if there is one, otherwise the only plugin]
     #[arg(long, value_name = "NAME")]
     pub(crate) judge_plugin: Option<String>,
 }
 
 impl JudgeArgs {
-    /// The first option that was given, as it is written.
+    /// The first of these options on the command line, as it was written.
     pub(crate) fn given(&self) -> Option<&'static str> {
         let all = [
             (!self.known_failures.is_empty(), "--known-failures"),

@@ -8,33 +8,35 @@ use plumbline_kubernetes::names;
 use super::time::{Minutes, Time};
 use super::{ClusterArgs, WaitOutput};
 
-/// Minutes that `--wait` without a number stands for: a day.
+/// Minutes that `--wait` without a number means: a day.
 const DAY: &str = "1440";
 
-/// Show how a run goes.
+/// Show the status of a run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatusArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
-    /// Show a run of this user on this machine instead of one in a cluster
+    /// Show a run on this machine instead of one in a cluster
     #[arg(long, conflicts_with_all = ["namespace", "kubeconfig", "context"])]
     pub(crate) local: bool,
-    /// The run on this machine: its id or the beginning of it; without one, the newest
+    /// Id of the local run, or its first characters [default: the newest run]
     #[arg(requires = "local")]
     pub(crate) run: Option<String>,
-    /// One line per expected result
+    /// Print one line per expected result
     #[arg(long)]
     pub(crate) show_all: bool,
-    /// Print the status as the aggregator tells it: one line of JSON
+    /// Print the status annotation of the aggregator: one line of JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print data (`json`, `yaml`), or a table with all there is to know (`wide`)
+    /// Print data (`json`, `yaml`), or a table with every detail (`wide`)
     #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "show_all"])]
     pub(crate) format: Option<StatusFormat>,
-    /// Show every expected result of a run in a cluster (not with `--local`), also if the aggregator's pod holds only a summary
+    /// Fetch every expected result of a run in a cluster, even if the annotation holds only a
+    /// summary (not with `--local`)
     #[arg(long, conflicts_with = "local")]
     pub(crate) full: bool,
-    /// Follow a run in a cluster until it ends (not with `--local`): redrawn on a terminal, one line per event elsewhere
+    /// Follow a run in a cluster until it finishes (not with `--local`): a live view on a terminal,
+    /// otherwise one line per event
     #[arg(short, long, conflicts_with = "local")]
     pub(crate) watch: bool,
 }
@@ -46,28 +48,28 @@ pub(crate) enum StatusFormat {
     Json,
     /// YAML
     Yaml,
-    /// One line per expected result, with heartbeats and what is waited for
+    /// One line per expected result, with heartbeats and what each waits for
     Wide,
 }
 
-/// Wait for a run in a cluster to end, and say how it went.
+/// Wait for a run in a cluster to finish, and print the verdict.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WaitArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
-    /// How long to wait: seconds, or a duration such as `90m`; without it, until the run has ended
+    /// How long to wait: seconds, or a duration such as `90m` [default: until the run finishes]
     #[arg(long, value_name = "TIME", conflicts_with = "wait")]
     pub(crate) timeout: Option<Time>,
-    /// The same in minutes, as other tools of the field have it
+    /// How long to wait, in minutes, as Sonobuoy has it
     #[arg(long, value_name = "MINUTES", num_args = 0..=1, require_equals = true, default_missing_value = DAY)]
     pub(crate) wait: Option<u32>,
-    /// What is shown while waiting
+    /// What to show while waiting
     #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
     pub(crate) wait_output: WaitOutput,
 }
 
 impl WaitArgs {
-    /// How long to wait; `None` for as long as it takes.
+    /// How long to wait; `None` for no limit.
     pub(crate) fn limit(&self) -> Option<std::time::Duration> {
         let minutes = self.wait.filter(|&minutes| minutes > 0);
         let minutes = minutes.map(|minutes| std::time::Duration::from_secs(60 * u64::from(minutes)));
@@ -80,15 +82,15 @@ impl WaitArgs {
 pub(crate) struct LogsArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
-    /// Go on with new lines, also of pods and containers that begin later, until the run is over
+    /// Keep printing new lines until the run finishes, also of pods and containers that start later
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// Only the pods of this plugin; `sonobuoy` stands for the aggregator
+    /// Show only the pods of this plugin; `sonobuoy` is the aggregator
     #[arg(short, long, value_name = "NAME")]
     pub(crate) plugin: Option<String>,
 }
 
-/// Print the names of objects of a run.
+/// Print the names of the objects of a run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct GetArgs {
     #[command(subcommand)]
@@ -105,32 +107,32 @@ pub(crate) enum GetCommand {
 /// `plumbline get pod`
 #[derive(Debug, clap::Args)]
 pub(crate) struct GetPodArgs {
-    /// Only those of this plugin
+    /// Show only the pods of this plugin
     #[arg(short, long, value_name = "NAME")]
     pub(crate) plugin: Option<plumbline_core::PluginName>,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }
 
-/// Bring the archive of a run home from the cluster.
+/// Download the archive of a run from the cluster.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RetrieveArgs {
-    /// The directory to write to
+    /// Directory to write to
     #[arg(value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Unpack the archive into the directory, and keep only what was in it
+    /// Unpack the archive into the directory and delete the archive
     #[arg(short = 'x', long)]
     pub(crate) extract: bool,
-    /// The name to give the archive, without directories; further archives are numbered
+    /// File name of the archive; further archives are numbered
     #[arg(short = 'f', long = "filename", value_name = "NAME", value_parser = plain_name)]
     pub(crate) file_name: Option<String>,
-    /// The directory of the archive in the aggregator's pod
+    /// Directory of the archive in the aggregator's pod
     #[arg(long, value_name = "DIR", default_value = names::AGGREGATOR_DIR)]
     pub(crate) retrieve_path: String,
-    /// Wait until the run is complete: at most so many minutes, or a duration such as `90s`; a day if nothing is said
+    /// Wait until the run is complete: minutes, or a duration such as `90s`; without a value, a day
     #[arg(long, value_name = "MIN", num_args = 0..=1, require_equals = true, default_missing_value = "1440")]
     pub(crate) wait: Option<Minutes>,
-    /// Take what the run has gathered so far
+    /// Download what an unfinished run has gathered so far
     #[arg(long, conflicts_with = "wait")]
     pub(crate) partial: bool,
     #[command(flatten)]
@@ -144,14 +146,14 @@ fn plain_name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Write the finished archives of a directory onto standard output, as one stream.
+/// Write the finished archives of a directory to standard output, as one stream.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SplatArgs {
     /// The directory
     pub(crate) dir: PathBuf,
 }
 
-/// List the finished archives of a directory, or write a piece of one onto standard output.
+/// List the finished archives of a directory, or write a part of one to standard output.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["list", "snapshot", "name"]))]
 pub(crate) struct PieceArgs {
@@ -160,7 +162,7 @@ pub(crate) struct PieceArgs {
     /// List the finished archives as JSON
     #[arg(long)]
     pub(crate) list: bool,
-    /// Pack what the run under way has gathered so far
+    /// Pack what the unfinished run has gathered so far
     #[arg(long)]
     pub(crate) snapshot: bool,
     /// The archive
@@ -174,51 +176,54 @@ pub(crate) struct PieceArgs {
     pub(crate) length: Option<u64>,
 }
 
-/// Remove a run from the cluster: what belongs to it, and nothing else.
+/// Delete a run and everything that belongs to it from the cluster.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DeleteArgs {
-    /// Also remove the cluster roles of every other run, and the namespaces that end-to-end tests left behind
+    /// Also delete the cluster roles of every other run, and namespaces that end-to-end tests left
+    /// behind
     #[arg(long)]
     pub(crate) all: bool,
-    /// Whether cluster roles and their bindings are removed
+    /// Whether to delete cluster roles and their bindings
     #[arg(long, value_enum, ignore_case = true, default_value_t = RbacArg::Detect, value_name = "KIND")]
     pub(crate) rbac: RbacArg,
-    /// Wait until everything is gone: at most so many minutes, or a duration such as `90s`; an hour if nothing is said
+    /// Wait until everything is gone: minutes, or a duration such as `90s`; without a value, an
+    /// hour
     #[arg(long, value_name = "MIN", num_args = 0..=1, require_equals = true, default_missing_value = "60")]
     pub(crate) wait: Option<Minutes>,
-    /// What is shown while waiting
+    /// What to show while waiting
     #[arg(long, value_enum, ignore_case = true, default_value_t = WaitOutput::Progress, value_name = "KIND")]
     pub(crate) wait_output: WaitOutput,
-    /// Say what would be removed, and stop
+    /// Print what would be deleted, and exit
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Do not ask; without a terminal nothing is ever asked
+    /// Do not ask for confirmation (without a terminal, nothing asks)
     #[arg(short, long)]
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
 }
 
-/// Whether cluster roles are removed.
+/// Whether to delete cluster roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RbacArg {
-    /// Where the cluster has roles
+    /// If the cluster has roles
     Detect,
-    /// As `detect`
+    /// Same as `detect`
     Enable,
-    /// No: they are not looked for
+    /// Never
     Disable,
 }
 
-/// Collect what a cluster says of itself: resources, host data, pod logs, versions, health.
+/// Record the state of a cluster: resources, host data, pod logs, versions, health.
 #[derive(Debug, clap::Args)]
 pub(crate) struct QueryArgs {
     #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
-    /// What is collected: the configuration of a run (`config.json`); without it, everything but secrets
+    /// What to record: the configuration of a run (`config.json`) [default: everything but Secrets]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The directory to write to; without it, what the configuration says, else a new one with an id for a name
+    /// Directory to write to [default: that of the configuration, otherwise a new one named by an
+    /// id]
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }

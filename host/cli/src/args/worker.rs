@@ -9,7 +9,7 @@ use plumbline_kubernetes::names::WORKER_SLEEP_VARIABLE;
 
 use super::Global;
 
-/// A command line that is a worker's, as [`super::Cli`] would read it.
+/// The command line of a worker, with the same options as [`super::Cli`].
 #[derive(Debug, Parser)]
 #[command(name = "plumbline", version)]
 pub(crate) struct WorkerCli {
@@ -19,13 +19,13 @@ pub(crate) struct WorkerCli {
     pub(crate) command: WorkerRole,
 }
 
-/// The one command of it.
+/// The only command of a worker's command line.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkerRole {
     Worker(WorkerArgs),
 }
 
-/// Run beside a plugin: wait for its results and send them home.
+/// Run next to a plugin: wait for its results and upload them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WorkerArgs {
     #[command(subcommand)]
@@ -34,15 +34,15 @@ pub(crate) struct WorkerArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkerCommand {
-    /// Beside a plugin that runs once per cluster
+    /// Run next to a plugin that runs once per cluster
     Global(SleepArgs),
-    /// Beside a plugin that runs once per node
+    /// Run next to a plugin that runs once per node
     SingleNode(SleepArgs),
-    /// Gather facts of this machine and print them as JSON
+    /// Print facts of this machine as JSON
     Facts(FactsArgs),
-    /// Gather the logs of this machine's journal and print them as lines of JSON
+    /// Print the logs of this machine's journal as lines of JSON
     NodeLogs(NodeLogsArgs),
-    /// Become a program in another root
+    /// Run a program in another root directory
     #[command(hide = true)]
     InRoot(InRootArgs),
 }
@@ -50,13 +50,13 @@ pub(crate) enum WorkerCommand {
 /// Options of both kinds of worker.
 #[derive(Debug, clap::Args)]
 pub(crate) struct RoleArgs {
-    /// Configuration as JSON; the environment wins over it
+    /// Configuration as JSON; the environment overrides it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Address that progress updates of the plugin are taken on; without it, loopback only
+    /// IP address that accepts progress updates of the plugin [default: loopback]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) progress_bind: Option<IpAddr>,
-    /// Not in a pod: the cluster of this kubeconfig
+    /// Outside of a pod: kubeconfig of the cluster
     #[arg(long, value_name = "FILE", hide = true)]
     pub(crate) kubeconfig: Option<PathBuf>,
 }
@@ -66,31 +66,33 @@ pub(crate) struct RoleArgs {
 pub(crate) struct SleepArgs {
     #[command(flatten)]
     pub(crate) role: RoleArgs,
-    /// Seconds to stay after the results are sent, so that a pod is not restarted; negative: until ended
+    /// Seconds to keep running after the upload, so that the pod does not restart; negative:
+    /// forever
     #[arg(long, env = WORKER_SLEEP_VARIABLE, hide_env = true, default_value_t = 0, allow_negative_numbers = true)]
     pub(crate) sleep: i64,
 }
 
-/// Who gathers facts.
+/// Sources of facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Via {
-    /// This program, from files of the machine
+    /// Plumbline, from files of the machine
     #[default]
     Native,
-    /// The machine's own Ansible
+    /// Ansible of the machine
     Ansible,
 }
 
-/// Options of roles that are plugins themselves: their image has no shell that could say for them that they are done.
+/// Options of roles that are plugins themselves. Their image has no shell to write the done file.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct DoneArgs {
-    /// Write into the directory for results, and its done file when everything is written
+    /// Write to the results directory, and then the done file
     #[arg(long)]
     pub(crate) done: bool,
-    /// The directory for results
+    /// Results directory
     #[arg(long, env = "SONOBUOY_RESULTS_DIR", default_value = plumbline_worker::DEFAULT_RESULTS_DIR, value_name = "DIR")]
     pub(crate) results_dir: PathBuf,
-    /// Stay until told to end: the container of a DaemonSet is started again when it ends
+    /// Keep running after the results are written, so that the container of a DaemonSet does not
+    /// restart
     #[arg(long)]
     pub(crate) stay: bool,
 }
@@ -98,23 +100,23 @@ pub(crate) struct DoneArgs {
 /// `plumbline worker facts`
 #[derive(Debug, clap::Args)]
 pub(crate) struct FactsArgs {
-    /// Where the machine's file system is mounted
+    /// Directory where the machine's file system is mounted
     #[arg(long, env = "CHROOT_DIR", default_value = "/", value_name = "DIR")]
     pub(crate) root: PathBuf,
-    /// Write into this file instead of standard output; with `--done`, a name in the directory for results, `host-facts.json` unless
-    /// another is given
+    /// Write to this file instead of standard output; with `--done`, a file name in the results
+    /// directory [default with `--done`: host-facts.json]
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Who gathers
+    /// Source of the facts
     #[arg(long, value_enum, default_value_t)]
     pub(crate) via: Via,
-    /// Directory of additional facts below the root: `*.fact`, JSON or INI
+    /// Directory of additional facts in the root: `*.fact` files with JSON or INI
     #[arg(long, default_value = plumbline_facts::DEFAULT_FACTS_DIR, value_name = "DIR")]
     pub(crate) facts_dir: String,
-    /// Also run the executable ones among the additional facts; they print JSON or INI
+    /// Also run executable `*.fact` files, which print JSON or INI
     #[arg(long)]
     pub(crate) run_collectors: bool,
-    /// Also run the machine's kubelet, container runtime and chronyc to ask for what no file tells
+    /// Also run the machine's kubelet, container runtime and chronyc for facts that no file has
     #[arg(long)]
     pub(crate) run_programs: bool,
     #[command(flatten)]
@@ -124,17 +126,17 @@ pub(crate) struct FactsArgs {
 /// `plumbline worker node-logs`
 #[derive(Debug, clap::Args)]
 pub(crate) struct NodeLogsArgs {
-    /// Where the machine's file system is mounted
+    /// Directory where the machine's file system is mounted
     #[arg(long, env = "CHROOT_DIR", default_value = "/", value_name = "DIR")]
     pub(crate) root: PathBuf,
-    /// How far back; 0 for everything that the journal has
+    /// How many minutes to go back; 0 for the whole journal
     #[arg(long, env = "LOG_MINUTES", default_value_t = plumbline_facts::node_logs::DEFAULT_MINUTES, value_name = "MINUTES")]
     pub(crate) minutes: u64,
-    /// How much is kept at most; of more, the newest, and the first line says what is missing
+    /// Keep at most this much, the newest; the first line says how much is missing
     #[arg(long, default_value = "256MiB", value_parser = parse_size, value_name = "SIZE")]
     pub(crate) max_bytes: u64,
-    /// Write into this file instead of standard output; with `--done`, a name in the directory for results, `systemd_logs` unless another
-    /// is given
+    /// Write to this file instead of standard output; with `--done`, a file name in the results
+    /// directory [default with `--done`: systemd_logs]
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -144,11 +146,11 @@ pub(crate) struct NodeLogsArgs {
 /// `plumbline worker in-root`
 #[derive(Debug, clap::Args)]
 pub(crate) struct InRootArgs {
-    /// The root
+    /// Root directory
     pub(crate) root: PathBuf,
-    /// The program, looked for in that root
+    /// Program, found in that root
     pub(crate) program: String,
-    /// Its arguments
+    /// Arguments of the program
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<String>,
 }

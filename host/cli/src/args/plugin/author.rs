@@ -12,18 +12,19 @@ use crate::args::{DataFormat, LimitsArg, RegistryArgs, RunFormat};
 /// `plumbline plugin new`
 #[derive(Debug, clap::Args)]
 pub(crate) struct NewArgs {
-    /// The project's name: its plugin and its module are called so
+    /// The name of the project, of its plugin and of its module
     pub(crate) name: String,
-    /// The language that the module is written in: `rust`, `go`, `javascript`, `typescript`, `python` or `c`
+    /// Language of the module: `rust`, `go`, `javascript`, `typescript`, `python` or `c`
     #[arg(long, value_name = "LANGUAGE")]
     pub(crate) lang: Language,
-    /// Where it goes; nothing is written over [default: ./NAME]
+    /// Directory to create; existing files are never overwritten [default: ./NAME]
     #[arg(long)]
     pub(crate) dir: Option<PathBuf>,
-    /// The world of the contract that it is built for: `judge-module` begins a judge [default: post-processor-module]
+    /// World of the contract to implement; `judge-module` starts a judge [default:
+    /// post-processor-module]
     #[arg(long)]
     pub(crate) world: Option<String>,
-    /// Print what was written as data
+    /// Print the list of created files in this format
     #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
 }
@@ -31,10 +32,10 @@ pub(crate) struct NewArgs {
 /// `plumbline plugin build`
 #[derive(Debug, clap::Args)]
 pub(crate) struct BuildArgs {
-    /// The project: a directory with `module.yaml`
+    /// Directory of the project, with `module.yaml`
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Print what was built as data
+    /// Print what was built in this format
     #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
 }
@@ -47,7 +48,7 @@ pub(crate) struct CheckArgs {
     pub(crate) path: PathBuf,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
-    /// Print the findings as data
+    /// Print the findings in this format
     #[arg(short = 'o', long = "format", value_enum, value_name = "FORMAT")]
     pub(crate) format: Option<RunFormat>,
 }
@@ -55,33 +56,33 @@ pub(crate) struct CheckArgs {
 /// `plumbline plugin test`
 #[derive(Debug, clap::Args)]
 pub(crate) struct TestArgs {
-    /// The plugin's directory: `plugin.yaml`, its modules beside it, its cases in `tests/`
+    /// Directory of the plugin: `plugin.yaml`, its modules, and its cases in `tests/`
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
-    /// Cases, by the names of their directories below `tests/`; without any, all
+    /// Names of the cases to run (directories in `tests/`) [default: all]
     #[arg(value_name = "CASE")]
     pub(crate) cases: Vec<String>,
-    /// What comes out is right: write it to `expected.yaml`
+    /// Accept the current output: write it to `expected.yaml`
     #[arg(long)]
     pub(crate) bless: bool,
-    /// As `--bless`, also for cases in which a module returns an error
+    /// Like `--bless`, and also accept cases in which a module returns an error
     #[arg(long)]
     pub(crate) bless_errors: bool,
-    /// The time that a call of a module may take in a case, such as `30s` or `2m`
+    /// Time limit for each call of a module, such as `30s` or `2m`
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = parse_duration)]
     pub(crate) timeout: Duration,
-    /// Test the module although its sources have changed since it was built
+    /// Test the module even if its sources have changed since it was built
     #[arg(long)]
     pub(crate) allow_stale: bool,
-    /// Try the module with this many damaged inputs, made of the cases' files
+    /// Also call the module with N damaged inputs, derived from the files of the cases
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     pub(crate) fuzz: Option<u64>,
-    /// Which damaged inputs: the same number gives the same ones
+    /// Seed for `--fuzz`; the same seed gives the same inputs
     #[arg(long, value_name = "SEED", default_value_t = 0, requires = "fuzz")]
     pub(crate) seed: u64,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
-    /// How the report is printed
+    /// Print the report in this format
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
 }
@@ -89,7 +90,7 @@ pub(crate) struct TestArgs {
 /// `plumbline plugin dev`
 #[derive(Debug, clap::Args)]
 pub(crate) struct DevArgs {
-    /// The plugin's directory: `plugin.yaml`, `module.yaml`, sources, cases in `tests/`
+    /// Directory of the plugin: `plugin.yaml`, `module.yaml`, sources, and cases in `tests/`
     #[arg(default_value = ".")]
     pub(crate) dir: PathBuf,
     #[command(flatten)]
@@ -99,29 +100,30 @@ pub(crate) struct DevArgs {
 /// `plumbline plugin process`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ProcessArgs {
-    /// Directory with `results/` and `errors/` below it, as in an archive
+    /// Directory with `results/` and `errors/`, as in an archive
     pub(crate) dir: PathBuf,
-    /// The definition, or a directory with `plugin.yaml`; modules beside it (`NAME.wasm`) win over built-in
+    /// The definition, or a directory with `plugin.yaml`; modules in the same directory
+    /// (`NAME.wasm`) take precedence over built-in ones
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) definition: Option<PathBuf>,
-    /// The plugin's name, in place of the definition's
+    /// Name of the plugin, overriding the definition
     #[arg(long, required_unless_present = "definition")]
     pub(crate) name: Option<String>,
-    /// The driver, in place of the definition's: `Job`, `DaemonSet` or `Process`
+    /// Driver, overriding the definition: `Job`, `DaemonSet` or `Process`
     #[arg(long)]
     pub(crate) driver: Option<Driver>,
-    /// The result format, in place of the definition's
+    /// Result format, overriding the definition
     #[arg(long)]
     pub(crate) result_format: Option<String>,
-    /// Base names of the files that are looked at, in place of the definition's
+    /// Base names of the files to read, overriding the definition
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) result_files: Vec<String>,
-    /// A module file that reads the results, whatever its name
+    /// Read the results with this module, whatever the format
     #[arg(long, value_name = "FILE.wasm")]
     pub(crate) module: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) limits: LimitsArg,
-    /// How the tree is printed
+    /// Print the tree in this format
     #[arg(short = 'o', long = "format", value_enum, default_value = "yaml", value_name = "FORMAT")]
     pub(crate) format: RunFormat,
 }
@@ -129,11 +131,11 @@ pub(crate) struct ProcessArgs {
 /// `plumbline plugin inspect`
 #[derive(Debug, clap::Args)]
 pub(crate) struct InspectArgs {
-    /// A module (`FILE.wasm`), a plugin's directory, a packed bundle (`NAME.bundle.tar`), the name of an installed bundle,
-    /// or a reference `oci://…`
+    /// A module (`FILE.wasm`), the directory of a plugin, a packed bundle (`NAME.bundle.tar`), the
+    /// name of an installed bundle, or `oci://HOST[:PORT]/NAME[:TAG]`
     #[arg(value_name = "MODULE|DIR|BUNDLE|NAME|OCI")]
     pub(crate) what: String,
-    /// How it is printed
+    /// Print the description in this format
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
     #[command(flatten)]

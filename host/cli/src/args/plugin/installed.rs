@@ -7,7 +7,7 @@ use crate::args::RegistryArgs;
 /// `plumbline plugin list`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {
-    /// How the list is printed
+    /// Print the list in this format
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
 }
@@ -15,10 +15,11 @@ pub(crate) struct ListArgs {
 /// `plumbline plugin show`
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
-    /// A plugin, as `plumbline run --plugin` takes it: a name, a directory, a packed bundle, a definition
+    /// A plugin, as for `plumbline run --plugin`: a name, a directory, a packed bundle, or a
+    /// definition
     #[arg(value_name = "NAME|DIR|FILE|URL")]
     pub(crate) reference: String,
-    /// How it is printed
+    /// Print the plugin in this format
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
     #[command(flatten)]
@@ -28,7 +29,8 @@ pub(crate) struct ShowArgs {
 /// `plumbline plugin install`
 #[derive(Debug, clap::Args)]
 pub(crate) struct InstallArgs {
-    /// A plugin's directory, a packed bundle (`NAME.bundle.tar`), or a reference to a registry (`oci://…`); one that is installed under the same name is replaced
+    /// Directory of a plugin, a packed bundle (`NAME.bundle.tar`), or a reference to a registry
+    /// (`oci://…`); replaces an installed bundle of the same name
     #[arg(required = true, value_name = "DIR|FILE|OCI")]
     pub(crate) references: Vec<String>,
     #[command(flatten)]
@@ -41,15 +43,15 @@ pub(crate) struct UninstallArgs {
     /// Names of installed bundles
     #[arg(required = true, value_name = "NAME")]
     pub(crate) names: Vec<String>,
-    /// Say what would be removed, and stop
+    /// Print what would be removed, and exit
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
-/// How something is printed.
+/// Output formats with a text form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DataFormat {
-    /// For people
+    /// Text for people
     Text,
     /// One JSON document
     Json,

@@ -12,7 +12,7 @@ pub(crate) use distribute::{BakeArgs, LoadArgs, LockArgs, PackArgs, PullArgs, Pu
 pub(crate) use installed::{DataFormat, InstallArgs, ListArgs, ShowArgs, UninstallArgs};
 pub(crate) use signing::{KeygenArgs, SignArgs, VerifyArgs};
 
-/// Work on plugins: for their authors.
+/// Write, share and use plugins.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PluginArgs {
     #[command(subcommand)]
@@ -21,46 +21,46 @@ pub(crate) struct PluginArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
-    /// Begin a project: a plugin with a module of its own
+    /// Create a project: a plugin with a module of its own
     New(NewArgs),
-    /// Build a project's module
+    /// Build the module of a project
     Build(BuildArgs),
-    /// Find what would go wrong later
+    /// Check a definition, module or bundle for mistakes
     Check(CheckArgs),
-    /// Run a plugin's golden cases: results, and the tree that they must become
+    /// Run the golden cases of a plugin: compare result trees with the expected ones
     Test(TestArgs),
-    /// Build and test a plugin whenever something in its directory changes
+    /// Rebuild and retest a plugin at every change of its directory
     Dev(DevArgs),
     /// Post-process a directory and print the result tree
     Process(ProcessArgs),
-    /// Say what a module or a bundle is, without running it
+    /// Describe a module or bundle without running it
     Inspect(InspectArgs),
-    /// Pack a plugin's directory as a tar: the same files, the same digest
+    /// Pack the directory of a plugin as a reproducible tar
     Pack(PackArgs),
-    /// Make a key pair to sign bundles with
+    /// Generate a key pair for signing bundles
     Keygen(KeygenArgs),
     /// Sign a bundle
     Sign(SignArgs),
-    /// Say whether a signature of a bundle counts
+    /// Verify the signature of a bundle
     Verify(VerifyArgs),
-    /// Push a bundle or a WebAssembly file to a registry, with the signatures that stand beside it
+    /// Push a bundle with its signatures, or a WebAssembly file, to a registry
     Push(PushArgs),
-    /// Fetch a bundle or a WebAssembly file from a registry
+    /// Pull a bundle or a WebAssembly file from a registry
     Pull(PullArgs),
-    /// Copy from a registry into an OCI layout, to be carried to where no registry is reached
+    /// Copy a bundle from a registry into an OCI layout, for machines without a registry
     Save(SaveArgs),
-    /// Copy an OCI layout into a registry, or install what is in it
+    /// Copy an OCI layout into a registry, or install its bundles
     Load(LoadArgs),
-    /// Put bundles into a container image, where the aggregator of a cluster finds them
+    /// Add bundles to a container image, where an aggregator finds them
     Bake(BakeArgs),
-    /// Install bundles, so that they are found by their name
+    /// Install bundles, so that commands find them by name
     Install(InstallArgs),
     /// Remove installed bundles
     Uninstall(UninstallArgs),
-    /// List plugins and modules: built-in, installed, and those that Sonobuoy has installed
+    /// List plugins and modules: built-in, installed, and installed by Sonobuoy
     List(ListArgs),
-    /// Show a plugin: its definition, its modules, its digest, where it comes from
+    /// Show the definition, modules, digest and origin of a plugin
     Show(ShowArgs),
-    /// Write down by digest which plugins, exactly, a set consists of
+    /// Record the digests of a set of plugins in a lock file
     Lock(LockArgs),
 }

@@ -8,24 +8,24 @@ use crate::args::{PolicyArg, RegistryArgs};
 /// `plumbline plugin sign`
 #[derive(Debug, clap::Args)]
 pub(crate) struct SignArgs {
-    /// A packed bundle (`NAME.bundle.tar`), the name of an installed one, or one in a registry (`oci://…`)
+    /// A packed bundle (`NAME.bundle.tar`), the name of an installed bundle, or `oci://…`
     #[arg(value_name = "TAR|NAME|oci://…")]
     pub(crate) bundle: String,
-    /// The private key: a file as `plugin keygen` writes it; without it, what `PLUMBLINE_SIGNING_KEY` holds: the key itself as PEM, or a
-    /// file
+    /// Private key file from `plugin keygen`; without it, `PLUMBLINE_SIGNING_KEY`, which holds a
+    /// PEM key or the name of a file
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
-    /// The version that is released, for people to see
+    /// Version of the release, for information
     #[arg(long, value_name = "VERSION")]
     pub(crate) release: Option<String>,
-    /// Where the bundle's source is, for people to see
+    /// URL of the source of the bundle, for information
     #[arg(long, value_name = "URL")]
     pub(crate) source: Option<String>,
-    /// Where the signature goes; without it, beside the tar (`NAME.bundle.tar.dsse.json`), to the installed bundle, or to the
-    /// manifest in the registry
+    /// Write the signature to this file; without it, next to the tar (`NAME.bundle.tar.dsse.json`),
+    /// with the installed bundle, or to the manifest in the registry
     #[arg(long, value_name = "FILE")]
     pub(crate) signatures: Option<PathBuf>,
-    /// How the result is printed
+    /// Print the result in this format
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
     #[command(flatten)]
@@ -35,19 +35,20 @@ pub(crate) struct SignArgs {
 /// `plumbline plugin verify`
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerifyArgs {
-    /// A packed bundle (`NAME.bundle.tar`), the name of an installed one, or one in a registry (`oci://…`)
+    /// A packed bundle (`NAME.bundle.tar`), the name of an installed bundle, or `oci://…`
     #[arg(value_name = "TAR|NAME|oci://…")]
     pub(crate) bundle: String,
     #[command(flatten)]
     pub(crate) policy: PolicyArg,
-    /// One public key that counts for every name, in place of a policy
+    /// Trust this public key for every name, instead of a policy
     #[arg(long, value_name = "FILE", conflicts_with = "policy")]
     pub(crate) key: Option<PathBuf>,
-    /// Where the signatures are; without it, beside the tar (`NAME.bundle.tar.dsse.json`), with the installed bundle, or at the
-    /// manifest in the registry
+    /// Read the signatures from this file; without it, from next to the tar
+    /// (`NAME.bundle.tar.dsse.json`), from the installed bundle, or from the manifest in the
+    /// registry
     #[arg(long, value_name = "FILE")]
     pub(crate) signatures: Option<PathBuf>,
-    /// How the result is printed
+    /// Print the result in this format
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
     #[command(flatten)]
@@ -57,13 +58,14 @@ pub(crate) struct VerifyArgs {
 /// `plumbline plugin keygen`
 #[derive(Debug, clap::Args)]
 pub(crate) struct KeygenArgs {
-    /// The pair becomes `NAME.key` (keep it secret) and `NAME.pub` (give it to those who verify)
+    /// Name of the files: `NAME.key` (keep it secret) and `NAME.pub` (give it to those who verify)
     #[arg(long, value_name = "NAME")]
     pub(crate) out: PathBuf,
-    /// Replace keys that are there: what they have signed stays signed, and nothing new can be
+    /// Overwrite existing keys: what they signed stays valid, but you can sign nothing more with
+    /// them
     #[arg(long)]
     pub(crate) force: bool,
-    /// How the result is printed
+    /// Print the result in this format
     #[arg(short = 'o', long = "format", value_enum, default_value = "text", value_name = "FORMAT")]
     pub(crate) format: DataFormat,
 }

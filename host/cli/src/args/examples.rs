@@ -1,0 +1,310 @@
+//! Examples in the help of every command, and the groups that long lists of commands are shown in.
+
+use std::fmt::Write as _;
+
+use clap::Command;
+
+/// Command lines for the help of a command, by the command's path. What follows ` > ` is for the shell.
+const EXAMPLES: &[(&str, &[&str])] = &[
+    (
+        "",
+        &[
+            "plumbline run --local -p host-facts",
+            "plumbline run -p host-facts -p e2e --wait --retrieve",
+            "plumbline results run.tar.gz",
+        ],
+    ),
+    (
+        "run",
+        &[
+            "plumbline run --local -p host-facts -p ./smoke.yaml",
+            "plumbline run --local -- pytest -q tests/",
+            "plumbline run -p host-facts --wait --retrieve",
+            "plumbline run -p e2e --mode quick --dry-run",
+        ],
+    ),
+    ("status", &["plumbline status", "plumbline status --watch", "plumbline status --local -o json"]),
+    ("wait", &["plumbline wait --timeout 90m"]),
+    (
+        "results",
+        &[
+            "plumbline results run.tar.gz",
+            "plumbline results build/junit-api.xml build/junit-ui.xml",
+            "plumbline results runs/ -p e2e -o html > results.html",
+            "plumbline results run.tar.gz -p e2e --known-failures known.yaml",
+        ],
+    ),
+    (
+        "results diff",
+        &[
+            "plumbline results diff monday.tar.gz tuesday.tar.gz",
+            "plumbline results diff monday.tar.gz tuesday.tar.gz -p e2e -o markdown > changes.md",
+        ],
+    ),
+    ("retrieve", &["plumbline retrieve archives/ --wait=90m", "plumbline retrieve --partial"]),
+    ("delete", &["plumbline delete --wait", "plumbline delete --all --dry-run"]),
+    ("get pod", &["plumbline get pod -p e2e"]),
+    (
+        "gen",
+        &["plumbline gen -p host-facts > run.yaml", "plumbline gen -p e2e --mode quick --storage pvc:5Gi > run.yaml"],
+    ),
+    ("gen config", &["plumbline gen config --timeout 12h > config.json"]),
+    (
+        "gen plugin",
+        &[
+            "plumbline gen plugin e2e > e2e.yaml",
+            "plumbline gen plugin -n smoke -i r.example/smoke:1 -t daemonset -f junit",
+        ],
+    ),
+    ("gen default-image-config", &["plumbline gen default-image-config --registry r.example/mirror > registries.yaml"]),
+    ("gen schema", &["plumbline gen schema > definition.schema.json", "plumbline gen schema module"]),
+    ("logs", &["plumbline logs --follow", "plumbline logs -p e2e"]),
+    ("query", &["plumbline query -o cluster-state/"]),
+    (
+        "conformance run",
+        &[
+            "plumbline conformance run --mode quick",
+            "plumbline conformance run --retry-failed 2 --e2e-focus 'Pods should'",
+            "plumbline conformance run --submission-dir submission/ --product PRODUCT.yaml",
+        ],
+    ),
+    (
+        "submission assemble",
+        &["plumbline submission assemble --archive run.tar.gz --product PRODUCT.yaml --output submission/"],
+    ),
+    ("submission check", &["plumbline submission check submission/v1.37/example"]),
+    (
+        "e2e",
+        &[
+            "plumbline e2e --focus '\\[sig-network\\]' --mode tagCounts",
+            "plumbline e2e --version auto --skip '\\[Serial\\]'",
+        ],
+    ),
+    ("modes", &["plumbline modes --verbose"]),
+    ("images list", &["plumbline images list -p e2e --kubernetes-version v1.37.2"]),
+    ("images copy", &["plumbline images copy -p e2e --kubernetes-version auto --to r.example/mirror"]),
+    ("images save", &["plumbline images save -p host-facts --output images.tar"]),
+    ("images load", &["plumbline images load images.tar --to r.example/mirror"]),
+    ("images pull", &["plumbline images pull -p e2e --kubernetes-version v1.37.2"]),
+    ("images push", &["plumbline images push --to r.example/mirror"]),
+    ("images check", &["plumbline images check -p e2e --registry r.example/mirror --offline"]),
+    (
+        "plugin new",
+        &[
+            "plumbline plugin new tap-lite --lang python",
+            "plumbline plugin new strict --lang rust --world judge-module",
+        ],
+    ),
+    ("plugin build", &["plumbline plugin build tap-lite/"]),
+    ("plugin check", &["plumbline plugin check smoke.yaml", "plumbline plugin check tap-lite/"]),
+    ("plugin test", &["plumbline plugin test tap-lite/", "plumbline plugin test tap-lite/ empty --bless"]),
+    ("plugin dev", &["plumbline plugin dev tap-lite/"]),
+    ("plugin process", &["plumbline plugin process --definition smoke.yaml unpacked/plugins/smoke"]),
+    (
+        "plugin inspect",
+        &[
+            "plumbline plugin inspect tap-lite/tap-lite.wasm",
+            "plumbline plugin inspect oci://r.example/checks/tap-lite:1",
+        ],
+    ),
+    ("plugin pack", &["plumbline plugin pack tap-lite/"]),
+    ("plugin keygen", &["plumbline plugin keygen --out team"]),
+    ("plugin sign", &["plumbline plugin sign --key team.key tap-lite.bundle.tar"]),
+    ("plugin verify", &["plumbline plugin verify --key team.pub tap-lite.bundle.tar"]),
+    ("plugin push", &["plumbline plugin push tap-lite.bundle.tar oci://r.example/checks/tap-lite:1"]),
+    ("plugin pull", &["plumbline plugin pull oci://r.example/checks/tap-lite:1"]),
+    ("plugin save", &["plumbline plugin save oci://r.example/checks/tap-lite:1 --output tap-lite.tar"]),
+    ("plugin load", &["plumbline plugin load tap-lite.tar --install"]),
+    (
+        "plugin bake",
+        &[
+            "plumbline plugin bake tap-lite.bundle.tar --base r.example/plumbline:1 --push oci://r.example/plumbline-checks:1",
+        ],
+    ),
+    ("plugin install", &["plumbline plugin install oci://r.example/checks/tap-lite:1"]),
+    ("plugin uninstall", &["plumbline plugin uninstall tap-lite"]),
+    ("plugin list", &["plumbline plugin list"]),
+    ("plugin show", &["plumbline plugin show host-facts"]),
+    ("plugin lock", &["plumbline plugin lock -p tap-lite -p e2e"]),
+    ("version", &["plumbline version --short"]),
+    (
+        "completion",
+        &[
+            "plumbline completion bash > ~/.local/share/bash-completion/completions/plumbline",
+            "plumbline completion fish > ~/.config/fish/completions/plumbline.fish",
+        ],
+    ),
+    ("report", &["plumbline report --kubeconfig ~/.kube/config"]),
+];
+
+/// Subcommands by topic, for commands with many of them.
+const GROUPS: &[(&str, &[(&str, &[&str])])] = &[
+    (
+        "",
+        &[
+            ("Runs", &["run", "status", "wait", "logs", "retrieve", "delete"]),
+            ("Results", &["results"]),
+            ("Conformance", &["conformance", "submission", "e2e", "modes"]),
+            ("Preparation", &["plugin", "images", "gen"]),
+            ("Cluster", &["query", "get", "report"]),
+            ("Other", &["completion", "version", "help"]),
+        ],
+    ),
+    (
+        "plugin",
+        &[
+            ("Use plugins", &["list", "show", "install", "uninstall"]),
+            ("Write plugins", &["new", "build", "check", "test", "dev", "process", "inspect"]),
+            (
+                "Distribute plugins",
+                &["pack", "push", "pull", "save", "load", "sign", "verify", "keygen", "lock", "bake"],
+            ),
+        ],
+    ),
+];
+
+/// `command` with examples and groups in its help and in that of its subcommands.
+pub(crate) fn with_examples(command: Command) -> Command {
+    complete(command, "")
+}
+
+fn complete(command: Command, path: &str) -> Command {
+    let command = command.mut_subcommands(|sub| {
+        let below = format!("{path} {}", sub.get_name());
+        complete(sub, below.trim())
+    });
+    let command = match EXAMPLES.iter().find(|(of, _)| *of == path) {
+        Some((_, examples)) => add_examples(command, examples),
+        None => command,
+    };
+    match GROUPS.iter().find(|(of, _)| *of == path) {
+        Some((_, groups)) => group(command, groups),
+        None => command,
+    }
+}
+
+/// Puts the examples before what else follows the options.
+fn add_examples(command: Command, examples: &[&str]) -> Command {
+    let header = *command.get_styles().get_header();
+    let mut text = format!("{header}Examples:{header:#}");
+    for example in examples {
+        let _ = write!(text, "\n  {example}");
+    }
+    if let Some(rest) = command.get_after_help() {
+        let _ = write!(text, "\n\n{}", rest.ansi());
+    }
+    command.after_help(text)
+}
+
+/// Shows the subcommands under headings in place of one list.
+fn group(command: Command, groups: &[(&str, &[&str])]) -> Command {
+    let (header, literal) = (*command.get_styles().get_header(), *command.get_styles().get_literal());
+    let about = |name: &str| match command.find_subcommand(name) {
+        Some(sub) => sub.get_about().map(ToString::to_string).unwrap_or_default(),
+        None => "Print this help, or that of a command".to_owned(),
+    };
+    let width = groups.iter().flat_map(|(_, names)| names.iter()).map(|name| name.len()).max().unwrap_or(0);
+    let mut list = String::new();
+    for (heading, names) in groups {
+        let _ = writeln!(list, "{header}{heading}:{header:#}");
+        for name in *names {
+            let _ = writeln!(list, "  {literal}{name:width$}{literal:#}  {}", about(name));
+        }
+        list.push('\n');
+    }
+    let template = format!(
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{list}{header}Options:{header:#}\n{{options}}{{after-help}}"
+    );
+    command.help_template(template)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::args::Cli;
+
+    /// Every visible command with its path, the root first.
+    fn visible(command: &Command, path: &str, all: &mut Vec<(String, Command)>) {
+        all.push((path.to_owned(), command.clone()));
+        for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
+            visible(sub, format!("{path} {}", sub.get_name()).trim(), all);
+        }
+    }
+
+    fn commands() -> Vec<(String, Command)> {
+        let mut all = Vec::new();
+        visible(&with_examples(Cli::command()), "", &mut all);
+        all
+    }
+
+    /// The words of an example up to what the shell gets, without single quotes.
+    fn words(example: &str) -> Vec<String> {
+        let line = example.split(" > ").next().unwrap();
+        let pieces = line.split('\'').enumerate();
+        let mut words = Vec::new();
+        for (index, piece) in pieces {
+            match index % 2 {
+                0 => words.extend(piece.split_whitespace().map(str::to_owned)),
+                _ => words.push(piece.to_owned()),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn every_command_without_subcommands_has_examples() {
+        for (path, command) in commands() {
+            let leaf = command.get_subcommands().next().is_none();
+            let examples = EXAMPLES.iter().find(|(of, _)| *of == path);
+            assert!(examples.is_some_and(|(_, lines)| !lines.is_empty()) || !leaf, "`{path}` has no example");
+        }
+    }
+
+    #[test]
+    fn every_example_is_a_command_line_of_its_command() {
+        let mut wrong = Vec::new();
+        for (path, examples) in EXAMPLES {
+            assert!(commands().iter().any(|(known, _)| known == path), "there is no command `{path}`");
+            for example in *examples {
+                assert!(example.starts_with(format!("plumbline {path}").trim_end()), "{example}");
+                if let Err(error) = Cli::try_parse_from(words(example)) {
+                    wrong.push(format!("{example}: {error}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn every_visible_subcommand_is_in_one_group() {
+        for (path, groups) in GROUPS {
+            let (_, command) = commands().into_iter().find(|(known, _)| known == path).unwrap();
+            let mut visible: Vec<String> = command
+                .get_subcommands()
+                .filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
+                .map(|sub| sub.get_name().to_owned())
+                .collect();
+            let mut grouped: Vec<String> = groups
+                .iter()
+                .flat_map(|(_, names)| names.iter().map(|&name| name.to_owned()))
+                .filter(|name| name != "help")
+                .collect();
+            visible.sort();
+            grouped.sort();
+            assert_eq!(visible, grouped, "{path}");
+        }
+    }
+
+    #[test]
+    fn the_help_of_every_command() {
+        for (path, _) in commands() {
+            let name = if path.is_empty() { "plumbline".to_owned() } else { path.replace(' ', "-") };
+            let args = ["plumbline"].into_iter().chain(path.split_whitespace()).chain(["--help"]);
+            let command = with_examples(Cli::command()).term_width(100);
+            let help = command.try_get_matches_from(args).unwrap_err().render().to_string();
+            insta::assert_snapshot!(name, help);
+        }
+    }
+}
