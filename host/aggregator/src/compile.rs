@@ -40,7 +40,7 @@ impl Pool {
         let started = std::thread::Builder::new().name("compile".into()).spawn(move || pool.work());
         if let Err(error) = started {
             // What is needed is then compiled by who needs it.
-            tracing::warn!("a thread for compiling modules cannot be started: {error}");
+            tracing::warn!("failed to start a thread for compiling modules: {error}");
             self.queue.lock().unwrap_or_else(PoisonError::into_inner).threads -= 1;
         }
     }
@@ -74,7 +74,7 @@ mod tests {
         for n in 0..50 {
             let done = done.clone();
             pool.submit(Box::new(move || {
-                assert!(n != 7, "one that breaks off");
+                assert!(n != 7, "one that is interrupted");
                 done.send(n).unwrap();
             }));
         }

@@ -61,7 +61,7 @@ pub enum JournalError {
     #[error("failed to encode an event: {0}")]
     Encode(#[from] serde_json::Error),
     /// Too much waits for a disk that takes nothing.
-    #[error("the journal cannot be written, and {MAX_WAITING} bytes wait for it already")]
+    #[error("failed to write the journal while {MAX_WAITING} bytes wait")]
     Full,
     /// The thread that writes it gave up after 10 minutes.
     #[error("the journal is closed: it could not be written for {} s", PATIENCE.as_secs())]
@@ -204,7 +204,7 @@ fn decode(line: &[u8]) -> Result<Record, String> {
     if sum != Some(crc32fast::hash(json)) {
         return Err("its checksum is wrong".to_owned());
     }
-    serde_json::from_slice(json).map_err(|error| format!("it is no event: {error}"))
+    serde_json::from_slice(json).map_err(|error| format!("it is not an event: {error}"))
 }
 
 /// The entries, and the length of the part that is whole.

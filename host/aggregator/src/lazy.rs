@@ -82,7 +82,7 @@ impl LazyModule {
         let compile = || match inner.accepted.lock().unwrap_or_else(PoisonError::into_inner).take() {
             Some(accepted) => accepted.load(),
             // Only after a panic in the compiler.
-            None => Err(LoadError::Compile { module: self.name(), reason: "the compiler broke off".into() }),
+            None => Err(LoadError::Compile { module: self.name(), reason: "the compiler was interrupted".into() }),
         };
         let module = inner.module.get_or_init(compile).as_ref();
         module.map_err(|source| ModuleError::Load { path: inner.path.clone(), source: source.clone() })
@@ -105,7 +105,7 @@ impl LazyModule {
 #[derive(Debug, thiserror::Error)]
 pub enum ModuleError {
     /// The file cannot be read.
-    #[error("module `{path}` cannot be read: {source}")]
+    #[error("failed to read module `{path}`: {source}")]
     Read {
         /// The file.
         path: PathBuf,
@@ -113,7 +113,7 @@ pub enum ModuleError {
         source: std::io::Error,
     },
     /// The file is no module that this host takes.
-    #[error("module `{path}` cannot be used: {source}")]
+    #[error("failed to load module `{path}`: {source}")]
     Load {
         /// The file.
         path: PathBuf,
@@ -133,7 +133,7 @@ pub enum ModuleError {
         unbuilt: Option<PathBuf>,
     },
     /// A module that says who must answer, where one that reads results is needed.
-    #[error("module `{0}` is no post-processor: it does not read results")]
+    #[error("module `{0}` is not a post-processor: it does not read results")]
     Role(PathBuf),
     /// A bundle with too many modules.
     #[error("bundle `{0}` holds more than {MAX_BUNDLE_MODULES} modules")]

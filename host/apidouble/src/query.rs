@@ -34,7 +34,7 @@ impl Query {
     /// The value of that name, read as what it should be.
     pub(crate) fn parsed<T: FromStr>(&self, name: &str) -> Result<Option<T>, Failure> {
         let read = |text: &str| {
-            text.parse().map_err(|_| Failure::bad_request(format!("the parameter {name} cannot be read: {text:?}")))
+            text.parse().map_err(|_| Failure::bad_request(format!("failed to read the parameter {name}: {text:?}")))
         };
         self.get(name).map(read).transpose()
     }

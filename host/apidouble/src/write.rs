@@ -93,7 +93,7 @@ fn unsupported(content_type: &str) -> Failure {
 fn body(call: &Call<'_>) -> Result<Value, Failure> {
     let object: Value = serde_json::from_slice(call.body)
         .map_err(|error| Failure::bad_request(format!("couldn't read the body as JSON: {error}")))?;
-    if object.is_object() { Ok(object) } else { Err(Failure::bad_request("the body is no object")) }
+    if object.is_object() { Ok(object) } else { Err(Failure::bad_request("the body is not an object")) }
 }
 
 fn existing(state: &State, resource: &Resource, call: &Call<'_>, name: &str) -> Result<Arc<Value>, Failure> {

@@ -159,7 +159,7 @@ pub(crate) fn archive_names(dir: &Path) -> Result<Vec<String>, FinishedError> {
 /// Opens a regular file, and nothing else: a link could lead anywhere.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     if !fs::symlink_metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
     File::open(path)
 }
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!(changed.archives[0].size, 4);
         assert_ne!(changed.archives[0].sha256, first.archives[0].sha256);
         fs::write(&side, "{").unwrap();
-        assert_eq!(list_archives(dir.path()).unwrap(), changed, "a damaged side file is no obstacle");
+        assert_eq!(list_archives(dir.path()).unwrap(), changed, "a damaged side file is not an obstacle");
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Digest([u8; 32]);
 
 /// A text that is no digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a digest: write `sha256:` and 64 hexadecimal digits in lower case")]
+#[error("`{0}` is not a digest: write `sha256:` and 64 lower-case hexadecimal digits")]
 pub struct DigestError(String);
 
 impl Digest {

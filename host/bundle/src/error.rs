@@ -26,7 +26,7 @@ pub enum BundleError {
     #[error("directory `{}` has no `plugin.yaml`", .0.display())]
     NoDefinition(PathBuf),
     /// The definition is none.
-    #[error("definition `{}` cannot be used: {source}", path.display())]
+    #[error("invalid definition `{}`: {source}", path.display())]
     Definition {
         /// The file.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum BundleError {
         source: DefinitionError,
     },
     /// A pattern of `plumbline.files` is no glob.
-    #[error("definition `{}` cannot be used: `plumbline.files`: {why}", path.display())]
+    #[error("invalid definition `{}`: `plumbline.files`: {why}", path.display())]
     Pattern {
         /// The file.
         path: PathBuf,
@@ -42,7 +42,7 @@ pub enum BundleError {
         why: String,
     },
     /// A file that belongs to the bundle cannot be packed.
-    #[error("`{file}` cannot be packed: {why}")]
+    #[error("failed to pack `{file}`: {why}")]
     Refused {
         /// The file, escaped and cut.
         file: String,
@@ -50,7 +50,7 @@ pub enum BundleError {
         why: EntryFault,
     },
     /// A module is no component.
-    #[error("module `{file}` cannot be used: {source}")]
+    #[error("failed to load module `{file}`: {source}")]
     Module {
         /// The file.
         file: String,
@@ -58,7 +58,7 @@ pub enum BundleError {
         source: InspectError,
     },
     /// A file is too large.
-    #[error("`{file}` cannot be packed: it has {}, more than {}", Bytes(*.bytes), Bytes(MAX_ENTRY_BYTES))]
+    #[error("failed to pack `{file}`: it has {}, more than {}", Bytes(*.bytes), Bytes(MAX_ENTRY_BYTES))]
     FileTooLarge {
         /// The file.
         file: String,
@@ -81,7 +81,7 @@ pub enum BundleError {
     #[error("the files in `{}` changed while they were packed", .0.display())]
     Changed(PathBuf),
     /// The tar cannot be written.
-    #[error("the tar cannot be written: {0}")]
+    #[error("failed to write the tar: {0}")]
     Write(#[source] io::Error),
 }
 
@@ -91,7 +91,7 @@ impl BundleError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoDefinition(_) => {
-                Some("a bundle's directory holds its definition under this name, and its modules beside it")
+                Some("a bundle's directory holds its definition under this name, and its modules next to it")
             }
             Self::Refused { why: EntryFault::Symlink, .. } => Some(
                 "put a copy of the file, or of the directory, in the link's place: what a link leads to need not be there elsewhere",

@@ -69,8 +69,8 @@ impl LockMismatch {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Unknown { .. } => "lock the whole set anew: `plumbline plugin lock -p REF -p REF`",
-            _ => "look at what changed; if it is right, lock the set anew: `plumbline plugin lock -p REF -p REF`",
+            Self::Unknown { .. } => "lock the whole set again: `plumbline plugin lock -p REF -p REF`",
+            _ => "look at what changed; if it is right, lock the set again: `plumbline plugin lock -p REF -p REF`",
         }
     }
 }

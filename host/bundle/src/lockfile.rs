@@ -83,7 +83,7 @@ pub enum LockError {
     #[error("plugin `{0}` must have one digest, `bundle` or `definition`")]
     OneDigest(String),
     /// A plugin stands twice.
-    #[error("plugin `{0}` stands twice")]
+    #[error("plugin `{0}` is listed twice")]
     Twice(String),
     /// It cannot be written down.
     #[error("it cannot be written: {0}")]

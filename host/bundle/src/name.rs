@@ -61,7 +61,7 @@ pub enum EntryFault {
     #[error("there are bytes hidden behind its end")]
     Padding,
     /// No rule and no pattern takes it into the bundle.
-    #[error("it is no part of a bundle: neither a module, text, schema or test, nor listed under `plumbline.files`")]
+    #[error("it is not a part of a bundle: neither a module, text, schema or test, nor listed under `plumbline.files`")]
     NotSelected,
 }
 

@@ -37,7 +37,7 @@ impl Selection {
         let mut globs = GlobSetBuilder::new();
         for pattern in &patterns {
             let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-            globs.add(glob.map_err(|error| format!("pattern `{pattern}` is no glob: {}", error.kind()))?);
+            globs.add(glob.map_err(|error| format!("pattern `{pattern}` is not a glob: {}", error.kind()))?);
         }
         let globs = globs.build().map_err(|error| error.to_string())?;
         let plain = patterns.iter().filter(|pattern| !pattern.contains(META)).cloned();

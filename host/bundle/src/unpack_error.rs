@@ -22,7 +22,7 @@ pub enum UnpackError {
     #[error("it is compressed ({0}), and a bundle is a plain tar")]
     Compressed(&'static str),
     /// It is something else.
-    #[error("it is no tar")]
+    #[error("it is not a tar")]
     NotATar,
     /// Its end is missing.
     #[error("it ends early, after {0} whole files")]
@@ -73,7 +73,7 @@ pub enum UnpackError {
         actual: Digest,
     },
     /// There is something where it is to be unpacked to.
-    #[error("`{}` exists already", .0.display())]
+    #[error("`{}` already exists", .0.display())]
     Exists(PathBuf),
     /// It could not be written.
     #[error("failed to write `{}`: {source}", path.display())]

@@ -35,9 +35,9 @@ pub(crate) fn sandbox(limits: &Limits) -> Result<(Sandbox, Vec<LazyModule>), Cli
         ..default
     };
     let sandbox = Sandbox::new(config)
-        .map_err(|error| CliError::system("the sandbox for modules cannot be set up").because(&error))?;
+        .map_err(|error| CliError::system("failed to set up the sandbox for modules").because(&error))?;
     let built_in = plumbline_bundle::built_in::accept(&sandbox).map_err(|error| {
-        CliError::system("the built-in modules cannot be loaded").because(&error).hint("install this program anew")
+        CliError::system("failed to load the built-in modules").because(&error).hint("install this program again")
     })?;
     Ok((sandbox, built_in.into_iter().map(LazyModule::from).collect()))
 }

@@ -38,7 +38,7 @@ impl Limits {
     pub(crate) fn load(arg: &LimitsArg) -> Result<Self, CliError> {
         let Some(path) = &arg.file else { return Ok(Self::default()) };
         let wrong = |error: &dyn std::error::Error| {
-            CliError::usage(format!("the limits in `{}` cannot be used", path.display())).because(error)
+            CliError::usage(format!("invalid limits in `{}`", path.display())).because(error)
         };
         let mut text = String::new();
         File::open(path)

@@ -34,7 +34,7 @@ pub(crate) fn init(global: &Global) {
 /// Logs to stderr and into the file at `run_log`.
 pub(crate) fn init_run(global: &Global, run_log: &Path) -> Result<(), CliError> {
     let layer = RunLogLayer::create(run_log).map_err(|error| {
-        CliError::system(format!("the log of the run cannot be written to `{}`", run_log.display())).because(&error)
+        CliError::system(format!("failed to write the log of the run to `{}`", run_log.display())).because(&error)
     })?;
     let _ = tracing_subscriber::registry().with(stderr(global)).with(layer).try_init();
     Ok(())

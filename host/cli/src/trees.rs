@@ -69,7 +69,7 @@ impl Trees {
     /// Opens the archive at `path`, which messages call `name`.
     pub(crate) fn open_as(path: &Path, name: &str, reprocess: Reprocess) -> Result<Self, CliError> {
         let archive = ResultsArchive::open(path)
-            .map_err(|error| CliError::usage(format!("archive `{name}` cannot be read")).because(&error))?;
+            .map_err(|error| CliError::usage(format!("failed to read archive `{name}`")).because(&error))?;
         Ok(Self {
             path: path.to_owned(),
             name: name.to_owned(),
@@ -122,7 +122,7 @@ impl Trees {
     pub(crate) fn copy(&mut self, plugin: &str, out: &mut impl Write) -> Result<(), CliError> {
         let copy = |from: &mut dyn Read, _: u64| {
             io::copy(from, out).map(drop).map_err(|error| {
-                CliError::printing(format!("the result tree of plugin `{plugin}` cannot be copied"), &error)
+                CliError::printing(format!("failed to copy the result tree of plugin `{plugin}`"), &error)
             })
         };
         self.with_tree(plugin, copy)
@@ -139,7 +139,7 @@ impl Trees {
             let mut reader = self
                 .archive
                 .file(&member)
-                .map_err(|error| CliError::usage(format!("archive `{}` cannot be read", self.name)).because(&error))?;
+                .map_err(|error| CliError::usage(format!("failed to read archive `{}`", self.name)).because(&error))?;
             let bytes = reader.size();
             return read(&mut reader, bytes);
         }
@@ -177,7 +177,7 @@ impl Trees {
         let planned = prepare(&modules, &self.reprocess.limits.modules, source)
             .and_then(|planned| planned.ready().map(|()| planned))
             .map_err(|error| {
-                let told = CliError::usage(format!("plugin `{plugin}` cannot be reprocessed")).because(&error);
+                let told = CliError::usage(format!("failed to reprocess plugin `{plugin}`")).because(&error);
                 error.hint().into_iter().fold(told, CliError::hint)
             })?;
         for warning in planned.warnings() {
@@ -194,7 +194,7 @@ impl Trees {
         // The name that the archive knows, which today may be none.
         plugin.clone_into(&mut subject.plugin.name);
         let outcome = post_process(&subject, files.path(), &planned.post_processor, &scratch, &tree)
-            .map_err(|error| CliError::system(format!("plugin `{plugin}` cannot be reprocessed")).because(&error))?;
+            .map_err(|error| CliError::system(format!("failed to reprocess plugin `{plugin}`")).because(&error))?;
         let computed = Computed { file: tree, detections: outcome.detections };
         self.computed.insert(plugin.to_owned(), computed.clone());
         Ok(computed)
@@ -227,7 +227,7 @@ impl Trees {
             return Ok(source);
         }
         let cannot = |error: &dyn std::error::Error| {
-            CliError::usage(format!("the definition of plugin `{plugin}` in the archive cannot be used"))
+            CliError::usage(format!("invalid definition of plugin `{plugin}` in the archive"))
                 .because(error)
                 .hint("give one with `--reprocess --plugin NAME --definition FILE`")
         };
@@ -272,7 +272,7 @@ fn without_unknown_modules(plugin: &str, modules: &Modules, definition: &mut Def
 }
 
 fn no_room(error: io::Error) -> CliError {
-    CliError::system("a directory for temporary files cannot be made").because(&error)
+    CliError::system("failed to create a directory for temporary files").because(&error)
 }
 
 /// Where the plugin's name stands in the `definition.json` of an archive.

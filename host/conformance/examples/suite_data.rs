@@ -21,7 +21,7 @@ fn main() -> Result<()> {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
     let mut versions: Vec<(Release, String)> = Vec::new();
     for entry in fs::read_dir(&from)? {
-        let name = entry?.file_name().into_string().map_err(|name| format!("{} is no version", name.display()))?;
+        let name = entry?.file_name().into_string().map_err(|name| format!("{} is not a version", name.display()))?;
         versions.push((name.parse()?, name));
     }
     versions.sort();

@@ -48,7 +48,7 @@ pub(crate) enum ProgramError {
     Silent { program: String, patience: Duration },
     #[error("{program} printed more than {bytes} bytes")]
     Talkative { program: String, bytes: u64 },
-    #[error("{program} ended with {status}{complaint}")]
+    #[error("{program} exited with {status}{complaint}")]
     Failed { program: String, status: ExitStatus, complaint: Complaint },
     #[error("{0} printed what is not UTF-8")]
     NotText(String),

@@ -138,7 +138,7 @@ fn compare(object: &Value, found: &DynamicObject) -> Result<Change, ClusterError
         "ClusterRole" => same::<ClusterRole, _>(object, found, |role| (role.rules, role.aggregation_rule)),
         "ClusterRoleBinding" => same::<ClusterRoleBinding, _>(object, found, |it| (it.role_ref, it.subjects)),
         _ => {
-            let error = ClusterError::new(format!("create {}", title(object)), "it exists already");
+            let error = ClusterError::new(format!("create {}", title(object)), "it already exists");
             return Err(error.hint(LEFT_OVER));
         }
     };
@@ -198,7 +198,7 @@ async fn roll_back(cluster: &Cluster, done: Vec<Undo<'_>>) {
 fn target(cluster: &Cluster, object: &Value) -> Result<(Api<DynamicObject>, DynamicObject), ClusterError> {
     let what = || format!("create {}", title(object));
     let dynamic: DynamicObject = serde_json::from_value(object.clone())
-        .map_err(|error| ClusterError::new(what(), format!("it is no Kubernetes object: {error}")))?;
+        .map_err(|error| ClusterError::new(what(), format!("it is not a Kubernetes object: {error}")))?;
     let Some(TypeMeta { api_version, kind }) = &dynamic.types else {
         return Err(ClusterError::new(what(), "it has no `apiVersion` and `kind`"));
     };

@@ -39,7 +39,7 @@ async fn reachable(url: &str) -> Option<String> {
         Ok(Err(error)) => error.to_string(),
         Err(_) => format!("no answer within {} s", PATIENCE.as_secs()),
     };
-    Some(format!("the aggregator cannot be reached at `{url}`, where workers will send their results: {why}"))
+    Some(format!("failed to reach the aggregator at `{url}`, where workers will send their results: {why}"))
 }
 
 #[cfg(test)]

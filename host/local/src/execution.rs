@@ -181,14 +181,14 @@ impl Execution {
                         told_end |= failure.is_some() && !reported;
                         failure
                     }
-                    Err(error) => Some(format!("process cannot be watched: {error}")),
+                    Err(error) => Some(format!("failed to watch process: {error}")),
                 },
                 status = self.worker.wait(), if !worker_ended => {
                     worker_ended = true;
                     match status {
                         Ok(status) if status.success() => None,
                         Ok(status) => Some(format!("worker {}: see its log for the reason", describe(status))),
-                        Err(error) => Some(format!("worker cannot be watched: {error}")),
+                        Err(error) => Some(format!("failed to watch worker: {error}")),
                     }
                 }
             };
@@ -330,12 +330,16 @@ mod tests {
         let results = tempfile::tempdir().unwrap();
         let results = results.path();
         assert!(!submit_all(results).unwrap());
-        assert!(names(results).is_empty(), "nothing is no result");
+        assert!(names(results).is_empty(), "nothing is not a result");
         for name in ["a", "collected", ".plumbline-Ab12cD"] {
             fs::write(results.join(name), name).unwrap();
         }
         assert!(submit_all(results).unwrap());
-        assert_eq!(names(results), [".plumbline-Ab12cD", COLLECTED, DONE], "a temporary file of a worker is no result");
+        assert_eq!(
+            names(results),
+            [".plumbline-Ab12cD", COLLECTED, DONE],
+            "a temporary file of a worker is not a result"
+        );
         let named = fs::read_to_string(results.join(DONE)).unwrap();
         assert_eq!(names(Path::new(&named)), ["a", "collected"]);
     }
@@ -348,7 +352,7 @@ mod tests {
         let results = home(work.path(), &key).join("results");
         fs::create_dir_all(&results).unwrap();
         fs::write(results.join(DONE), "x").unwrap();
-        assert_eq!(unsent(work.path(), &key), None, "a done file is no result");
+        assert_eq!(unsent(work.path(), &key), None, "a done file is not a result");
         fs::remove_file(results.join(DONE)).unwrap();
         fs::write(results.join("a"), "a").unwrap();
         assert_eq!(unsent(work.path(), &key).unwrap().directory, results);

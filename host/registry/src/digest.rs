@@ -15,7 +15,7 @@ pub struct Digest([u8; 32]);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
     /// It has no algorithm or no value in hexadecimal digits of the right number.
-    #[error("`{0}` is not a digest: expected `sha256:` and 64 hexadecimal digits in lower case")]
+    #[error("`{0}` is not a digest: expected `sha256:` and 64 lower-case hexadecimal digits")]
     Malformed(String),
     /// Another algorithm than SHA-256.
     #[error("`{0}` is a digest of another algorithm than sha256, which is not supported")]

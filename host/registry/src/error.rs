@@ -61,7 +61,7 @@ pub enum Cause {
     #[error("{0}")]
     Tls(String),
     /// The server did not give what it promised in time.
-    #[error("it took longer than {0} s")]
+    #[error("it exceeded {0} s")]
     Slow(u64),
     /// A server sends somewhere where nothing of ours may go.
     #[error("the server sends to `{to}`, {why}")]
@@ -185,9 +185,9 @@ impl RegistryError {
                 "the registry limits how often it is asked: try again later, or log in"
             }
             Cause::Tls(_) => {
-                "name the registry's authority with `--registry-ca FILE`; a registry without encryption must be named: `--insecure-registry HOST[:PORT]`"
+                "name the registry's authority with `--registry-ca FILE`; a registry over plain HTTP must be named: `--insecure-registry HOST[:PORT]`"
             }
-            Cause::Redirect { .. } => "a host without encryption must be named: `--insecure-registry HOST[:PORT]`",
+            Cause::Redirect { .. } => "a host over plain HTTP must be named: `--insecure-registry HOST[:PORT]`",
             Cause::TokenServer { registry, host } => {
                 return Some(format!(
                     "if you trust that host, name it with `--registry-token-server {registry}={host}`"

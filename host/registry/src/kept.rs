@@ -135,7 +135,7 @@ impl Kept {
 
     fn drop_damaged(&self, digest: Digest, why: &dyn std::fmt::Display) {
         let path = self.path(digest);
-        tracing::warn!("`{}` is damaged and comes anew: {why}", path.display());
+        tracing::warn!("`{}` is damaged and comes again: {why}", path.display());
         let _ = fs::remove_file(path);
     }
 

@@ -138,7 +138,7 @@ impl RawManifest {
         if bytes.len() as u64 > MAX_MANIFEST_BYTES {
             return Err(Cause::TooLarge { limit: MAX_MANIFEST_BYTES });
         }
-        let wrong = |why: String| Cause::Malformed(format!("it is no manifest: {why}"));
+        let wrong = |why: String| Cause::Malformed(format!("it is not a manifest: {why}"));
         // A value first: what nests too deeply ends here, and a document that is two things at once is seen.
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
         let written = value.get("mediaType").and_then(Value::as_str);

@@ -25,7 +25,7 @@ impl Mirror {
     pub(crate) fn parse(text: &str) -> Result<Self, Cause> {
         let wrong = |why: &str| {
             Cause::Setting(format!(
-                "`{}` is no mirror: {why}; write `HOST=HOST[:PORT][/PATH]`, such as `registry.k8s.io=127.0.0.1:5000`",
+                "`{}` is not a mirror: {why}; write `HOST=HOST[:PORT][/PATH]`, such as `registry.k8s.io=127.0.0.1:5000`",
                 plumbline_core::text::excerpt(text, 200)
             ))
         };
@@ -36,7 +36,7 @@ impl Mirror {
             let path: Vec<String> = parts.collect();
             check_registry(&registry).map_err(|error| wrong(&error.to_string()))?;
             if !path.is_empty() && !is_repository(&path.join("/")) {
-                return Err(wrong("what follows a host is no beginning of a name"));
+                return Err(wrong("what follows a host is not a beginning of a name"));
             }
             Ok(Below { registry: canonical(&registry), path })
         };
@@ -100,7 +100,7 @@ mod tests {
     fn what_is_no_mirror_is_told() {
         for wrong in ["", "a", "=b", "a=", "http://a=b", "a=b/C", "a/x=b", "a b=c"] {
             let told = Mirror::parse(wrong).unwrap_err().to_string();
-            assert!(told.contains("is no mirror"), "{wrong}: {told}");
+            assert!(told.contains("is not a mirror"), "{wrong}: {told}");
         }
     }
 }

@@ -119,8 +119,7 @@ impl Settings {
     /// Each insecure registry must be a host, and nothing more: `http://host` would be taken for one that is never met.
     pub(crate) fn check(&self) -> Result<(), Cause> {
         for host in &self.insecure {
-            check_registry(host)
-                .map_err(|error| Cause::Setting(format!("{error}, for a registry without encryption")))?;
+            check_registry(host).map_err(|error| Cause::Setting(format!("{error}, for a registry over plain HTTP")))?;
         }
         Ok(())
     }
@@ -166,7 +165,7 @@ mod tests {
         assert!(!settings.is_insecure("localhost", 80) && !settings.is_insecure("registry.lan", 5000));
         assert!(!settings.is_insecure("x.registry.lan", 80));
         let wrong = Settings { insecure: vec!["http://h".into()], ..Settings::default() };
-        assert!(wrong.check().unwrap_err().to_string().contains("without encryption"));
+        assert!(wrong.check().unwrap_err().to_string().contains("over plain HTTP"));
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub enum SandboxError {
         reason: String,
     },
     /// The host's own functions could not be offered to modules. This is a defect of the host.
-    #[error("the host's interface for modules cannot be set up: {reason}")]
+    #[error("failed to set up the host's interface for modules: {reason}")]
     Interface {
         /// The cause, as the engine words it.
         reason: String,
@@ -140,7 +140,7 @@ pub enum LoadError {
         limit: u64,
     },
     /// The bytes are not a component that can be understood.
-    #[error("module `{module}` cannot be read: {source}")]
+    #[error("failed to read module `{module}`: {source}")]
     Inspect {
         /// The module's name.
         module: String,

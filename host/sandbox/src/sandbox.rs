@@ -260,7 +260,7 @@ impl Sandbox {
 /// What a panic of the compiler said. Nothing that it worked on is used afterwards.
 fn broken_off(panic: &(dyn Any + Send)) -> wasmtime::Error {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    wasmtime::Error::msg(format!("the compiler broke off: {}", said.unwrap_or("it does not say why")))
+    wasmtime::Error::msg(format!("the compiler was interrupted: {}", said.unwrap_or("it does not say why")))
 }
 
 fn compiler_error(name: &str) -> impl Fn(CodeError<CompilerError>) -> LoadError + '_ {
@@ -289,6 +289,6 @@ mod tests {
     fn a_panic_of_the_compiler_is_an_error_of_its_module() {
         let panic = catch_unwind(|| -> () { panic!("no {}", "good") }).unwrap_err();
         let error = compile_error("suspect")(broken_off(&*panic)).to_string();
-        assert!(error.contains("`suspect`") && error.contains("the compiler broke off: no good"), "{error}");
+        assert!(error.contains("`suspect`") && error.contains("the compiler was interrupted: no good"), "{error}");
     }
 }

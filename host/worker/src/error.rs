@@ -35,7 +35,7 @@ pub enum WorkerError {
         source: Box<ClientError>,
     },
     /// The worker was told to end while it was packing or sending.
-    #[error("told to end before the result of {key} was sent")]
+    #[error("asked to stop before the result of {key} was sent")]
     CutOff {
         /// The result.
         key: ResultKey,

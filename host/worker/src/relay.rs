@@ -189,7 +189,7 @@ impl Forward {
         let body = match tokio::time::timeout(BODY_TIMEOUT, body).await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<LengthLimitError>() => return too_large(),
-            Ok(Err(error)) => return text(StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}")),
+            Ok(Err(error)) => return text(StatusCode::BAD_REQUEST, format!("failed to read the body: {error}")),
             Err(_) => return text(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time".to_owned()),
         };
 

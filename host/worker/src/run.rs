@@ -267,7 +267,7 @@ impl Worker {
                 Ok(".".to_owned())
             }
             () = self.drained(shutdown) => {
-                tracing::warn!(%key, "told to end, and the plugin has not finished: nothing is sent");
+                tracing::warn!(%key, "asked to stop, and the plugin has not finished: nothing is sent");
                 return Ok(Ended::GaveUp);
             }
         };

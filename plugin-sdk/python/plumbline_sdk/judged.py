@@ -92,7 +92,7 @@ class Tree:
             if not 0 <= index < self._at:
                 return f"item {index} is ruled on, where {self._at} were given"
             if not self._wire[index].leaf:
-                return f"item {index} (`{self._wire[index].item.name}`) is ruled on, and is no leaf"
+                return f"item {index} (`{self._wire[index].item.name}`) is ruled on, and is not a leaf"
             judged.rulings.append((index, Ruling(ruling.class_, ruling.counts, ruling.reason, ruling.source)))
         return ""
 

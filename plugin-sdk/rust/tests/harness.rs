@@ -289,7 +289,7 @@ fn a_judge_speaks_of_leaves_that_nobody_has_ruled_on() {
 fn what_the_host_refuses_of_a_judge_fails_the_test() {
     let ruling = |ruling: Value| ("rulings", json!([ruling]));
     for ((key, value), reason) in [
-        (ruling(json!({ "index": 0, "class": "x" })), "item 0 (`suite`) is ruled on, and is no leaf"),
+        (ruling(json!({ "index": 0, "class": "x" })), "item 0 (`suite`) is ruled on, and is not a leaf"),
         (ruling(json!({ "index": 7, "class": "x" })), "item 7 is ruled on, and there are 7"),
         (ruling(json!({ "index": 1, "class": "Not Good" })), "the class `Not Good` of item 1 (`a`) cannot be one"),
         (ruling(json!({ "index": 1, "class": "" })), "cannot be one"),

@@ -93,7 +93,9 @@ impl<R: BufRead> Scanner<R> {
             let (skipped, rest) = buffer.split_at(blanks);
             match rest.first() {
                 None | Some(b'{') => {}
-                Some(_) => return Err(format!("line {}: `{}` is no event", self.line + lines(skipped), shown(rest))),
+                Some(_) => {
+                    return Err(format!("line {}: `{}` is not an event", self.line + lines(skipped), shown(rest)));
+                }
             }
             let found = !rest.is_empty();
             self.line += lines(skipped);
@@ -186,10 +188,10 @@ mod tests {
     fn what_is_no_object_is_shown_with_its_line() {
         let (found, reason) = objects(b"{}\n\n# example.com/p\nmore\n", 1000);
         assert_eq!(found, ["1 {}"]);
-        assert_eq!(reason.unwrap(), "line 3: `# example.com/p` is no event");
+        assert_eq!(reason.unwrap(), "line 3: `# example.com/p` is not an event");
         let long = [b'x'; 200];
         let (_, reason) = objects(&long, 1000);
-        assert_eq!(reason.unwrap(), format!("line 1: `{}…` is no event", "x".repeat(60)));
+        assert_eq!(reason.unwrap(), format!("line 1: `{}…` is not an event", "x".repeat(60)));
     }
 
     #[test]

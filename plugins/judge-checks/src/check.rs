@@ -91,7 +91,7 @@ pub(crate) enum Unit {
 impl Check {
     /// Reads a check; the error is a fragment behind its place.
     pub(crate) fn read(value: &Value) -> Result<Self, String> {
-        let fields = value.as_object().ok_or("it is no mapping")?;
+        let fields = value.as_object().ok_or("it is not a mapping")?;
         if let Some(key) = fields.keys().find(|key| !KEYS.iter().chain(&SUBJECTS).any(|known| known == key)) {
             let known: Vec<&str> = KEYS.into_iter().chain(SUBJECTS).collect();
             return Err(format!("there is no key `{}`: there are `{}`", cut(key, 60), known.join("`, `")));
@@ -182,7 +182,11 @@ fn subject(key: &str, value: &Value, matching: Option<Matching>) -> Result<Subje
         "class" => match value.as_str() {
             Some(class) if is_class(class) => Subject::Class { class: class.to_owned(), matching },
             // No judge can have said it: such a check would find none whatever happens.
-            _ => return Err("`class` is no class, such as `known-failure`: 1 to 64 of `a-z`, `0-9` and `-`".to_owned()),
+            _ => {
+                return Err(
+                    "`class` is not a class, such as `known-failure`: 1 to 64 of `a-z`, `0-9` and `-`".to_owned()
+                );
+            }
         },
         "duration" => Subject::Duration { measure: measure(value, "duration")?, matching },
         _ => Subject::Log(Box::new(log(value)?)),
@@ -197,7 +201,7 @@ fn statuses(value: &Value) -> Result<Vec<String>, String> {
     let texts: Option<Vec<String>> = values.iter().map(|value| value.as_str().map(str::to_owned)).collect();
     let texts = texts
         .filter(|texts| texts.iter().all(|text| !text.is_empty()) && !texts.is_empty())
-        .ok_or_else(|| "`items` is no status, such as `failed`, and no list of them".to_owned())?;
+        .ok_or_else(|| "`items` is not a status, such as `failed`, and no list of them".to_owned())?;
     match texts.iter().find_map(|text| Some((text, meant(text)?))) {
         // It would count none whatever happens.
         Some((text, meant)) => Err(format!("`items` names no status with `{}`: is `{meant}` meant?", cut(text, 60))),
@@ -247,7 +251,7 @@ fn matching(fields: &Map<String, Value>, subject: &str) -> Result<Option<Matchin
 }
 
 fn log(value: &Value) -> Result<Log, String> {
-    let fields = value.as_object().ok_or("`log` is no mapping")?;
+    let fields = value.as_object().ok_or("`log` is not a mapping")?;
     let keys = ["files", "pattern", "unit", "measure"];
     if let Some(key) = fields.keys().find(|key| !keys.contains(&key.as_str())) {
         return Err(format!("there is no key `log.{}`: there are `{}`", cut(key, 60), keys.join("`, `")));
@@ -284,7 +288,7 @@ fn text<'a>(fields: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>
     match fields.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{key}` is no text: put it in quotes")),
+        Some(_) => Err(format!("`{key}` is not a string: put it in quotes")),
     }
 }
 
@@ -313,12 +317,12 @@ mod tests {
             let told = told(json!({"items": ["passed", text]})).unwrap_err();
             assert!(told.contains(&format!("is `{meant}` meant?")), "{text}: {told}");
         }
-        assert!(told(json!({"items": ""})).unwrap_err().contains("is no status"));
+        assert!(told(json!({"items": ""})).unwrap_err().contains("is not a status"));
         for own in ["warning", "FAIL", "pass", "error", "unknown", "timed out"] {
             assert_eq!(told(json!({"items": own})), Ok(()), "{own}");
         }
         for class in ["Flaky", "known failure", "", &"x".repeat(65)] {
-            assert!(told(json!({"class": class})).unwrap_err().contains("is no class"), "{class}");
+            assert!(told(json!({"class": class})).unwrap_err().contains("is not a class"), "{class}");
         }
         assert_eq!(told(json!({"class": "known-failure"})), Ok(()));
     }

@@ -52,7 +52,7 @@ impl Health {
         let mut bytes = Vec::new();
         file.take(MAX_BYTES + 1)
             .read_to_end(&mut bytes)
-            .map_err(|error| format!("`{HEALTH}` cannot be read: {error}"))?;
+            .map_err(|error| format!("failed to read `{HEALTH}`: {error}"))?;
         if bytes.len() as u64 > MAX_BYTES {
             return Err(format!("`{HEALTH}` is larger than {} MiB", MAX_BYTES >> 20));
         }

@@ -119,7 +119,11 @@ impl Durations {
             }
             None => {
                 self.wrong.get_or_insert_with(|| {
-                    format!("the duration of {} is no number of seconds: `{}`", cut(leaf.name, MAX_NAME), cut(text, 60))
+                    format!(
+                        "the duration of {} is not a number of seconds: `{}`",
+                        cut(leaf.name, MAX_NAME),
+                        cut(text, 60)
+                    )
                 });
             }
         }

@@ -92,7 +92,7 @@ pub(crate) fn read(files: Vec<InputFile>, scans: &mut [&mut Scan]) {
         for scan in wanting {
             scan.files += 1;
             if let Err(error) = &read {
-                scan.wrong.get_or_insert_with(|| format!("`{}` cannot be read: {error}", cut(&path, MAX_SHOWN)));
+                scan.wrong.get_or_insert_with(|| format!("failed to read `{}`: {error}", cut(&path, MAX_SHOWN)));
             }
         }
     }

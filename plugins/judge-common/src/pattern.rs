@@ -23,7 +23,7 @@ pub fn compile(pattern: &str) -> Result<Regex, String> {
         other => {
             let text = other.to_string();
             let last = text.lines().last().unwrap_or_default();
-            format!("the pattern is no regular expression: {}", last.strip_prefix("error: ").unwrap_or(last))
+            format!("the pattern is not a regular expression: {}", last.strip_prefix("error: ").unwrap_or(last))
         }
     })
 }
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_one_line() {
-        assert_eq!(compile("(a").unwrap_err(), "the pattern is no regular expression: unclosed group");
+        assert_eq!(compile("(a").unwrap_err(), "the pattern is not a regular expression: unclosed group");
         assert!(compile("((a{100}){100}){100}").unwrap_err().contains("too large"));
         assert!(compile(&"a".repeat(3000)).unwrap_err().contains("2000 bytes"));
     }

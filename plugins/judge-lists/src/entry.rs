@@ -55,7 +55,7 @@ impl Entry {
             None => None,
             Some(day) => Some(
                 Date::parse(day)
-                    .ok_or_else(|| format!("`until` is no day such as 2027-03-31, but `{}`", cut(day, 60)))?,
+                    .ok_or_else(|| format!("`until` is not a day such as 2027-03-31, but `{}`", cut(day, 60)))?,
             ),
         };
         let short = |key| Ok::<_, String>(cut(text(&fields, key)?.unwrap_or_default().trim(), MAX_TEXT));
@@ -75,7 +75,7 @@ fn text<'a>(fields: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(Value::Array(_)) => Err(format!("`{key}` is a list: put texts that begin with `[` in quotes")),
-        Some(_) => Err(format!("`{key}` is no text")),
+        Some(_) => Err(format!("`{key}` is not a string")),
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
             (json!(1), "neither a name nor a mapping"),
             (json!(["sig-a"]), "in quotes"),
             (json!({"test": ["sig-a"]}), "in quotes"),
-            (json!({"test": 7}), "`test` is no text"),
+            (json!({"test": 7}), "`test` is not a string"),
             (json!(" "), "name is empty"),
             (json!({"reason": "r"}), "neither `test` nor `pattern`"),
             (json!({"test": "a", "pattern": "b"}), "both"),

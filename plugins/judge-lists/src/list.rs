@@ -75,7 +75,7 @@ impl List {
             match yaml::read::<Option<Value>>(&mut file, MAX_LIST_BYTES) {
                 Ok(None | Some(Value::Null)) => {}
                 Ok(Some(Value::Array(values))) => list.add(&name, values, problems),
-                Ok(Some(_)) => problems.add(&name, "it is no list of entries, each beginning with `- `"),
+                Ok(Some(_)) => problems.add(&name, "it is not a list of entries, each beginning with `- `"),
                 Err(error) => problems.add(&name, &format!("{error} (names that begin with `[` must stand in quotes)")),
             }
         }

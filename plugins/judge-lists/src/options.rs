@@ -37,7 +37,7 @@ impl Options {
         let Some(text) = &self.today else { return Ok(None) };
         match Date::parse(text) {
             Some(date) => Ok(Some(date)),
-            None => Err(format!("option `today` is no day such as 2027-03-31, but `{text}`")),
+            None => Err(format!("option `today` is not a day such as 2027-03-31, but `{text}`")),
         }
     }
 

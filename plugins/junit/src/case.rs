@@ -270,7 +270,7 @@ impl Case {
         } else {
             Status::Unknown
         };
-        self.into_item_with(status).meta("error", "the file breaks off within this test case")
+        self.into_item_with(status).meta("error", "the file is interrupted within this test case")
     }
 
     fn into_item_with(self, status: Status) -> Item {

@@ -239,7 +239,7 @@ fn incomplete(rest: &[u8], used: &mut usize, last: bool, error: &Error) -> Resul
         return Ok(Ended::Long(long));
     }
     if last {
-        return Err(format!("the file breaks off: {error}"));
+        return Err(format!("the file is interrupted: {error}"));
     }
     let known = [Long::CData.opening(), Long::Comment.opening(), b"<!DOCTYPE"];
     let possible = known.iter().any(|opening| {

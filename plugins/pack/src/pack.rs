@@ -22,9 +22,9 @@ pub(crate) enum PackError {
     Name(PathBuf),
     #[error("`{}` and `{}` would both become `{name}`", first.display(), second.display())]
     Twice { name: String, first: PathBuf, second: PathBuf },
-    #[error("`{}` cannot be made a component: {source}", path.display())]
+    #[error("failed to make a component of `{}`: {source}", path.display())]
     Encode { path: PathBuf, source: ComponentizeError },
-    #[error("the component of `{}` cannot be read: {source}", path.display())]
+    #[error("failed to read the component of `{}`: {source}", path.display())]
     Inspect { path: PathBuf, source: InspectError },
     #[error("`{}` says nothing of itself: it has no section `plumbline:module`", .0.display())]
     NoMetadata(PathBuf),

@@ -54,7 +54,7 @@ impl Entry {
     /// Reads a line.
     pub(crate) fn read(line: &[u8]) -> Result<Self, String> {
         if line.first() != Some(&b'{') {
-            return Err("it is no JSON object".to_owned());
+            return Err("it is not a JSON object".to_owned());
         }
         serde_json::from_slice(line).map_err(|error| error.to_string())
     }

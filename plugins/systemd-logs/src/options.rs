@@ -54,7 +54,7 @@ impl Options {
             None | Some("never") => None,
             Some(name) => Some(priority::number(name).ok_or_else(|| {
                 format!(
-                    "the module's option `fail-on` is `{name}`, which is no priority: write one of `never`, `{}`",
+                    "the module's option `fail-on` is `{name}`, which is not a priority: write one of `never`, `{}`",
                     priority::NAMES.join("`, `")
                 )
             })?),

@@ -33,7 +33,7 @@ impl Destination {
     /// [`DeliverError::Address`].
     pub fn parse(url: &str, settings: &BTreeMap<String, String>) -> Result<Self, DeliverError> {
         let wrong = |why: String| DeliverError::Address { url: without_credentials(url), why };
-        let uri: Uri = url.parse().map_err(|error| wrong(format!("it is no URL ({error})")))?;
+        let uri: Uri = url.parse().map_err(|error| wrong(format!("it is not a URL ({error})")))?;
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
             return Err(wrong("credentials do not belong into an address: put them into the Secret".to_owned()));
         }
@@ -48,7 +48,7 @@ impl Destination {
                 let allowed = settings.get("HTTP_ALLOW_HTTP").is_some_and(|value| value == "true");
                 if scheme == "http" && authorization.is_some() && !allowed {
                     return Err(wrong(
-                        "`HTTP_AUTHORIZATION` would be sent without encryption: use `https://`, or add `HTTP_ALLOW_HTTP=true` to the Secret"
+                        "`HTTP_AUTHORIZATION` would be sent over plain HTTP: use `https://`, or add `HTTP_ALLOW_HTTP=true` to the Secret"
                             .to_owned(),
                     ));
                 }

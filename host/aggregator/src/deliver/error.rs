@@ -6,7 +6,7 @@ pub(crate) use plumbline_core::chain;
 #[derive(Debug, thiserror::Error)]
 pub enum DeliverError {
     /// The address says nothing that could be sent to.
-    #[error("`{url}` is no address for an archive: {why}")]
+    #[error("`{url}` is not an address for an archive: {why}")]
     Address {
         /// The address, without credentials.
         url: String,

@@ -35,7 +35,9 @@ impl HttpPut {
     pub(crate) fn new(url: &str, authorization: Option<&str>) -> Result<Self, String> {
         install_crypto();
         let authorization = authorization
-            .map(|value| HeaderValue::try_from(value).map_err(|_| "`HTTP_AUTHORIZATION` is no header value".to_owned()))
+            .map(|value| {
+                HeaderValue::try_from(value).map_err(|_| "`HTTP_AUTHORIZATION` is not a header value".to_owned())
+            })
             .transpose()?
             .map(|mut value| {
                 value.set_sensitive(true);

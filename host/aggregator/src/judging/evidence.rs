@@ -45,7 +45,7 @@ pub(super) fn evidence(
         let content = data
             .get(&name)
             .cloned()
-            .ok_or_else(|| format!("its data `{name}` is no key of `config-map`"))?
+            .ok_or_else(|| format!("its data `{name}` is not a key of `config-map`"))?
             .into_bytes();
         files.push(InputFile {
             path: format!("data/{name}"),
@@ -57,8 +57,7 @@ pub(super) fn evidence(
         return Ok(files);
     }
     let mut found = Vec::new();
-    walk(root, "", 0, &judge.evidence, &mut found)
-        .map_err(|error| format!("its evidence cannot be listed: {error}"))?;
+    walk(root, "", 0, &judge.evidence, &mut found).map_err(|error| format!("failed to list its evidence: {error}"))?;
     if found.len() > MAX_EVIDENCE_FILES {
         return Err(format!(
             "its evidence is more than {MAX_EVIDENCE_FILES} files: name fewer in `evidence` ({})",

@@ -36,9 +36,9 @@ enum ReceiveError {
     TooLarge(u64),
     #[error("nothing arrived for {0} s")]
     Idle(u64),
-    #[error("it took longer than {0} s")]
+    #[error("it exceeded {0} s")]
     TooSlow(u64),
-    #[error("the body broke off: {0}")]
+    #[error("the body was interrupted: {0}")]
     Broken(axum::Error),
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -216,7 +216,7 @@ fn what_a_judge_is_given_is_checked_before_anything_runs() {
     assert_eq!(told(json!({"judge": "misbehave", "data": ["known.yaml"]})), Ok(()));
     assert_eq!(
         told(json!({"judge": "misbehave", "data": ["unknown.yaml"]})).unwrap_err(),
-        "plugin `p`: `plumbline.verdict[0].data`: `unknown.yaml` is no key of `config-map` (known.yaml)"
+        "plugin `p`: `plumbline.verdict[0].data`: `unknown.yaml` is not a key of `config-map` (known.yaml)"
     );
     let bad = told(json!({"judge": "misbehave", "evidence": ["a/{b"]})).unwrap_err();
     assert!(bad.starts_with("plugin `p`: `plumbline.verdict[0].evidence`: "), "{bad}");

@@ -311,7 +311,7 @@ fn examine<R: Read>(entry: &mut tar::Entry<'_, R>) -> Result<(Kind, u64), String
 
 fn parse_size(value: &[u8]) -> Result<u64, String> {
     let number = str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-    number.ok_or_else(|| "an extended header with a size that is no number".to_owned())
+    number.ok_or_else(|| "an extended header with a size that is not a number".to_owned())
 }
 
 fn other(entry_type: EntryType) -> Kind {

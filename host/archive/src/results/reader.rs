@@ -85,7 +85,7 @@ impl<'a> FileReader<'a> {
     pub(super) fn of_file(file: cap_std::fs::File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(io::Error::other("it is no regular file any more"));
+            return Err(io::Error::other("it is not a regular file any more"));
         }
         Ok(Self { source: Source::File(file), size: metadata.len(), left: metadata.len() })
     }

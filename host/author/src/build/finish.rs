@@ -54,7 +54,8 @@ pub(crate) fn role_names(roles: Roles) -> Vec<&'static str> {
 pub(super) fn finish(project: &Project, made: &Path, sandbox: &Sandbox, begin: Instant) -> Result<Built, AuthorError> {
     let module = described(project, made)?;
     let loaded = sandbox.load(project.name(), &module).map_err(|error| {
-        let told = AuthorError::input(format!("what was built of `{}` is no module that a host takes", project.name()));
+        let told =
+            AuthorError::input(format!("what was built of `{}` is not a module that a host takes", project.name()));
         with_hint(told.because(&error), error.hint())
     })?;
     let info = loaded.info().clone();

@@ -41,7 +41,7 @@ pub(super) fn build(project: &Project, say: Say<'_>) -> Result<PathBuf, AuthorEr
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|error| AuthorError::system("`cargo` cannot be started").because(error).hint(CARGO.hint))?;
+        .map_err(|error| AuthorError::system("failed to start `cargo`").because(error).hint(CARGO.hint))?;
     let manifest = project.directory.join("Cargo.toml");
     let found = child.stdout.take().map(|stdout| artifact(BufReader::new(stdout), &manifest)).unwrap_or_default();
     let status = child.wait().map_err(|error| AuthorError::system("`cargo` cannot be waited for").because(error))?;

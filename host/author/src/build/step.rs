@@ -17,7 +17,7 @@ pub(crate) fn run(command: &mut Command, say: Say<'_>, hint: &str) -> Result<(),
         .stdin(Stdio::null())
         .stdout(Stdio::from(io::stderr()))
         .status()
-        .map_err(|error| AuthorError::system(format!("`{program}` cannot be started")).because(error).hint(hint))?;
+        .map_err(|error| AuthorError::system(format!("failed to start `{program}`")).because(error).hint(hint))?;
     if status.success() { Ok(()) } else { Err(failed(command, &status.to_string(), hint)) }
 }
 
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(error.what, "`sh -c` failed: exit status: 3");
         assert_eq!(error.hint.as_deref(), Some("do this"));
         let error = run(&mut Command::new("/nowhere/tool"), &mut say, "install it").unwrap_err();
-        assert!(error.to_string().starts_with("`/nowhere/tool` cannot be started"), "{error}");
+        assert!(error.to_string().starts_with("failed to start `/nowhere/tool`"), "{error}");
         assert_eq!(told, ["$ sh -c 'exit 3'", "$ /nowhere/tool"]);
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn check(directory: &Path, checked: &mut Checked) {
             | BundleError::Module { .. }
             | BundleError::TooManyModules(_),
         ) => {}
-        Err(error) => checked.error(".", format!("the bundle cannot be packed: {error}"), error.hint()),
+        Err(error) => checked.error(".", format!("failed to pack the bundle: {error}"), error.hint()),
     }
 }
 
@@ -41,9 +41,9 @@ pub(super) fn check(directory: &Path, checked: &mut Checked) {
 pub(super) fn unpacked(tar: &Path, checked: &mut Checked) -> Result<Option<TempDir>, AuthorError> {
     let place = tar.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let scratch = tempfile::tempdir()
-        .map_err(|error| AuthorError::system("a directory for temporary files cannot be made").because(error))?;
+        .map_err(|error| AuthorError::system("failed to create a directory for temporary files").because(error))?;
     let file = File::open(tar)
-        .map_err(|error| AuthorError::input(format!("file `{}` cannot be read", tar.display())).because(error))?;
+        .map_err(|error| AuthorError::input(format!("failed to read file `{}`", tar.display())).because(error))?;
     match unpack(file, &scratch.path().join(UNPACKED)) {
         Ok(_) => Ok(Some(scratch)),
         Err(error) => {

@@ -155,7 +155,7 @@ impl<'a> Named<'a> {
                 checked.error(self.place, what, Some(&self.hint(name, plays)));
             }
             for key in entry.data.iter().filter(|key| !definition.config_map.contains_key(*key)) {
-                let what = format!("`{path}.data`: `{key}` is no key of `config-map`: a run does not start");
+                let what = format!("`{path}.data`: `{key}` is not a key of `config-map`: a run does not start");
                 checked.error(self.place, what, None);
             }
             let schema = found.as_ref().and_then(Found::schema);
@@ -235,7 +235,7 @@ fn command(definition: &Definition, bundle: &Path, place: &str, checked: &mut Ch
     match directory.join(program).metadata() {
         Err(error) => checked.error(place, format!("`spec.command` names `{program}`: {error}"), None),
         Ok(metadata) if !metadata.is_file() => {
-            checked.error(place, format!("`spec.command` names `{program}`, which is no file"), None);
+            checked.error(place, format!("`spec.command` names `{program}`, which is not a file"), None);
         }
         Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => checked.error(
             place,

@@ -49,7 +49,7 @@ pub(super) fn all(directory: &Path, host: &Host<'_>, checked: &mut Checked) -> V
     let entries = match directory.read_dir() {
         Ok(entries) => entries,
         Err(error) => {
-            checked.error(directory.display(), format!("the directory cannot be read: {error}"), None);
+            checked.error(directory.display(), format!("failed to read the directory: {error}"), None);
             return Vec::new();
         }
     };

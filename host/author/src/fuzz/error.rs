@@ -17,10 +17,10 @@ pub enum FuzzError {
         reason: String,
     },
     /// The host failed.
-    #[error("the module cannot be called: {0}")]
+    #[error("failed to call the module: {0}")]
     Host(String),
     /// A finding cannot be kept.
-    #[error("`{path}` cannot be written: {source}")]
+    #[error("failed to write `{path}`: {source}")]
     Keep {
         /// Where.
         path: PathBuf,

@@ -59,6 +59,6 @@ fn read(path: PathBuf, limit: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     std::fs::File::open(&path)
         .and_then(|file| file.take(limit).read_to_end(&mut bytes))
-        .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+        .map_err(|error| format!("failed to read `{}`: {error}", path.display()))?;
     Ok(bytes)
 }

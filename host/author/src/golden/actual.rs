@@ -66,7 +66,7 @@ fn source(project: &Project, case: &Case) -> Result<Source, String> {
 }
 
 fn document(path: &Path) -> Result<Vec<u8>, String> {
-    let bytes = read(path, MAX_DOCUMENT).map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+    let bytes = read(path, MAX_DOCUMENT).map_err(|error| format!("failed to read `{}`: {error}", path.display()))?;
     if bytes.len() as u64 > MAX_DOCUMENT {
         return Err(format!("`{}` is larger than {} MiB", path.display(), MAX_DOCUMENT >> 20));
     }
@@ -90,7 +90,7 @@ fn tree(planned: &PlannedPlugin, case: &Case) -> Result<Actual, String> {
     let outcome = post_process(&planned.subject(), &case.dir, &planned.post_processor, scratch.path(), &path)
         .map_err(|error| error.to_string())?;
     let wall = start.elapsed();
-    let bytes = read(&path, MAX_TREE).map_err(|error| format!("the tree cannot be read: {error}"))?;
+    let bytes = read(&path, MAX_TREE).map_err(|error| format!("failed to read the tree: {error}"))?;
     if bytes.len() as u64 > MAX_TREE {
         return Err(format!("its tree is larger than {} MiB: nobody can read that", MAX_TREE >> 20));
     }

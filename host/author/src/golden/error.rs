@@ -9,7 +9,7 @@ use plumbline_core::definition::DefinitionError;
 #[derive(Debug, thiserror::Error)]
 pub enum GoldenError {
     /// Something cannot be read or listed.
-    #[error("`{path}` cannot be read: {source}")]
+    #[error("failed to read `{path}`: {source}")]
     Read {
         /// What.
         path: PathBuf,
@@ -20,7 +20,7 @@ pub enum GoldenError {
     #[error("directory `{0}` has no `plugin.yaml`")]
     NoDefinition(PathBuf),
     /// A definition that cannot be used.
-    #[error("definition `{path}` cannot be used: {source}")]
+    #[error("invalid definition `{path}`: {source}")]
     Definition {
         /// The file.
         path: PathBuf,
@@ -54,7 +54,7 @@ impl GoldenError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoDefinition(_) => {
-                Some("name the directory of a plugin: it holds the definition, and its modules beside it")
+                Some("name the directory of a plugin: it holds the definition, and its modules next to it")
             }
             Self::NoCase(_) => Some(
                 "put files as the plugin makes them below `tests/NAME/results/global/`, or for judges a result tree into `tests/NAME/tree.yaml`; `plumbline plugin test --bless` writes what is expected",

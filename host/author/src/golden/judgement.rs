@@ -29,7 +29,7 @@ pub(super) fn apply(options: Map<String, Value>, definition: &mut Definition) ->
         };
         let mut entries = chain.iter_mut().filter(|entry| entry.judge == name).peekable();
         if entries.peek().is_none() {
-            return Err(format!("`{name}` is no judge of the chain: options of judges stand below their names"));
+            return Err(format!("`{name}` is not a judge of the chain: options of judges stand below their names"));
         }
         entries.for_each(|entry| entry.options.extend(options.clone()));
     }

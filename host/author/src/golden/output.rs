@@ -33,7 +33,7 @@ impl Actual {
 }
 
 pub(super) fn scratch() -> Result<TempDir, String> {
-    tempfile::tempdir().map_err(|error| format!("a directory for temporary files cannot be made: {error}"))
+    tempfile::tempdir().map_err(|error| format!("failed to create a directory for temporary files: {error}"))
 }
 
 /// What is blessed must hold on other machines too.

@@ -100,7 +100,7 @@ fn judge(case: &Case, actual: &Actual, bless: Bless) -> CaseResult {
     let there = match read(&path, MAX_TREE) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return CaseResult::Broken(format!("`{}` cannot be read: {error}", path.display())),
+        Err(error) => return CaseResult::Broken(format!("failed to read `{}`: {error}", path.display())),
     };
     // Not UTF-8: then it is not what came out either, and the difference shows where.
     let expected = there.as_deref().map(String::from_utf8_lossy);

@@ -10,7 +10,7 @@ use crate::golden::GoldenError;
 #[derive(Debug, thiserror::Error)]
 pub enum InspectionError {
     /// A file or directory cannot be read.
-    #[error("`{path}` cannot be read: {source}")]
+    #[error("failed to read `{path}`: {source}")]
     Read {
         /// Which.
         path: PathBuf,
@@ -26,7 +26,7 @@ pub enum InspectionError {
         limit: u64,
     },
     /// It is no module, or broken.
-    #[error("`{path}` is no module: {source}")]
+    #[error("`{path}` is not a module: {source}")]
     NoModule {
         /// The file.
         path: PathBuf,

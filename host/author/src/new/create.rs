@@ -116,7 +116,7 @@ fn refuse_taken(directory: &Path) -> Result<(), AuthorError> {
         Ok(_) => true,
     };
     if taken {
-        return Err(AuthorError::input(format!("`{}` is there already", directory.display()))
+        return Err(AuthorError::input(format!("`{}` already exists", directory.display()))
             .hint("nothing is written over: name another directory with `--dir`, or remove it"));
     }
     Ok(())

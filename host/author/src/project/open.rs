@@ -28,7 +28,7 @@ impl Project {
     /// When there is no `module.yaml`, or it cannot be used.
     pub fn open(directory: &Path) -> Result<Self, AuthorError> {
         let absolute = directory.canonicalize().map_err(|error| {
-            AuthorError::input(format!("directory `{}` cannot be opened", directory.display())).because(error)
+            AuthorError::input(format!("failed to open directory `{}`", directory.display())).because(error)
         })?;
         let file = directory.join(MANIFEST_FILE);
         if !absolute.join(MANIFEST_FILE).exists() {
@@ -41,7 +41,7 @@ impl Project {
                     "name a project's directory, or begin one: `plumbline plugin new NAME --lang LANGUAGE`".to_owned()
                 }
             };
-            let what = format!("directory `{}` is no project: it has no `{MANIFEST_FILE}`", directory.display());
+            let what = format!("directory `{}` is not a project: it has no `{MANIFEST_FILE}`", directory.display());
             return Err(AuthorError::input(what).hint(hint));
         }
         let text = read_text(&file, MAX_BYTES)?;
@@ -99,7 +99,7 @@ impl Project {
         let Some(file) = &self.manifest.schema else { return Ok(None) };
         let path = self.directory.join(file);
         let bytes = read_bounded(&path, MAX_SCHEMA_BYTES)?;
-        let wrong = || AuthorError::input(format!("schema `{}` is no JSON object", file.display()));
+        let wrong = || AuthorError::input(format!("schema `{}` is not a JSON object", file.display()));
         let schema: Value = serde_json::from_slice(&bytes).map_err(|error| wrong().because(error))?;
         if schema.is_object() { Ok(Some(schema)) } else { Err(wrong()) }
     }

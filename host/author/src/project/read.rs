@@ -9,7 +9,7 @@ use super::AuthorError;
 /// The content of a file that is not larger than `limit` bytes.
 pub(crate) fn read_bounded(path: &Path, limit: u64) -> Result<Vec<u8>, AuthorError> {
     let failed =
-        |error: std::io::Error| AuthorError::input(format!("file `{}` cannot be read", path.display())).because(error);
+        |error: std::io::Error| AuthorError::input(format!("failed to read file `{}`", path.display())).because(error);
     let file = File::open(path).map_err(failed)?;
     // A pipe or a device would be read for ever.
     if !file.metadata().map_err(failed)?.is_file() {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
     /// The project cannot be read.
-    #[error("`{path}` cannot be read: {source}")]
+    #[error("failed to read `{path}`: {source}")]
     Read {
         /// What.
         path: PathBuf,
@@ -14,7 +14,7 @@ pub enum WatchError {
         source: std::io::Error,
     },
     /// The system does not tell of changes.
-    #[error("`{path}` cannot be watched: {source}")]
+    #[error("failed to watch `{path}`: {source}")]
     Watch {
         /// What.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum WatchError {
         source: notify::Error,
     },
     /// More than a project holds.
-    #[error("`{path}` holds more than {limit} files: that is no plugin's directory")]
+    #[error("`{path}` holds more than {limit} files: that is not a plugin's directory")]
     TooMany {
         /// The directory.
         path: PathBuf,

@@ -58,7 +58,7 @@ fn nothing_is_ever_written_over() {
         }
         let before = files(dir.path());
         let error = new(&place).unwrap_err();
-        assert!(error.what.ends_with("is there already"), "{error}");
+        assert!(error.what.ends_with("already exists"), "{error}");
         assert_eq!(files(dir.path()), before);
     }
     let empty = dir.path().join("empty");

@@ -99,7 +99,7 @@ fn options_of_a_case_are_those_of_its_judges() {
     std::fs::remove_file(bed.path("tests/one/expected.yaml")).unwrap();
     for (options, told) in [
         ("behaviour: behave\n", "the options of a judge are a mapping"),
-        ("misbehaves: {behaviour: behave}\n", "`misbehaves` is no judge of the chain"),
+        ("misbehaves: {behaviour: behave}\n", "`misbehaves` is not a judge of the chain"),
         ("- a\n", "options.yaml` cannot be used"),
     ] {
         bed.write("tests/one/options.yaml", options);

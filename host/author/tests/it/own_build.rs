@@ -85,7 +85,7 @@ fn a_build_that_fails_names_its_command() {
     assert!(built(dir.path()).unwrap_err().what.contains("the build made no `"));
     let text = "name: tally\nlanguage: c\ncommand: [no-such-program-anywhere]\nartifact: x\n";
     write(dir.path(), &[("module.yaml", text.as_bytes())]);
-    assert!(built(dir.path()).unwrap_err().what.contains("`no-such-program-anywhere` cannot be started"));
+    assert!(built(dir.path()).unwrap_err().what.contains("failed to start `no-such-program-anywhere`"));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn a_directory_that_is_no_project_says_what_it_looks_like() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), &[("go.mod", b"module x\n")]);
     let error = Project::open(dir.path()).unwrap_err();
-    assert!(error.what.contains("is no project"), "{error}");
+    assert!(error.what.contains("is not a project"), "{error}");
     assert!(error.hint.unwrap().contains("it looks like go (`go.mod`)"));
 }
 

@@ -15,7 +15,7 @@ pub struct Embedded {
 
 /// A built-in module that cannot be loaded: the program is damaged.
 #[derive(Debug, thiserror::Error)]
-#[error("built-in module `{name}` cannot be loaded: {source}")]
+#[error("failed to load built-in module `{name}`: {source}")]
 pub struct BuiltInError {
     /// The module.
     pub name: &'static str,

@@ -20,7 +20,7 @@ pub struct SignatureFile(PathBuf);
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureFileError {
     /// It cannot be read.
-    #[error("the signatures `{path}` cannot be read")]
+    #[error("failed to read the signatures `{path}`")]
     Read {
         /// The file.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum SignatureFileError {
         source: io::Error,
     },
     /// It holds something else.
-    #[error("the signatures `{path}` cannot be used")]
+    #[error("invalid signatures `{path}`")]
     Envelopes {
         /// The file.
         path: PathBuf,
@@ -37,11 +37,11 @@ pub enum SignatureFileError {
     },
     /// It is full.
     #[error(
-        "`{0}` is full: no reader takes more than {MAX_ENVELOPES} signatures or {MAX_FILE} bytes; move it away and sign anew"
+        "`{0}` is full: no reader takes more than {MAX_ENVELOPES} signatures or {MAX_FILE} bytes; move it away and sign again"
     )]
     Full(PathBuf),
     /// It cannot be written.
-    #[error("the signatures `{path}` cannot be written")]
+    #[error("failed to write the signatures `{path}`")]
     Write {
         /// The file.
         path: PathBuf,

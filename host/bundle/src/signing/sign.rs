@@ -11,7 +11,7 @@ pub enum SignError {
     #[error("the key does not sign")]
     Key(#[from] KeyError),
     /// What is to be said cannot be written as JSON.
-    #[error("the statement cannot be written")]
+    #[error("failed to write the statement")]
     Statement(#[from] serde_json::Error),
 }
 

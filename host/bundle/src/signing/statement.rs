@@ -68,7 +68,7 @@ pub struct Statement {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StatementError {
     /// Not JSON of this shape.
-    #[error("its payload is no in-toto statement: {0}")]
+    #[error("its payload is not an in-toto statement: {0}")]
     Json(String),
     /// Another version, or something else.
     #[error("its payload is of type `{0}`, not `{STATEMENT_TYPE}`")]

@@ -205,13 +205,13 @@ impl Store {
         let damaged = |why: String| StoreError::Damaged { name: name.to_owned(), why };
         let place = self.place(name).map_err(|error| damaged(error.to_string()))?;
         let record = bounded(&place.join(RECORD), MAX_RECORD_BYTES)
-            .map_err(|error| damaged(format!("`{RECORD}` cannot be read: {error}")))?;
+            .map_err(|error| damaged(format!("failed to read `{RECORD}`: {error}")))?;
         let record: InstallRecord = serde_json::from_slice(&record)
             .map_err(|error| damaged(format!("`{RECORD}` cannot be understood: {error}")))?;
         let signatures = match bounded(&place.join(SIGNATURES), MAX_SIGNATURE_BYTES) {
             Ok(signatures) => Some(signatures),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(damaged(format!("`{SIGNATURES}` cannot be read: {error}"))),
+            Err(error) => return Err(damaged(format!("failed to read `{SIGNATURES}`: {error}"))),
         };
         let bundle = Bundle::open(place.join(BUNDLE)).map_err(|error| damaged(error.to_string()))?;
         if bundle.digest() != record.digest {

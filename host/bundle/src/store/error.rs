@@ -33,7 +33,7 @@ pub enum StoreError {
     #[error("no bundle `{0}` is installed")]
     NotInstalled(String),
     /// The text is no name of a plugin.
-    #[error("`{0}` is no name of a plugin")]
+    #[error("`{0}` is not a name of a plugin")]
     Name(String),
     /// What is to be installed is no bundle.
     #[error(transparent)]
@@ -74,7 +74,7 @@ impl StoreError {
             }
             Self::NotInstalled(_) => Some("`plumbline plugin list` shows what is installed".to_owned()),
             Self::Damaged { name, .. } | Self::Changed { name, .. } => Some(format!(
-                "install it anew: `plumbline plugin install REF`, or remove it: `plumbline plugin uninstall {name}`"
+                "install it again: `plumbline plugin install REF`, or remove it: `plumbline plugin uninstall {name}`"
             )),
             Self::Busy(_) => Some("look for it with `ps`, and try again when it has ended".to_owned()),
             Self::Bundle(error) => error.hint().map(str::to_owned),

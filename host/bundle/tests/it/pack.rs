@@ -107,7 +107,7 @@ fn packed_and_unpacked_it_is_the_same_bundle() {
     assert_eq!(unpack(tar.as_slice(), &into).unwrap(), packed.digest);
     let again = Bundle::open(&into).unwrap();
     assert_eq!((again.digest(), &again.files), (bundle.digest(), &bundle.files));
-    assert_eq!(fs::read_dir(bed.path("out/of")).unwrap().count(), 1, "nothing is left beside it");
+    assert_eq!(fs::read_dir(bed.path("out/of")).unwrap().count(), 1, "nothing is left next to it");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn what_is_no_bundle_says_why() {
     bed.write("b/plugin.yaml", "spec: {}\n");
     assert!(told(&dir).contains("`sonobuoy-config` is missing"), "{}", told(&dir));
     bed.write("b/plugin.yaml", format!("{DEFINITION}plumbline: {{files: ['a[']}}\n"));
-    assert!(told(&dir).contains("pattern `a[` is no glob"), "{}", told(&dir));
+    assert!(told(&dir).contains("pattern `a[` is not a glob"), "{}", told(&dir));
     bed.write("b/plugin.yaml", DEFINITION);
     bed.write("b/core.wasm", wat::parse_str("(module)").unwrap());
     assert!(told(&dir).contains("`core.wasm` cannot be used: it is a core WebAssembly module"), "{}", told(&dir));
@@ -202,7 +202,7 @@ fn what_is_no_bundle_says_why() {
     fs::remove_file(bed.path("b/core.wasm")).unwrap();
     let big = bed.write("b/tests/big", "");
     fs::File::options().write(true).open(big).unwrap().set_len((64 << 20) + 1).unwrap();
-    assert!(told(&dir).contains("`tests/big` cannot be packed: it has 64"), "{}", told(&dir));
+    assert!(told(&dir).contains("failed to pack `tests/big`: it has 64"), "{}", told(&dir));
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn what_cannot_be_installed_leaves_what_was() {
     let list = store.list().unwrap();
     assert_eq!(list.len(), 1);
     assert_eq!(list[0].state.as_ref().unwrap().record.source, "good");
-    assert_eq!(fs::read_dir(store.dir()).unwrap().count(), 2, "nothing is left beside it");
+    assert_eq!(fs::read_dir(store.dir()).unwrap().count(), 2, "nothing is left next to it");
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn what_is_damaged_is_listed_with_the_reason_and_hides_nothing() {
         ("Not A Name", "no name of a plugin"),
         ("changed", "was changed"),
         ("cut", "`install.json` cannot be understood"),
-        ("file", "`install.json` cannot be read"),
+        ("file", "failed to read `install.json`"),
         ("good", "sound, good"),
         ("other", "its definition calls it `renamed`"),
     ];

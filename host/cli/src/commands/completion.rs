@@ -34,7 +34,7 @@ pub(crate) fn completion(shell: &str) -> Result<ExitCode, CliError> {
     completer
         .write_registration(VARIABLE, &program, &program, &program, &mut script)
         .and_then(|()| std::io::stdout().write_all(&script))
-        .map_err(|error| CliError::printing("the completion script cannot be printed", &error))?;
+        .map_err(|error| CliError::printing("failed to print the completion script", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 

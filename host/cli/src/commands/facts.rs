@@ -21,11 +21,11 @@ pub(crate) fn facts(args: &FactsArgs) -> Result<ExitCode, CliError> {
     let output = output.map(|path| args.done.place(path));
     match &output {
         Some(path) => document.write_to(path).map_err(|error| {
-            CliError::system(format!("the facts cannot be written into `{}`", path.display())).because(&error)
+            CliError::system(format!("failed to write the facts into `{}`", path.display())).because(&error)
         })?,
         None => std::io::stdout()
             .write_all(document.to_json().as_bytes())
-            .map_err(|error| CliError::printing("the facts cannot be written on standard output".to_owned(), &error))?,
+            .map_err(|error| CliError::printing("failed to write the facts on standard output".to_owned(), &error))?,
     }
     // Staying may take hours, and needs none of it.
     drop(document);

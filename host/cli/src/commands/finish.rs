@@ -36,8 +36,7 @@ impl Ending<'_> {
         if let Some(output) = output.filter(|_| self.args.done) {
             let directory = &self.args.results_dir;
             write_done(directory, output).map_err(|error| {
-                CliError::system(format!("the done file in `{}` cannot be written", directory.display()))
-                    .because(&error)
+                CliError::system(format!("failed to write the done file in `{}`", directory.display())).because(&error)
             })?;
         }
         if let Some(stay) = self.stay {

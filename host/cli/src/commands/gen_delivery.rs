@@ -154,7 +154,7 @@ fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), CliErro
         }
     }
     for path in &settings.authorities {
-        let what = format!("the authorities in `{}` cannot be put into a cluster", path.display());
+        let what = format!("the CA certificates in `{}` cannot be put into a cluster", path.display());
         let pem = text(path, MAX_AUTHORITIES, &what)?;
         if !access.ca.contains(pem.trim()) {
             access.ca.push_str(pem.trim());
@@ -162,7 +162,7 @@ fn reach(settings: &Settings, access: &mut RegistryAccess) -> Result<(), CliErro
         }
     }
     if access.ca.len() > MAX_AUTHORITIES {
-        return Err(CliError::usage("the authorities of registries are too large for a cluster's configuration")
+        return Err(CliError::usage("the CA certificates of registries are too large for a cluster's configuration")
             .hint("name a file with the registry's own authority alone"));
     }
     Ok(())
@@ -194,7 +194,7 @@ fn bytes(path: &Path, max: u64, what: &str) -> Result<Vec<u8>, CliError> {
 /// The modules of the bundle in `directory`: `*.wasm`, in the order of their names.
 pub(crate) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, CliError> {
     let failed = |error: &std::io::Error| {
-        CliError::usage(format!("the modules in `{}` cannot be read", directory.display())).because(error)
+        CliError::usage(format!("failed to read the modules in `{}`", directory.display())).because(error)
     };
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(|error| failed(&error))? {
@@ -212,7 +212,7 @@ pub(crate) fn modules(directory: &Path) -> Result<Vec<(String, Vec<u8>)>, CliErr
     paths.sort();
     let module = |path: PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let what = format!("module `{}` cannot be used", path.display());
+        let what = format!("failed to load module `{}`", path.display());
         Ok((name, bytes(&path, MAX_MODULE_BYTES, &what)?))
     };
     paths.into_iter().map(module).collect()

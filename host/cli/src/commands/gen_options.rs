@@ -243,7 +243,7 @@ fn known(plugin: &str, plugins: &[String], option: &str) -> Result<(), CliError>
 }
 
 fn read_config(path: &Path) -> Result<Config, CliError> {
-    let wrong = || format!("configuration `{}` cannot be used", path.display());
+    let wrong = || format!("invalid configuration `{}`", path.display());
     let text = gen_delivery::text(path, plumbline_core::config::MAX_CONFIG_BYTES, &wrong())?;
     Config::over_defaults(&text).map_err(|error| {
         CliError::usage(wrong()).because(&error).hint("`plumbline gen config` prints one with every key")

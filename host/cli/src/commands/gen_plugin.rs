@@ -33,7 +33,7 @@ pub(crate) fn plugin(args: &GenPluginArgs) -> Result<ExitCode, CliError> {
         }
     };
     write!(std::io::stdout(), "{text}")
-        .map_err(|error| CliError::printing("the definition cannot be printed", &error))?;
+        .map_err(|error| CliError::printing("failed to print the definition", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -51,7 +51,7 @@ fn built_in(name: &str, args: &GenPluginArgs) -> Result<String, CliError> {
     }
     let yaml = sources::built_in_yaml(&built_in, Place::Cluster)?;
     let definition = Definition::parse(yaml)
-        .map_err(|error| CliError::system(format!("built-in plugin `{name}` cannot be read")).because(&error))?
+        .map_err(|error| CliError::system(format!("failed to read built-in plugin `{name}`")).because(&error))?
         .definition;
     let definition = with_run_options(definition, args)?;
     let mut json = definition.to_json();
@@ -92,7 +92,7 @@ fn with_run_options(definition: Definition, args: &GenPluginArgs) -> Result<Defi
 
 fn new(args: &GenPluginArgs) -> Result<Value, CliError> {
     if args.driver == Driver::Process {
-        return Err(CliError::usage("a plugin with an image is no process")
+        return Err(CliError::usage("a plugin with an image is not a process")
             .hint("write `--type job` (once) or `--type daemonset` (on every node)"));
     }
     let name = args.name.as_deref().unwrap_or_default();

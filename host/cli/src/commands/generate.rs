@@ -80,7 +80,7 @@ fn print_manifest(args: &GenManifestArgs, global: &Global) -> Result<ExitCode, C
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", to_yaml(&objects))
         .and_then(|()| out.flush())
-        .map_err(|error| CliError::printing("the manifest cannot be printed", &error))?;
+        .map_err(|error| CliError::printing("failed to print the manifest", &error))?;
     advise(&options, &objects);
     Ok(ExitCode::SUCCESS)
 }
@@ -165,9 +165,9 @@ pub(crate) fn config(args: &GenConfigArgs) -> Result<ExitCode, CliError> {
     let namespace = args.namespace.as_deref().unwrap_or(names::DEFAULT_NAMESPACE);
     let config = args.run.config(namespace, args.timeout)?;
     let text = serde_json::to_string_pretty(&config)
-        .map_err(|error| CliError::system("the configuration cannot be written").because(&error))?;
+        .map_err(|error| CliError::system("failed to write the configuration").because(&error))?;
     writeln!(std::io::stdout(), "{text}")
-        .map_err(|error| CliError::printing("the configuration cannot be printed", &error))?;
+        .map_err(|error| CliError::printing("failed to print the configuration", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -180,7 +180,7 @@ pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, CliError> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
-        .map_err(|error| CliError::printing("the schema cannot be printed", &error))?;
+        .map_err(|error| CliError::printing("failed to print the schema", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -188,6 +188,6 @@ pub(crate) fn schema(args: &GenSchemaArgs) -> Result<ExitCode, CliError> {
 pub(crate) fn image_config(args: &GenImageConfigArgs) -> Result<ExitCode, CliError> {
     let text = args.prefix.as_ref().map_or_else(images::defaults, images::repo_config);
     write!(std::io::stdout(), "{text}")
-        .map_err(|error| CliError::printing("the file of registries cannot be printed", &error))?;
+        .map_err(|error| CliError::printing("failed to print the file of registries", &error))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -24,6 +24,6 @@ pub(crate) fn pod(args: &GetPodArgs, global: &Global) -> Result<ExitCode, CliErr
     };
     let mut out = io::stdout().lock();
     let printed = names.iter().try_for_each(|name| writeln!(out, "{name}"));
-    printed.map_err(|error| CliError::printing("the names of pods cannot be printed", &error))?;
+    printed.map_err(|error| CliError::printing("failed to print the names of pods", &error))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -19,8 +19,8 @@ pub(crate) fn in_root(args: &InRootArgs) -> ExitCode {
     let (code, error) = plumbline_facts::node_logs::enter(&args.root, &args.program, &args.args);
     let (program, root) = (&args.program, args.root.display());
     let what = match code {
-        plumbline_facts::node_logs::CANNOT_ENTER => format!("`{root}` cannot be entered"),
-        _ => format!("`{program}` cannot be executed in `{root}`"),
+        plumbline_facts::node_logs::CANNOT_ENTER => format!("failed to enter `{root}`"),
+        _ => format!("failed to run `{program}` in `{root}`"),
     };
     CliError::system(what).because(&error).report();
     ExitCode::from(code)

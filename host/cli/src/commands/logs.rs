@@ -48,8 +48,8 @@ async fn print(args: &LogsArgs) -> Result<Option<LogSummary>, CliError> {
         show(&cluster, &options, &mut tell).await
     };
     done.map(Some).map_err(|error| match error {
-        LogsError::Cluster(error) => cluster_error("the logs cannot be read", &error),
-        LogsError::Output(error) => CliError::printing("the logs cannot be printed", &error),
+        LogsError::Cluster(error) => cluster_error("failed to read the logs", &error),
+        LogsError::Output(error) => CliError::printing("failed to print the logs", &error),
         error @ LogsError::NoPods { .. } => CliError::system("there are no logs")
             .because(&error)
             .hint("`plumbline status` tells whether a run is there; another namespace is named with `-n`"),

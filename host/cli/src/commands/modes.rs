@@ -20,7 +20,7 @@ pub(crate) fn modes(args: &ModesArgs) -> Result<ExitCode, CliError> {
         DataFormat::Text => write!(out, "{}", Mode::ALL.map(|mode| told(mode, args.verbose)).join("\n")),
         DataFormat::Json => print_json(&json!({"modes": Mode::ALL.map(data)}), &mut out),
     };
-    printed.map_err(|error| CliError::printing("the modes cannot be printed", &error))?;
+    printed.map_err(|error| CliError::printing("failed to print the modes", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 

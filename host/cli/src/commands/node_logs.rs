@@ -22,7 +22,7 @@ pub(crate) fn node_logs(args: &NodeLogsArgs, global: &Global) -> Result<ExitCode
     let output = args.output.as_deref().or(args.done.done.then_some(Path::new(FILE)));
     let output = output.map(|path| args.done.place(path));
     let summary = write_logs(&options(args), output.as_deref()).map_err(|error| match error {
-        WriteError::Print(error) => CliError::printing("the logs cannot be printed", &error),
+        WriteError::Print(error) => CliError::printing("failed to print the logs", &error),
         error => CliError::system("the logs of this machine cannot be gathered").because(&error),
     })?;
     let failed = told(&summary, args.done.done);

@@ -20,11 +20,11 @@ pub(crate) fn piece(args: &PieceArgs) -> Result<ExitCode, CliError> {
         let what = format!("what the run in `{dir}` has gathered cannot be packed");
         snapshot(&args.dir, out).map_err(|error| CliError::system(what).because(&error))?;
     } else if let (Some(name), Some(offset), Some(length)) = (&args.name, args.offset, args.length) {
-        let what = format!("a piece of archive `{name}` in `{dir}` cannot be sent");
+        let what = format!("failed to send a piece of archive `{name}` in `{dir}`");
         copy_piece(&args.dir, name, offset, length, &mut out)
             .map_err(|error| CliError::system(what).because(&error))?;
     } else {
-        let what = || format!("the archives in `{dir}` cannot be listed");
+        let what = || format!("failed to list the archives in `{dir}`");
         let list = list_archives(&args.dir).map_err(|error| CliError::system(what()).because(&error))?;
         let printed = serde_json::to_writer(&mut out, &list).map_err(io::Error::from);
         printed

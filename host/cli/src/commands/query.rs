@@ -42,7 +42,7 @@ pub(crate) fn query(args: &QueryArgs, global: &Global) -> Result<ExitCode, CliEr
             .hint("the errors above say why; with few permissions, name what may be read under `Resources` in the configuration"));
     }
     writeln!(anstream::stdout(), "{}", dir.display())
-        .map_err(|error| CliError::printing("the name of the directory cannot be printed", &error))?;
+        .map_err(|error| CliError::printing("failed to print the name of the directory", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -50,7 +50,7 @@ fn options(args: &QueryArgs) -> Result<QueryOptions, CliError> {
     let mut options = match &args.config {
         None => QueryOptions::default(),
         Some(path) => {
-            let unusable = || CliError::usage(format!("the configuration `{}` cannot be used", path.display()));
+            let unusable = || CliError::usage(format!("invalid configuration `{}`", path.display()));
             let text = std::fs::read_to_string(path).map_err(|error| unusable().because(&error))?;
             let config = Config::over_defaults(&text).map_err(|error| unusable().because(&error))?;
             QueryOptions::from_config(&config, &config.namespace)
@@ -71,7 +71,7 @@ async fn ask(args: &QueryArgs, options: &QueryOptions, dir: &Path) -> Result<Opt
     // A cluster that does not answer is told once, and not by every query.
     let version = cluster.version().await.map_err(unreachable)?;
     std::fs::create_dir_all(dir)
-        .map_err(|error| CliError::usage(format!("directory `{}` cannot be made", dir.display())).because(&error))?;
+        .map_err(|error| CliError::usage(format!("failed to create directory `{}`", dir.display())).because(&error))?;
     say(&format!("cluster {} ({}), into {}", cluster.name(), version.git_version, dir.display()));
     let told = Mutex::new(Instant::now());
     let observer = |progress: &Progress| {

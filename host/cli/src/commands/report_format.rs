@@ -49,7 +49,7 @@ pub(crate) fn processor(format: &str, limits: &LimitsArg) -> Result<Arc<Processo
 
 fn process(plugin: &PlannedPlugin, format: &str, name: &Path, bytes: &[u8]) -> Result<AdapterResult, String> {
     let scratch = tempfile::tempdir().map_err(|error| {
-        format!("a directory for temporary files cannot be made (a pod without one needs a volume at /tmp): {error}")
+        format!("failed to create a directory for temporary files (a pod without one needs a volume at /tmp): {error}")
     })?;
     let failed = |error: &dyn std::error::Error| error.to_string();
     let results = scratch.path().join("plugin/results/global");

@@ -34,7 +34,7 @@ pub(super) fn diff(args: &DiffArgs, global: &Global) -> Result<ExitCode, CliErro
     };
     printed
         .and_then(|()| out.flush())
-        .map_err(|error| CliError::printing("the differences cannot be printed", &error))?;
+        .map_err(|error| CliError::printing("failed to print the differences", &error))?;
     // No failure is new where nothing ran, and that is no good news.
     let quiet = silent(&plugins, &earlier, &later);
     for plugin in &quiet {

@@ -28,7 +28,7 @@ pub(super) struct Tree<'a> {
 }
 
 pub(super) fn printed(result: io::Result<()>) -> Result<(), CliError> {
-    result.map_err(|error| CliError::printing("the results cannot be printed", &error))
+    result.map_err(|error| CliError::printing("failed to print the results", &error))
 }
 
 /// The results that were shown, as a run would have them in its status: with the plugins of all inputs.

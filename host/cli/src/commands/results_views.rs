@@ -79,7 +79,7 @@ impl<S: SerializeSeq<Error = serde_json::Error>> View for JsonArray<S> {
 }
 
 fn failed(error: serde_json::Error) -> CliError {
-    CliError::printing("the results cannot be printed", &error.into())
+    CliError::printing("failed to print the results", &error.into())
 }
 
 /// One YAML document per tree.

@@ -83,7 +83,7 @@ fn told(error: &RetrieveError, args: &RetrieveArgs, global: &Global) -> ExitCode
     let explained = match error {
         RetrieveError::Cluster(error) => explain(error),
         other => {
-            let what = format!("the archive of the run in namespace `{}` cannot be retrieved", args.cluster.namespace);
+            let what = format!("failed to retrieve the archive of the run in namespace `{}`", args.cluster.namespace);
             let explained = CliError::system(what).because(other);
             match other.hint() {
                 Some(hint) => explained.hint(hint),
@@ -98,7 +98,7 @@ fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, CliError> {
     let mut out = io::stdout().lock();
     for archive in retrieved {
         writeln!(out, "{}", archive.path.display())
-            .map_err(|error| CliError::printing("the name of the archive cannot be printed", &error))?;
+            .map_err(|error| CliError::printing("failed to print the name of the archive", &error))?;
         let size = crate::output::size(archive.size);
         match (partial, archive.as_status_says) {
             (true, _) => say(&format!("{size}, what the run has gathered so far")),
@@ -116,7 +116,7 @@ fn print(retrieved: &[Retrieved], partial: bool) -> Result<ExitCode, CliError> {
 fn extract(retrieved: &[Retrieved], dir: &Path, global: &Global) -> Result<ExitCode, CliError> {
     let limits = ReadLimits::default().extract();
     for Retrieved { path, .. } in retrieved {
-        let what = || format!("archive `{}` cannot be unpacked into `{}`", path.display(), dir.display());
+        let what = || format!("failed to unpack archive `{}` into `{}`", path.display(), dir.display());
         let extracted = File::open(path).map_err(|error| CliError::system(what()).because(&error)).and_then(|file| {
             extract_tar_gz(file, dir, &limits).map_err(|error| CliError::system(what()).because(&error))
         });
@@ -130,7 +130,7 @@ fn extract(retrieved: &[Retrieved], dir: &Path, global: &Global) -> Result<ExitC
             say(&format!("warning: `{}` is left out: it is {}", skipped.member, skipped.why));
         }
         fs::remove_file(path).map_err(|error| {
-            CliError::system(format!("the unpacked archive `{}` cannot be removed", path.display())).because(&error)
+            CliError::system(format!("failed to remove the unpacked archive `{}`", path.display())).because(&error)
         })?;
         say(&format!("{} files unpacked into `{}`", extracted.files, dir.display()));
     }

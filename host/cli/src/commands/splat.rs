@@ -15,7 +15,7 @@ pub(crate) fn splat(args: &SplatArgs) -> ExitCode {
     match plumbline_archive::splat::splat(&args.dir, out) {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
-            let what = format!("the archives in `{}` cannot be sent", args.dir.display());
+            let what = format!("failed to send the archives in `{}`", args.dir.display());
             CliError::system(what).because(&error).report();
             // The one code of failure that clients of other versions know.
             ExitCode::FAILURE

@@ -37,7 +37,7 @@ pub(crate) fn version(args: &VersionArgs) -> Result<ExitCode, CliError> {
             "Plumbline Version: {version}\nModule Generation: {generation}\nPlatform: {platform}{api_server}"
         ),
     };
-    written.map_err(|error| CliError::printing("the version cannot be printed", &error))?;
+    written.map_err(|error| CliError::printing("failed to print the version", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 

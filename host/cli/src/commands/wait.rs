@@ -80,7 +80,7 @@ pub(crate) async fn until_over(
             Ok(Err(if compat { ExitCode::FAILURE } else { code }))
         }
         Ok(Ended::Cancelled { .. }) if interrupted => {
-            say("interrupted: nothing is waited for any more; the run goes on in the cluster");
+            say("interrupted: nothing is waited for any more; the run continues in the cluster");
             Ok(Err(verdict_code(Verdict::Interrupted)))
         }
         Ok(Ended::Cancelled { lost }) => {

@@ -70,8 +70,11 @@ fn baseline(archive: &Path, plugin: &str, limits: &Limits) -> Result<Baseline, C
     let mut trees = Trees::open(archive, Reprocess { limits: limits.clone(), ..Reprocess::default() })?;
     let known = trees.plugins();
     if !known.iter().any(|name| name == plugin) {
-        return Err(CliError::usage(format!("archive `{}` is no baseline for plugin `{plugin}`", archive.display()))
-            .hint(format!("it has the plugins `{}`", known.join("`, `"))));
+        return Err(CliError::usage(format!(
+            "archive `{}` is not a baseline for plugin `{plugin}`",
+            archive.display()
+        ))
+        .hint(format!("it has the plugins `{}`", known.join("`, `"))));
     }
     let root = trees.item(plugin).map_err(|error| error.hint("a baseline needs that tree: name another archive"))?;
     let baseline = Baseline::of_tree(&root, archive).map_err(|error| {
@@ -95,7 +98,7 @@ pub(crate) fn apply(args: &JudgeArgs, found: &mut [Found], limits: &Limits) -> R
         let before = one.source.definition.plumbline.verdict.len();
         chain
             .apply(Arc::make_mut(&mut one.source.definition))
-            .map_err(|error| CliError::usage(format!("plugin `{plugin}` cannot be judged so")).because(&error))?;
+            .map_err(|error| CliError::usage(format!("failed to judge plugin `{plugin}`")).because(&error))?;
         rehearse(&one.source, before, limits)?;
     }
     Ok(())
@@ -111,9 +114,8 @@ pub(crate) fn not_with(args: &JudgeArgs, why: &str, hint: &str) -> Result<(), Cl
 
 /// Has the judges of `chain` look at what they are given for `plugin`, of which nothing else is known.
 pub(crate) fn rehearse_alone(chain: &Chain, plugin: &str, limits: &Limits) -> Result<(), CliError> {
-    let wrong = |error: &dyn std::error::Error| {
-        CliError::usage(format!("plugin `{plugin}` cannot be judged so")).because(error)
-    };
+    let wrong =
+        |error: &dyn std::error::Error| CliError::usage(format!("failed to judge plugin `{plugin}`")).because(error);
     // Old archives have plugins whose names no definition may have: here the name matters to nobody.
     let document = json!({"sonobuoy-config": {"driver": "Job", "plugin-name": "plugin"}, "spec": {}});
     let mut definition = Definition::from_json(document).map_err(|error| wrong(&error))?.definition;
@@ -137,9 +139,10 @@ fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Re
     }
     let source = Source { definition: Arc::new(definition), bundle: source.bundle.clone() };
     let wrong =
-        |error: &dyn std::error::Error| CliError::usage(format!("plugin `{name}` cannot be judged so")).because(error);
+        |error: &dyn std::error::Error| CliError::usage(format!("failed to judge plugin `{name}`")).because(error);
     let judges = plan_judges(&built_in::modules(limits)?, &limits.modules, &source).map_err(|error| wrong(&error))?;
-    let no_room = |error: io::Error| CliError::system("a directory for temporary files cannot be made").because(&error);
+    let no_room =
+        |error: io::Error| CliError::system("failed to create a directory for temporary files").because(&error);
     let scratch = tempfile::tempdir().map_err(no_room)?;
     let (items, root) = (scratch.path().join("items"), scratch.path().join("archive"));
     File::create(&items).and_then(|_| fs::create_dir(&root)).map_err(no_room)?;
@@ -156,7 +159,7 @@ fn rehearse_as(source: &Source, first: usize, name: &str, limits: &Limits) -> Re
         day: Timestamp::now().to_zoned(TimeZone::UTC).date(),
     };
     let verdict = judge_plugin(&judges, judged)
-        .map_err(|error| CliError::system(format!("plugin `{name}` cannot be judged")).because(&error))?;
+        .map_err(|error| CliError::system(format!("failed to judge plugin `{name}`")).because(&error))?;
     match verdict.chain.into_iter().find_map(|record| Some((record.judge, record.error?))) {
         None => Ok(()),
         Some((judge, error)) => {

@@ -83,7 +83,7 @@ fn came_along(found: &Found) -> Result<Vec<Envelope>, CliError> {
 
 /// The reference that an installed bundle was pulled from, if it was.
 fn installed_from(name: &str) -> Result<Option<String>, CliError> {
-    let failed = |error| store_error(format!("plugin `{name}` cannot be used"), &error);
+    let failed = |error| store_error(format!("failed to load plugin `{name}`"), &error);
     let Some(installed) = store()?.find(name).map_err(failed)? else {
         return Err(CliError::system(format!("plugin `{name}` was uninstalled a moment ago")));
     };

@@ -23,7 +23,7 @@ pub(crate) fn signing_key(file: Option<&Path>) -> Result<PrivateKey, CliError> {
     };
     match value.to_str().filter(|text| text.trim_start().starts_with("-----BEGIN")) {
         Some(text) => PrivateKey::from_pem(text.as_bytes())
-            .map_err(|error| CliError::usage(format!("the key in `{VARIABLE}` cannot be used")).because(&error)),
+            .map_err(|error| CliError::usage(format!("invalid key in `{VARIABLE}`")).because(&error)),
         None => from_file(&PathBuf::from(value)),
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn require_signed(candidates: &[Candidate<'_>], arg: &PolicyArg) -> R
             }
             (Warrant::Signatures { .. }, None) => {
                 loose = true;
-                "it is no bundle, which is what is signed".to_owned()
+                "it is not a bundle, which is what is signed".to_owned()
             }
         };
         refused.push(Reason(format!("`{}` (`{}`): {reason}", candidate.plugin, candidate.origin)));
@@ -105,12 +105,12 @@ pub(crate) fn require_signed(candidates: &[Candidate<'_>], arg: &PolicyArg) -> R
 pub(crate) fn require_locked(candidates: &[Candidate<'_>], path: &Path) -> Result<(), CliError> {
     let shown = path.display();
     let text = super::bounded_text(path, MAX_LOCK_BYTES).map_err(|error| {
-        CliError::usage(format!("the lock file `{shown}` cannot be read"))
+        CliError::usage(format!("failed to read the lock file `{shown}`"))
             .because(&error)
             .hint("`plumbline plugin lock -p REF` writes one")
     })?;
-    let lock = Lock::parse(&text)
-        .map_err(|error| CliError::usage(format!("the lock file `{shown}` cannot be used")).because(&error))?;
+    let lock =
+        Lock::parse(&text).map_err(|error| CliError::usage(format!("invalid lock file `{shown}`")).because(&error))?;
     let mut refused = Vec::new();
     for &Candidate { plugin, origin, definition, bundle, .. } in candidates {
         if let Err(mismatch) = lock.check(&Subject { name: plugin, origin, definition, bundle }) {

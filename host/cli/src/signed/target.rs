@@ -69,7 +69,7 @@ impl Target {
         let Artefact { reference, pulled, signatures } = remote::fetch(text)?;
         if pulled.kind != Kind::Bundle {
             return Err(CliError::usage(format!("`{reference}` is a single module, and what is signed is a bundle"))
-                .hint("a module becomes a bundle with a `plugin.yaml` beside it: `plumbline plugin pack DIR`"));
+                .hint("a module becomes a bundle with a `plugin.yaml` next to it: `plumbline plugin pack DIR`"));
         }
         let bundle = opened(pulled.file.path(), text)?;
         let manifest = pulled.manifest;
@@ -89,7 +89,7 @@ impl Target {
 
     fn installed(name: &str) -> Result<Self, CliError> {
         let store = store()?;
-        let failed = |error| store_error(format!("the installed bundle `{name}` cannot be used"), &error);
+        let failed = |error| store_error(format!("failed to load the installed bundle `{name}`"), &error);
         let Some(installed) = store.find(name).map_err(failed)? else {
             return Err(CliError::usage(format!("`{name}` is neither a file nor an installed bundle"))
                 .hint("`plumbline plugin list` shows what is installed; `plumbline plugin pack DIR` makes a file"));
@@ -159,29 +159,29 @@ impl Target {
 pub(crate) fn readable(text: Option<&[u8]>, shown: &str) -> Result<Vec<Envelope>, CliError> {
     let Some(text) = text else { return Ok(Vec::new()) };
     let (envelopes, others) = readable_envelopes(text)
-        .map_err(|error| CliError::usage(format!("the signatures of `{shown}` cannot be used")).because(&error))?;
+        .map_err(|error| CliError::usage(format!("invalid signatures of `{shown}`")).because(&error))?;
     if others > 0 {
-        say(&format!("warning: {others} signatures of `{shown}` cannot be read, and are passed over"));
+        say(&format!("warning: ignored {others} unreadable signatures of `{shown}`"));
     }
     Ok(envelopes)
 }
 
 /// Unpacks the tar at `path`, to look at it: nothing of it stays.
 fn opened(path: &Path, shown: &str) -> Result<Bundle, CliError> {
-    let wrong = || CliError::usage(format!("`{shown}` is no bundle"));
+    let wrong = || CliError::usage(format!("`{shown}` is not a bundle"));
     let file =
-        File::open(path).map_err(|error| CliError::usage(format!("`{shown}` cannot be read")).because(&error))?;
+        File::open(path).map_err(|error| CliError::usage(format!("failed to read `{shown}`")).because(&error))?;
     let place = tempfile::tempdir()
         .map_err(|error| CliError::system("there is no place to unpack the bundle").because(&error))?;
     let dir = place.path().join("bundle");
     unpack(BufReader::new(file), &dir).map_err(|error| {
         let told = match error.is_systems() {
-            true => CliError::system(format!("`{shown}` cannot be unpacked")),
+            true => CliError::system(format!("failed to unpack `{shown}`")),
             false => wrong(),
         };
         told.because(&error).hint(error.hint().unwrap_or("`plumbline plugin pack DIR` makes one"))
     })?;
-    Bundle::open(&dir).map_err(|error| bundle_error(format!("`{shown}` is no whole bundle"), &error))
+    Bundle::open(&dir).map_err(|error| bundle_error(format!("`{shown}` is not a complete bundle"), &error))
 }
 
 /// What a signature over a bundle must say.

@@ -48,7 +48,7 @@ enum Content {
 pub(super) fn found(address: &str) -> Result<Found, CliError> {
     let secure = told_secure(address);
     let content = wait(plugin(address, secure))?.map_err(|cause| {
-        CliError::usage(format!("plugin `{address}` cannot be fetched: {cause}"))
+        CliError::usage(format!("failed to fetch plugin `{address}`: {cause}"))
             .hint("fetch it by other means and name the file: `--plugin FILE`")
     })?;
     match content {
@@ -76,7 +76,7 @@ pub(crate) fn get(address: &str, limit: usize) -> Result<Result<Vec<u8>, String>
 fn told_secure(address: &str) -> bool {
     let secure = address.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
     if !secure {
-        say(&format!("warning: `{address}` is fetched without encryption: whoever is on the way may change it"));
+        say(&format!("warning: `{address}` is fetched over plain HTTP: anyone on the network path can change it"));
     }
     secure
 }
@@ -172,7 +172,7 @@ fn signatures(address: &str, secure: bool) -> Result<Option<Vec<u8>>, CliError> 
         rest(answer, Vec::new(), limit).await.map(Some)
     })?;
     Ok(fetched.unwrap_or_else(|cause| {
-        say(&format!("warning: signatures of `{address}` cannot be read: {cause}"));
+        say(&format!("warning: failed to read signatures of `{address}`: {cause}"));
         None
     }))
 }

@@ -22,11 +22,11 @@ pub(super) fn has_definition(directory: &Path) -> bool {
 pub(crate) fn from_directory(directory: &Path) -> Result<Found, CliError> {
     let Some(path) = DEFINITION_FILES.iter().map(|name| directory.join(name)).find(|path| path.is_file()) else {
         return Err(CliError::usage(format!("directory `{}` has no `plugin.yaml`", directory.display()))
-            .hint("a plugin's directory holds its definition under this name, and its modules beside it"));
+            .hint("a plugin's directory holds its definition under this name, and its modules next to it"));
     };
     // Executions run elsewhere: a relative path would mean something else there.
     let bundle = directory.canonicalize().map_err(|error| {
-        CliError::system(format!("directory `{}` cannot be resolved", directory.display())).because(&error)
+        CliError::system(format!("failed to resolve directory `{}`", directory.display())).because(&error)
     })?;
     parse(read_file(&path)?, &path.display().to_string(), Some(bundle))
 }
@@ -50,11 +50,11 @@ pub(super) fn directory_of(path: &Path) -> Option<PathBuf> {
 
 pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Result<Found, CliError> {
     let Parsed { definition, warnings } = Definition::parse_bytes(&text)
-        .map_err(|error| CliError::usage(format!("definition `{origin}` cannot be used")).because(&error))?;
+        .map_err(|error| CliError::usage(format!("invalid definition `{origin}`")).because(&error))?;
     if let Some(progress) = &definition.plumbline.progress {
         // A worker would find out an hour later, and only tell its log.
         check_log_progress(progress)
-            .map_err(|error| CliError::usage(format!("definition `{origin}` cannot be used")).because(&error))?;
+            .map_err(|error| CliError::usage(format!("invalid definition `{origin}`")).because(&error))?;
     }
     let directory = bundle.clone();
     let source = Source { definition: Arc::new(definition), bundle };
@@ -65,7 +65,7 @@ pub(super) fn parse(text: Vec<u8>, origin: &str, bundle: Option<PathBuf>) -> Res
 
 pub(super) fn read_file(path: &Path) -> Result<Vec<u8>, CliError> {
     let file = File::open(path)
-        .map_err(|error| CliError::usage(format!("definition `{}` cannot be read", path.display())).because(&error))?;
+        .map_err(|error| CliError::usage(format!("failed to read definition `{}`", path.display())).because(&error))?;
     read(file, &path.display().to_string())
 }
 
@@ -74,6 +74,6 @@ pub(super) fn read(from: impl Read, origin: &str) -> Result<Vec<u8>, CliError> {
     // One byte over the limit is enough for the parser to say that it is too long.
     from.take(MAX_YAML_BYTES as u64 + 1)
         .read_to_end(&mut text)
-        .map_err(|error| CliError::usage(format!("definition `{origin}` cannot be read")).because(&error))?;
+        .map_err(|error| CliError::usage(format!("failed to read definition `{origin}`")).because(&error))?;
     Ok(text)
 }

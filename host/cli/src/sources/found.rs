@@ -74,7 +74,7 @@ impl Found {
             .as_deref()
             .map(Bundle::open)
             .transpose()
-            .map_err(|error| bundle_error(format!("plugin `{}` is no whole bundle", self.origin), &error))
+            .map_err(|error| bundle_error(format!("plugin `{}` is not a complete bundle", self.origin), &error))
     }
 
     /// The same plugin under another name.

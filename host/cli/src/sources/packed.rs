@@ -39,12 +39,12 @@ pub(super) fn is_tar(beginning: &[u8]) -> bool {
 /// The plugin in the tar at `path`. Its files stay where they are unpacked, for as long as a run may need them.
 pub(super) fn found(path: &Path, reference: &str) -> Result<Found, CliError> {
     let file = File::open(path)
-        .map_err(|error| CliError::usage(format!("bundle `{}` cannot be read", path.display())).because(&error))?;
+        .map_err(|error| CliError::usage(format!("failed to read bundle `{}`", path.display())).because(&error))?;
     unpacked(&file, reference, Where::Named)
 }
 
 pub(super) fn unpacked(tar: &File, reference: &str, place: Where) -> Result<Found, CliError> {
-    let failed = |error| cache_error(format!("bundle `{reference}` cannot be used"), &error);
+    let failed = |error| cache_error(format!("failed to load bundle `{reference}`"), &error);
     let cache = Cache::user().map_err(failed)?;
     let bundle = cache.unpacked(BufReader::new(tar)).map_err(failed)?;
     Ok(Found::of_bundle(bundle, reference, place))
@@ -62,6 +62,6 @@ pub(crate) fn signatures_beside(tar: &Path) -> Result<Option<Vec<u8>>, CliError>
     // One byte over the limit is enough for it to be refused.
     File::open(&path)
         .and_then(|file| file.take(MAX_SIGNATURE_BYTES + 1).read_to_end(&mut signatures))
-        .map_err(|error| CliError::usage(format!("signatures `{}` cannot be read", path.display())).because(&error))?;
+        .map_err(|error| CliError::usage(format!("failed to read signatures `{}`", path.display())).because(&error))?;
     Ok(Some(signatures))
 }

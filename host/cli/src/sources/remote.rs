@@ -74,7 +74,7 @@ pub(crate) fn client() -> Result<Client, CliError> {
 /// The reference in a text.
 pub(crate) fn reference(text: &str) -> Result<Reference, CliError> {
     text.parse().map_err(|error| {
-        CliError::usage(format!("`{text}` is no reference to a registry"))
+        CliError::usage(format!("`{text}` is not a reference to a registry"))
             .because(&error)
             .hint("a reference looks like `oci://registry.example.com/team/name:1.2`")
     })
@@ -126,7 +126,7 @@ pub(crate) fn pull(reference: &str) -> Result<Pulled, CliError> {
 /// then finds that they are missing.
 async fn signatures(client: &Client, reference: &Reference, manifest: Digest) -> Option<Vec<u8>> {
     let untold = |error: &RegistryError| {
-        say(&format!("warning: signatures of `{reference}` cannot be read: failed to {error}: {}", error.cause));
+        say(&format!("warning: failed to read signatures of `{reference}`: failed to {error}: {}", error.cause));
     };
     let listed = client.referrers(reference, manifest, Some(media::DSSE)).await.map_err(|error| untold(&error)).ok()?;
     let mut envelopes: Vec<Value> = Vec::new();
@@ -164,7 +164,7 @@ pub(crate) fn signatures_in(layout: &Layout, manifest: Digest) -> Option<Vec<u8>
     match read() {
         Ok(envelopes) => written(&envelopes),
         Err(cause) => {
-            say(&format!("warning: signatures in the layout cannot be read: {cause}"));
+            say(&format!("warning: failed to read signatures in the layout: {cause}"));
             None
         }
     }

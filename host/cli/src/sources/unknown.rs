@@ -12,9 +12,8 @@ const MAX_LISTED: usize = 20;
 
 /// The error for a reference that names nothing.
 pub(super) fn unknown(reference: &str, place: Place) -> CliError {
-    let here = installed::store().and_then(|store| {
-        store.list().map_err(|error| super::store_error("installed bundles cannot be listed", &error))
-    });
+    let here = installed::store()
+        .and_then(|store| store.list().map_err(|error| super::store_error("failed to list installed bundles", &error)));
     // What cannot be listed is not offered: the error at hand is another.
     let here: Vec<String> = here.unwrap_or_default().into_iter().map(|entry| entry.name).collect();
     let theirs: Vec<String> = installed::sonobuoy().unwrap_or_default().into_iter().map(|(name, _)| name).collect();

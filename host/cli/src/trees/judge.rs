@@ -37,7 +37,7 @@ impl Trees {
         let mut source = self.source(plugin)?;
         let definition = Arc::make_mut(&mut source.definition);
         more.apply(definition)
-            .map_err(|error| CliError::usage(format!("plugin `{plugin}` cannot be judged so")).because(&error))?;
+            .map_err(|error| CliError::usage(format!("failed to judge plugin `{plugin}`")).because(&error))?;
         if definition.plumbline.verdict.is_empty() {
             return Ok(None);
         }
@@ -50,9 +50,9 @@ impl Trees {
             return Ok(None);
         }
         let cannot = |error: &dyn std::error::Error| {
-            CliError::usage(format!("the verdict over plugin `{plugin}` in `{}` cannot be read", self.name))
+            CliError::usage(format!("failed to read the verdict over plugin `{plugin}` in `{}`", self.name))
                 .because(error)
-                .hint("`--reprocess` judges it anew")
+                .hint("`--reprocess` judges it again")
         };
         let bytes = self.archive.read(&member, MAX_VERDICT).map_err(|error| cannot(&error))?;
         serde_json::from_slice(&bytes).map(Some).map_err(|error| cannot(&error))
@@ -60,7 +60,7 @@ impl Trees {
 
     fn judge_with(&mut self, plugin: &str, source: &Source) -> Result<PluginVerdict, CliError> {
         let cannot = |error: &dyn std::error::Error| {
-            CliError::usage(format!("plugin `{plugin}` cannot be judged")).because(error)
+            CliError::usage(format!("failed to judge plugin `{plugin}`")).because(error)
         };
         let modules = self.modules()?;
         let judges = plan_judges(&modules, &self.reprocess.limits.modules, source).map_err(|error| {
@@ -72,7 +72,7 @@ impl Trees {
         }
         let root = self.item(plugin)?;
         let no_room = |error: io::Error| {
-            CliError::system(format!("plugin `{plugin}` cannot be judged"))
+            CliError::system(format!("failed to judge plugin `{plugin}`"))
                 .because(&error)
                 .hint("is there room for temporary files?")
         };
@@ -91,7 +91,7 @@ impl Trees {
         };
         let (data, day) = (&source.definition.config_map, self.day());
         judge_plugin(&judges, Judged { plugin: &info, items: &items, root: &evidence, data, day })
-            .map_err(|error| CliError::system(format!("plugin `{plugin}` cannot be judged")).because(&error))
+            .map_err(|error| CliError::system(format!("failed to judge plugin `{plugin}`")).because(&error))
     }
 
     /// The day on which the run began, in UTC: what expires is seen as it was then, whenever the archive is judged. Archives of others tell it by

@@ -58,7 +58,7 @@ fn a_tar_is_told_from_a_definition_by_what_it_is_and_pinned_by_the_lock() {
     files.put("/latest?of=tap", tar);
     let address = format!("{}/latest?of=tap", files.serve());
     let done = run(&bed, &["-p", &address]).expect(0);
-    assert!(done.err.contains("without encryption"), "{}", done.err);
+    assert!(done.err.contains("over plain HTTP"), "{}", done.err);
     let told: Value = serde_json::from_str(&bed.member("meta/modules.json")).unwrap();
     assert_eq!(told["plugins"][0]["source"], address);
     let digest = told["plugins"][0]["bundle"].as_str().unwrap().to_owned();

@@ -39,7 +39,7 @@ fn a_definition_is_fetched_and_called_as_it_says_or_as_it_is_told() {
     let address = server(vec![answer("200 OK", "", PLUGIN), there, answer("200 OK", "", PLUGIN)]);
     let done = dry(&bed, &format!("{address}/p.yaml")).expect(0);
     assert!(done.err.contains("would run `far`"), "{}", done.err);
-    assert!(done.err.contains("without encryption"), "{}", done.err);
+    assert!(done.err.contains("over plain HTTP"), "{}", done.err);
     let done = dry(&bed, &format!("{address}/p.yaml@nightly")).expect(0);
     assert!(done.err.contains("would run `nightly`"), "{}", done.err);
 }

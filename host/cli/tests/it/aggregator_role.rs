@@ -116,7 +116,7 @@ fn a_run_that_breaks_off_says_why_and_how_far_it_was() {
     let told = pod.told();
     assert_eq!((&told["status"], &told["plugins"][0]["plugin"]), (&json!("failed"), &json!("smoke")));
     let reason = told["failure"]["reason"].as_str().unwrap();
-    assert!(reason.starts_with("the run broke off: ") && reason.contains("Not a directory"), "{reason}");
+    assert!(reason.starts_with("the run was interrupted: ") && reason.contains("Not a directory"), "{reason}");
     running.signal("TERM");
     running.wait().expect(4);
 }
@@ -127,7 +127,7 @@ fn a_run_that_cannot_begin_in_its_container_says_why() {
     broken.bed.write("config.json", "{");
     // The log of the run cannot be written there.
     occupied.bed.write("out/.plumbline-run-aggregator/tree/meta", "in the way");
-    for (pod, code, why) in [(broken, 2, "the configuration `config.json` cannot be used"), (occupied, 4, "meta")] {
+    for (pod, code, why) in [(broken, 2, "invalid configuration `config.json`"), (occupied, 4, "meta")] {
         let mut command = pod.bed.command(&ARGS);
         command.env("SONOBUOY_NAMESPACE", "checks").env("SONOBUOY_POD", "sonobuoy");
         pod.bed.start_command("aggregator", command).wait().expect(code);

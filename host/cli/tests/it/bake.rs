@@ -105,7 +105,7 @@ fn what_cannot_be_baked_is_named() {
         assert!(!bed.path("x.tar").exists());
     };
     wrong(&["one", "one", "--base", "base.tar", "-o", "x.tar"], &["second bundle of the same name"]);
-    wrong(&["host-facts", "--base", "base.tar", "-o", "x.tar"], &["`host-facts` is no bundle"]);
+    wrong(&["host-facts", "--base", "base.tar", "-o", "x.tar"], &["`host-facts` is not a bundle"]);
     wrong(&["one", "--base", "plumbline:v1", "-o", "x.tar"], &["`plumbline:v1`", "with its registry"]);
     wrong(&["one", "--base", "base.tar", "--platform", "linux/arm64", "-o", "x.tar"], &["linux/amd64", "linux/arm64"]);
     wrong(&["one", "--base", "base.tar", "--platform", "linux", "-o", "x.tar"], &["OS/ARCHITECTURE"]);

@@ -184,8 +184,8 @@ fn what_cannot_be_installed_says_why() {
         "sonobuoy-config: {driver: Process, plugin-name: host-facts}\nspec: {command: ['true']}\n",
     );
     let told = |reference: &str| bed.plumbline(&["plugin", "install", reference]).expect(2).err;
-    assert!(told("alone.yaml").contains("`alone.yaml` is no bundle"));
-    assert!(told("junk.tar").contains("it is no tar"));
+    assert!(told("alone.yaml").contains("`alone.yaml` is not a bundle"));
+    assert!(told("junk.tar").contains("it is not a tar"));
     assert!(told("built-in").contains("belongs to a built-in plugin"));
     assert!(told("oci://r.example/X:1").contains("no reference to a registry"));
     match gzip {

@@ -298,7 +298,7 @@ fn a_bundle_in_the_image_is_used_if_it_is_the_one() {
         assert!(wanted.iter().all(|words| log.contains(words)), "{log}");
     };
     config(&format!("sha256:{}", "2".repeat(64)));
-    failed(&["`smoke`", "is not the one that is wanted", &digest, "bake the image anew"], &args);
+    failed(&["`smoke`", "is not the one that is wanted", &digest, "bake the image again"], &args);
     config(&digest);
     failed(&["`smoke`", "is not in this image", "plugin bake"], &["--baked", "elsewhere"]);
     let log = over(start(&pod, None, &args));
@@ -394,13 +394,13 @@ fn an_aggregator_that_fetches_is_seen_to_live_and_ends_when_it_is_told() {
     let (mut asked, _) = silent.accept().unwrap();
     let mut word = [0; 3];
     std::io::Read::read_exact(&mut asked, &mut word).unwrap();
-    assert_eq!(&word, b"GET", "the configuration names it as one without encryption");
+    assert_eq!(&word, b"GET", "the configuration names it as one over plain HTTP");
     wait_for("a sign of life", || status().is_some());
     let seen = status().unwrap();
     assert_eq!((&seen["status"], &seen["plugins"]), (&json!("running"), &Value::Null));
     assert!(seen["heartbeat"].is_string());
     running.signal("TERM");
     let log = running.wait().err;
-    assert!(log.contains("told to end while its bundles were fetched"), "{log}");
+    assert!(log.contains("asked to stop while its bundles were fetched"), "{log}");
     assert_eq!(status().unwrap()["status"], "failed");
 }

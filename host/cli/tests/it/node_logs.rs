@@ -85,6 +85,6 @@ fn a_program_in_another_root() {
     let done = bed.plumbline(&args).expect(7);
     assert_eq!(done.out, "2 -o /\n", "{}", done.err);
     let done = bed.plumbline(&["worker", "in-root", "--", &dir, "journalctl", "-o", "json"]).expect(127);
-    assert!(done.err.contains("`journalctl` cannot be executed"), "{}", done.err);
+    assert!(done.err.contains("failed to run `journalctl`"), "{}", done.err);
     bed.plumbline(&["worker", "in-root", "--", "/does/not/exist", "sh"]).expect(125);
 }

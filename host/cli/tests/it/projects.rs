@@ -32,7 +32,7 @@ fn a_new_project_says_what_to_do_next_and_is_never_written_over() {
     assert_eq!((new["name"].as_str(), new["language"].as_str()), (Some("my-format"), Some("rust")));
     assert!(done.err.contains("  cd my-format\n  plumbline plugin build\n  plumbline plugin test\n"), "{}", done.err);
     let done = bed.plumbline(&["plugin", "new", "my-format", "--lang", "rust"]).expect(2);
-    assert!(done.err.contains("error: `my-format` is there already"), "{}", done.err);
+    assert!(done.err.contains("error: `my-format` already exists"), "{}", done.err);
     let done = bed.plumbline(&["plugin", "new", "x", "--lang", "cobol"]).expect(2);
     assert!(done.err.contains("`cobol` is not a language"), "{}", done.err);
 }
@@ -128,5 +128,5 @@ fn what_is_wrong_is_told_with_a_code_of_its_own() {
     assert!(done.out.ends_with("my-format: 1 error, 0 warnings\n"), "{}", done.out);
     bed.plumbline(&["plugin", "check", "nowhere"]).expect(2);
     let done = bed.plumbline(&["plugin", "build"]).expect(2);
-    assert!(done.err.contains("is no project: it has no `module.yaml`"), "{}", done.err);
+    assert!(done.err.contains("is not a project: it has no `module.yaml`"), "{}", done.err);
 }

@@ -153,7 +153,7 @@ fn a_pipeline_keeps_its_key_in_a_variable() {
     };
     sign(&key).expect(0);
     sign("release.key").expect(0);
-    assert!(sign("-----BEGIN nonsense").expect(2).err.contains("the key in `PLUMBLINE_SIGNING_KEY` cannot be used"));
+    assert!(sign("-----BEGIN nonsense").expect(2).err.contains("invalid key in `PLUMBLINE_SIGNING_KEY`"));
     let done = sign("").expect(2);
     assert!(done.err.contains("there is no key to sign with") && done.err.contains("plugin keygen"), "{}", done.err);
     bed.plumbline(&["plugin", "verify", &tar, "--key", "release.pub"]).expect(0);
@@ -166,7 +166,7 @@ fn keys_are_not_replaced_and_not_left_open_silently() {
     keygen(&bed, "release");
     let old = fs::read(bed.path("release.key")).unwrap();
     let done = bed.plumbline(&["plugin", "keygen", "--out", "release"]).expect(2);
-    assert!(done.err.contains("`release.key` is there already") && done.err.contains("--force"), "{}", done.err);
+    assert!(done.err.contains("`release.key` already exists") && done.err.contains("--force"), "{}", done.err);
     assert_eq!(fs::read(bed.path("release.key")).unwrap(), old);
     bed.plumbline(&["plugin", "keygen", "--out", "release", "--force"]).expect(0);
     assert_ne!(fs::read(bed.path("release.key")).unwrap(), old);
@@ -185,7 +185,7 @@ fn what_cannot_be_signed_says_what_to_do() {
     assert!(told("tap").contains("plumbline plugin pack tap"), "{}", told("tap"));
     assert!(told("nothing").contains("neither a file nor an installed bundle"), "{}", told("nothing"));
     bed.write("lie.bundle.tar", "no tar at all");
-    assert!(told("lie.bundle.tar").contains("`lie.bundle.tar` is no bundle"), "{}", told("lie.bundle.tar"));
+    assert!(told("lie.bundle.tar").contains("`lie.bundle.tar` is not a bundle"), "{}", told("lie.bundle.tar"));
     bed.write("tap.bundle.tar.dsse.json", "precious");
     assert!(told("tap.bundle.tar").contains("cannot be used"), "{}", told("tap.bundle.tar"));
     assert_eq!(fs::read_to_string(bed.path("tap.bundle.tar.dsse.json")).unwrap(), "precious");

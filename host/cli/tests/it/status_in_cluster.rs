@@ -229,7 +229,7 @@ fn waiting_has_its_own_time_and_can_be_interrupted() {
     wait_for("the view", || wait.err().contains("namespace checks"));
     wait.signal("INT");
     let done = wait.wait().expect(130);
-    assert!(done.err.contains("the run goes on"), "{}", done.err);
+    assert!(done.err.contains("the run continues"), "{}", done.err);
 }
 
 #[test]

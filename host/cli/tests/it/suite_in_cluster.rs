@@ -109,7 +109,7 @@ async fn a_conformance_run_has_the_suite_alone_and_a_certificate_takes_all_of_it
     assert_eq!(chosen(&quick), 1);
     cluster.plumbline(&["conformance", "run", "--product", "PRODUCT.yaml"]).expect(2);
     let nowhere = ["conformance", "run", "--submission-dir", "out", "--product", "nowhere.yaml"];
-    assert!(cluster.plumbline(&nowhere).expect(2).err.contains("`nowhere.yaml` cannot be read"));
+    assert!(cluster.plumbline(&nowhere).expect(2).err.contains("failed to read `nowhere.yaml`"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -129,7 +129,7 @@ async fn that_nobody_knows_what_is_required_is_said_before_it_begins() {
         let told = cluster.plumbline(&[&run[..], &product, more].concat()).expect(0).err;
         assert_eq!(told.contains("which tests v1.99 requires is not known"), warned, "{version} {more:?}: {told}");
         let nowhere = cluster.plumbline(&[&run[..], &product, &["--required", "nowhere.yaml"]].concat()).expect(2).err;
-        assert!(nowhere.contains("`nowhere.yaml` cannot be read"), "{nowhere}");
+        assert!(nowhere.contains("failed to read `nowhere.yaml`"), "{nowhere}");
     }
 }
 

@@ -9,7 +9,7 @@ use plumbline_core::definition::DefinitionError;
 #[derive(Debug, thiserror::Error)]
 pub enum ChainError {
     /// A file cannot be read.
-    #[error("`{}` cannot be read: {source}", path.display())]
+    #[error("failed to read `{}`: {source}", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -25,7 +25,7 @@ pub enum ChainError {
         max: usize,
     },
     /// A file is no list.
-    #[error("`{}` is no list, in YAML or JSON: {why}", path.display())]
+    #[error("`{}` is not a list, in YAML or JSON: {why}", path.display())]
     NotAList {
         /// The file.
         path: PathBuf,

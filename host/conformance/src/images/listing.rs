@@ -51,7 +51,7 @@ pub enum ListingError {
         error: io::Error,
     },
     /// It ended badly.
-    #[error("`{} {argument}` ended with {status}{told}", program.display())]
+    #[error("`{} {argument}` exited with {status}{told}", program.display())]
     Ended {
         /// The program.
         program: PathBuf,
@@ -63,7 +63,7 @@ pub enum ListingError {
         told: String,
     },
     /// It takes too long.
-    #[error("`{} {argument}` took longer than {} s", program.display(), PATIENCE.as_secs())]
+    #[error("`{} {argument}` exceeded {} s", program.display(), PATIENCE.as_secs())]
     Slow {
         /// The program.
         program: PathBuf,
@@ -71,7 +71,7 @@ pub enum ListingError {
         argument: &'static str,
     },
     /// It says too much, or what is no text.
-    #[error("what `{} {argument}` printed is no list: {why}", program.display())]
+    #[error("what `{} {argument}` printed is not a list: {why}", program.display())]
     Output {
         /// The program.
         program: PathBuf,
@@ -125,7 +125,7 @@ async fn within(
     };
     match status {
         None => Err(wrong("it is longer than 64 MiB")),
-        Some(status) if status.success() => String::from_utf8(out.bytes).map_err(|_| wrong("it is no text")),
+        Some(status) if status.success() => String::from_utf8(out.bytes).map_err(|_| wrong("it is not a string")),
         Some(status) => {
             let told = String::from_utf8_lossy(&err.bytes);
             let told = plumbline_core::text::one_line(told.trim());

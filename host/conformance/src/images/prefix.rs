@@ -11,7 +11,7 @@ pub struct Prefix(String);
 
 /// A text is no place for images.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no place for images: write `HOST[:PORT][/PATH]`, such as `registry.lan:5000/mirror`")]
+#[error("`{text}` is not a place for images: write `HOST[:PORT][/PATH]`, such as `registry.lan:5000/mirror`")]
 pub struct PrefixError {
     text: String,
     #[source]
@@ -94,7 +94,7 @@ mod tests {
             assert!(told.contains("no place for images"), "{wrong}: {told}");
         }
         let prefix: Prefix = "LAN:5000/m".parse().unwrap();
-        assert_eq!(rewrite("lan:5000/m/a:1", &prefix), "lan:5000/m/a:1", "it is there already");
+        assert_eq!(rewrite("lan:5000/m/a:1", &prefix), "lan:5000/m/a:1", "it already exists");
         assert_eq!("127.0.0.1:5000".parse::<Prefix>().unwrap().to_string(), "127.0.0.1:5000");
     }
 }

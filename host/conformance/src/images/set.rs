@@ -41,7 +41,7 @@ pub struct LeftOut {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SetError {
     /// A name is none of an image.
-    #[error("{used_by} names `{image}`, which is no image: {cause}")]
+    #[error("{used_by} names `{image}`, which is not an image: {cause}")]
     Name {
         /// The text.
         image: String,

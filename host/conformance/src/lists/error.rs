@@ -18,10 +18,10 @@ pub enum ListError {
         known: String,
     },
     /// What stands for a version is none.
-    #[error("`{0}` is no version such as `v1.30.2`")]
+    #[error("`{0}` is not a version such as `v1.30.2`")]
     Version(String),
     /// A file or a stream cannot be read.
-    #[error("`{place}` cannot be read")]
+    #[error("failed to read `{place}`")]
     Read {
         /// Which.
         place: String,
@@ -38,7 +38,7 @@ pub enum ListError {
         limit: &'static str,
     },
     /// It is no text.
-    #[error("`{place}` is no text in UTF-8")]
+    #[error("`{place}` is not UTF-8 text")]
     NoText {
         /// Which.
         place: String,

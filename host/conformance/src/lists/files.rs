@@ -45,7 +45,7 @@ fn of_version(dir: &Path, version: &str) -> Result<Option<Vec<u8>>, ListError> {
         let path = dir.join(format!("{version}{ending}"));
         // What is found by itself is a file, or nothing: a pipe would be waited for.
         if fs::metadata(&path).is_ok_and(|there| !there.is_file()) {
-            let error = io::Error::other("it is no regular file");
+            let error = io::Error::other("it is not a regular file");
             return Err(ListError::Read { place: path.display().to_string(), error });
         }
         match read(&path) {

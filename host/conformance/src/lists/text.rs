@@ -39,7 +39,7 @@ pub fn parse(bytes: &[u8], version: &str, place: &str) -> Result<TestList, ListE
         Kept::Delta { of, .. } => Err(ListError::Unknown {
             version: of,
             place: format!("`{place}`, which is told by the differences to it"),
-            known: "none beside it".to_owned(),
+            known: "none next to it".to_owned(),
         }),
     }
 }

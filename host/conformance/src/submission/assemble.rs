@@ -24,7 +24,7 @@ pub enum SubmissionError {
     #[error("there is something at `{0}` already")]
     Exists(PathBuf),
     /// The place cannot be written to.
-    #[error("`{path}` cannot be written: {source}")]
+    #[error("failed to write `{path}`: {source}")]
     Write {
         /// What.
         path: PathBuf,

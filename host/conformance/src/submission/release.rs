@@ -14,7 +14,7 @@ pub struct Release {
 
 /// What is no version of Kubernetes.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{0}` is no version such as `v1.30`")]
+#[error("`{0}` is not a version such as `v1.30`")]
 pub struct ReleaseError(pub String);
 
 impl Release {

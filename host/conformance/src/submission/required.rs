@@ -30,10 +30,10 @@ pub enum RequiredError {
     #[error("it has {0} bytes: a list of required tests has at most {MAX_BYTES}")]
     TooLarge(usize),
     /// No YAML of the form that the suite gives.
-    #[error("it is no list of tests with `codename` and `release`: {0}")]
+    #[error("it is not a list of tests with `codename` and `release`: {0}")]
     Form(String),
     /// A `release` that is none.
-    #[error("the release of test `{test}` cannot be read: {cause}")]
+    #[error("failed to read the release of test `{test}`: {cause}")]
     Release {
         /// The test.
         test: String,
@@ -144,7 +144,7 @@ mod tests {
     fn what_is_no_such_list_says_why() {
         for (text, reason) in [
             ("a: b", "no list of tests"),
-            ("- {codename: a, release: soon}", "`soon` is no version"),
+            ("- {codename: a, release: soon}", "`soon` is not a version"),
             ("- {release: v1.1}", "no `codename`"),
             ("- {codename: a, release: v1.9}", "no test in it is required for v1.2"),
         ] {

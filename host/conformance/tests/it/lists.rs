@@ -99,10 +99,10 @@ fn what_is_no_list_is_an_error_that_says_why() {
     let list = |bytes: &[u8]| parse(bytes, "v1.0.0", "it").map_err(|error| told(&error)).unwrap_err();
     assert_eq!(list(b""), "`it` names no test");
     assert_eq!(list(b"\n \n"), "`it` names no test");
-    assert_eq!(list(b"\xff\xfe"), "`it` is no text in UTF-8");
-    assert_eq!(list(b"\x7fELF\0\0"), "`it` is no text in UTF-8");
-    assert!(list(&gzip(b"a\nb")[..12]).contains("`it` cannot be read"));
-    assert!(list(b"\x1f\x8bnonsense").contains("`it` cannot be read"));
+    assert_eq!(list(b"\xff\xfe"), "`it` is not UTF-8 text");
+    assert_eq!(list(b"\x7fELF\0\0"), "`it` is not UTF-8 text");
+    assert!(list(&gzip(b"a\nb")[..12]).contains("failed to read `it`"));
+    assert!(list(b"\x1f\x8bnonsense").contains("failed to read `it`"));
     assert!(list(&gzip(&vec![b'a'; 65 << 20])).contains("64 MiB of text"));
     assert!(list(&vec![b'a'; 17 << 20]).contains("16 MiB"));
     assert!(list(&"a\n".repeat(200_001).into_bytes()).contains("200,000 lines"));

@@ -62,7 +62,9 @@ impl fmt::Display for Warning {
             WarningKind::Spelling { right } => write!(f, "`{path}` is ignored: the key is spelled `{right}`"),
             WarningKind::NotText => write!(f, "`{path}` is not text: put the value in quotes"),
             WarningKind::Useless { why } => write!(f, "`{path}`: {why}"),
-            WarningKind::DuplicateKey { parser } => write!(f, "a key stands twice and the last one counts: {parser}"),
+            WarningKind::DuplicateKey { parser } => {
+                write!(f, "a key is listed twice and the last one counts: {parser}")
+            }
             WarningKind::More => write!(f, "there are more warnings, which are left out"),
         }
     }

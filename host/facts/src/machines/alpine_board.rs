@@ -89,5 +89,5 @@ fn a_board_in_a_container_is_told() {
     assert_eq!(own["cgroup"], json!({"version": 1, "controllers": ["cpu", "pids"]}));
     assert_eq!(own["sysctls"], json!({"net.ipv4.ip_forward": "1"}));
     assert_eq!(own["swap"]["devices"][0]["device"], "/var/swap");
-    assert!(own.get("kubelet").is_none() && own.get("container_runtime").is_none(), "this is no node");
+    assert!(own.get("kubelet").is_none() && own.get("container_runtime").is_none(), "this is not a node");
 }

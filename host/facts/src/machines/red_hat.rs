@@ -222,7 +222,7 @@ fn the_network_is_that_of_the_first_process() {
 fn a_network_filesystem_is_listed_and_not_asked() {
     let document = told(&machine());
     let mounts = &document["ansible_facts"]["ansible_mounts"];
-    assert_eq!(mounts.as_array().unwrap().len(), 1, "memory is no mount for Ansible: {mounts}");
+    assert_eq!(mounts.as_array().unwrap().len(), 1, "memory is not a mount for Ansible: {mounts}");
     assert_eq!(mounts[0]["mount"], "/mnt/with space");
     assert_eq!(mounts[0]["options"], "rw,bind");
     assert!(mounts[0]["note"].as_str().unwrap().contains("nfs4") && mounts[0].get("size_total").is_none());

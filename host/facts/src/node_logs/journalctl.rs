@@ -67,7 +67,7 @@ pub(crate) fn ask(options: &Options, since: u64, out: &mut dyn Write) -> io::Res
         _ if broken.is_some() => broken,
         Ok(status) if status.success() => None,
         Ok(status) if bytes == 0 && could_not(status, options) => return Ok(Asked::Impossible(complaint)),
-        Ok(status) => Some(format!("it ended with {status}")),
+        Ok(status) => Some(format!("it exited with {status}")),
         Err(error) => Some(format!("nobody knows how it ended: {error}")),
     };
     Ok(Asked::Ended { bytes, failure, complaint })
@@ -119,7 +119,7 @@ fn copy(mut from: impl Read, out: &mut dyn Write) -> io::Result<(u64, Option<Str
                 bytes += read as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Ok((bytes, Some(format!("its output cannot be read: {error}")))),
+            Err(error) => return Ok((bytes, Some(format!("failed to read its output: {error}")))),
         }
     }
 }

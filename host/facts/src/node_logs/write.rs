@@ -36,7 +36,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// The logs cannot be kept; a full disk, for instance.
-    #[error("the logs cannot be written into `{}`", path.display())]
+    #[error("failed to write the logs into `{}`", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum WriteError {
         source: io::Error,
     },
     /// Standard output does not take them.
-    #[error("the logs cannot be printed")]
+    #[error("failed to print the logs")]
     Print(#[source] io::Error),
 }
 

@@ -50,7 +50,7 @@ async fn one<'a>(cluster: &Cluster, object: &'a Object) -> Removed<'a> {
             let told = match told.code {
                 // Of a namespace that is going: that is what was wanted.
                 Some(409) if object.is_namespace() => return Removed::Begun(object),
-                Some(409) => told.hint("it was made anew meanwhile: run the same command again to look at it"),
+                Some(409) => told.hint("it was made again meanwhile: run the same command again to look at it"),
                 _ => told,
             };
             Removed::Failed(object, told)

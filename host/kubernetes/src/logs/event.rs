@@ -73,7 +73,7 @@ pub enum LogsError {
         plugin: Option<String>,
     },
     /// What was read cannot be printed.
-    #[error("the logs cannot be printed")]
+    #[error("failed to print the logs")]
     Output(#[source] io::Error),
 }
 

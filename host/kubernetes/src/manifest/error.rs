@@ -107,7 +107,7 @@ pub enum ManifestError {
     #[error("the modules have {} when compressed: at most {} are carried into a cluster", Bytes(*.0 as u64), Bytes(MAX_PACKED_BYTES as u64))]
     ModulesTooLarge(usize),
     /// Something could not be compressed or written as JSON; not known to happen.
-    #[error("the manifest cannot be written: {0}")]
+    #[error("failed to write the manifest: {0}")]
     Write(String),
 }
 

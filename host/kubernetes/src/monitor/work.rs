@@ -288,7 +288,7 @@ impl Work {
                 });
             if tokio::time::timeout(CAPTURE_TIME, all).await.is_err() {
                 let (plugin, seconds) = (&watched.plugin, CAPTURE_TIME.as_secs());
-                tracing::warn!(%plugin, "logs of {left} pods are not in the archive: reading them took longer than {seconds} s");
+                tracing::warn!(%plugin, "logs of {left} pods are not in the archive: reading them exceeded {seconds} s");
             }
             // Nobody may be waiting any more.
             let _ = reply.send(told);
@@ -337,7 +337,7 @@ impl Case {
             match evidence.worker_says() {
                 WorkerSays::Ours(_) => {}
                 WorkerSays::Foreign => {
-                    tracing::info!(plugin = %key.plugin, "its workers are not of this make: that they send no signs of life is no failure");
+                    tracing::info!(plugin = %key.plugin, "its workers are not of this make: that they send no signs of life is not a failure");
                     return Done::NoHello(key);
                 }
                 // A run with workers of another make must not fail because their logs may not be read.

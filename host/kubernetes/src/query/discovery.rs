@@ -168,7 +168,7 @@ fn order(groups: &Value, record: &Recorder<'_>) -> Vec<GroupVersion> {
                 record.problem(
                     "discovery",
                     "",
-                    format!("the server lists the group version {:?}, which is no name", name(&at)),
+                    format!("the server lists the group version {:?}, which is not a name", name(&at)),
                 );
             }
         }

@@ -97,7 +97,7 @@ impl Fetch {
 pub(crate) fn get(what: &str, path: &str) -> Result<Request, ClusterError> {
     http::Request::get(path)
         .body(Vec::new())
-        .map_err(|error| ClusterError::new(what, format!("`{path}` is no path: {error}")))
+        .map_err(|error| ClusterError::new(what, format!("`{path}` is not a path: {error}")))
 }
 
 async fn read(what: &str, stream: impl AsyncBufRead + Unpin, limit: usize) -> Result<Vec<u8>, FetchError> {

@@ -29,7 +29,7 @@ pub(super) async fn hosts(fetch: &Fetch, record: &Recorder<'_>, scratch: &Arc<Sc
     futures_util::stream::iter(&nodes.names)
         .for_each_concurrent(AT_ONCE, |node| async move {
             if !is_safe_name(node) {
-                return record.problem("hosts", "", format!("{node:?} is no name of a node"));
+                return record.problem("hosts", "", format!("{node:?} is not a name of a node"));
             }
             if nodes.away.contains(node) {
                 return record.problem(&format!("hosts/{node}"), "", format!("not asked: node `{node}` is not ready"));

@@ -23,7 +23,7 @@ impl ListHead {
 /// A list that cannot be read, or items that nobody took.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PageError {
-    #[error("it is no list: {0}")]
+    #[error("it is not a list: {0}")]
     Syntax(#[from] serde_json::Error),
     #[error(transparent)]
     Taken(io::Error),

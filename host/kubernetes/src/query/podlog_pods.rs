@@ -57,7 +57,7 @@ impl Sink for Pods {
 
 /// What matters of a pod; `None` if it has no logs any more, because it was evicted.
 fn read_pod(item: Value) -> Result<Option<Pod>, String> {
-    let object: PodObject = serde_json::from_value(item).map_err(|error| format!("a pod cannot be read: {error}"))?;
+    let object: PodObject = serde_json::from_value(item).map_err(|error| format!("failed to read a pod: {error}"))?;
     let pod = PodView::from(object);
     if pod.reason.as_deref() == Some("Evicted") {
         return Ok(None);

@@ -129,7 +129,7 @@ impl ListFiles {
                     return filter.takes(namespace).then(|| format!("resources/ns/{namespace}"));
                 }
                 if self.left_out.count == 0 {
-                    self.left_out.first = format!("the namespace {namespace:?} of an object is no name");
+                    self.left_out.first = format!("the namespace {namespace:?} of an object is not a name");
                 }
                 self.left_out.count += 1;
                 None
@@ -164,7 +164,7 @@ impl Sink for ListFiles {
 fn complete(item: &mut Value, resource: &Resource) -> io::Result<()> {
     let object = item
         .as_object_mut()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "an item of the list is no object"))?;
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "an item of the list is not an object"))?;
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }

@@ -145,7 +145,7 @@ impl Work<'_> {
             Ok((Names(names), _)) => {
                 let (good, bad): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_safe_name(name));
                 for name in bad {
-                    self.record.problem("namespaces", "", format!("{name:?} is no name of a namespace"));
+                    self.record.problem("namespaces", "", format!("{name:?} is not a name of a namespace"));
                 }
                 good
             }
@@ -160,7 +160,7 @@ impl Work<'_> {
     fn targets(&self, all: &[String]) -> Targets {
         let QueryOptions { own_namespace: own, namespaces, label_selector, .. } = self.options;
         let filter = NamespaceFilter::matching(namespaces).unwrap_or_else(|error| {
-            let why = format!("only namespace `{own}` is looked at: the filter is no regular expression: {error}");
+            let why = format!("only namespace `{own}` is looked at: the filter is not a regular expression: {error}");
             self.record.problem("namespaces", "", why);
             NamespaceFilter::only(own)
         });

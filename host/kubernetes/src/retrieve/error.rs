@@ -42,7 +42,7 @@ pub enum RetrieveError {
     #[error("the aggregator's image does not know `{0}`")]
     Unknown(String),
     /// The connection was lost too often.
-    #[error("archive `{name}` broke off after {have} of {size} bytes: {cause}")]
+    #[error("archive `{name}` was interrupted after {have} of {size} bytes: {cause}")]
     BrokenOff {
         /// The archive.
         name: String,

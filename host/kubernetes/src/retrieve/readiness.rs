@@ -70,7 +70,7 @@ impl fmt::Display for NotReady {
             Self::NoStatus => f.write_str("the aggregator has not told its status yet"),
             Self::Damaged(why) => write!(f, "the status that the aggregator told cannot be read: {why}"),
             Self::Running { done, total, missing, more } => {
-                write!(f, "the run goes on, {done} of {total} results are in")?;
+                write!(f, "the run continues, {done} of {total} results are in")?;
                 if !missing.is_empty() {
                     write!(f, "; missing: {}", missing.join(", "))?;
                 }
@@ -156,12 +156,12 @@ mod tests {
         ];
         assert_eq!(
             told(json!({"status": "running", "plugins": plugins})),
-            "the run goes on, 42 of 43 results are in; missing: `e2e`"
+            "the run continues, 42 of 43 results are in; missing: `e2e`"
         );
         plugins.extend((0..9).map(|n| json!({"plugin": "x", "node": format!("n{n}"), "status": "running"})));
         assert_eq!(
             told(json!({"status": "running", "plugins": plugins})),
-            "the run goes on, 42 of 52 results are in; missing: `e2e`, `x` from `n0`, `x` from `n1`, `x` from `n2`, `x` from `n3` and 5 more"
+            "the run continues, 42 of 52 results are in; missing: `e2e`, `x` from `n0`, `x` from `n1`, `x` from `n2`, `x` from `n3` and 5 more"
         );
     }
 
@@ -169,7 +169,7 @@ mod tests {
     fn every_state_without_an_archive_has_its_sentence() {
         assert_eq!(readiness(None), Err(NotReady::NoStatus));
         assert!(matches!(readiness(Some("{")), Err(NotReady::Damaged(_))));
-        assert_eq!(told(json!({"status": "running", "plugins": null})), "the run goes on, 0 of 0 results are in");
+        assert_eq!(told(json!({"status": "running", "plugins": null})), "the run continues, 0 of 0 results are in");
         assert_eq!(readiness(Some(r#"{"status":"failed"}"#)), Err(NotReady::Failed(None)));
         let failure = json!({"reason": "the disk is full", "hint": "make room"});
         assert_eq!(told(json!({"status": "failed", "failure": failure})), "the run failed: the disk is full");

@@ -64,7 +64,7 @@ pub enum StatusError {
         waiting: Option<Box<Waiting>>,
     },
     /// The annotation is not a status.
-    #[error("the status of pod `{pod}` cannot be read: {cause}")]
+    #[error("failed to read the status of pod `{pod}`: {cause}")]
     Damaged {
         /// The pod.
         pod: String,
@@ -113,7 +113,7 @@ impl StatusError {
                 format!("look again in a moment; if it stays so, see `kubectl logs --namespace {namespace} {pod}`")
             }),
             Self::Damaged { .. } => {
-                Some("the aggregator writes it anew within a minute; if it stays so, something else writes to its pod".to_owned())
+                Some("the aggregator writes it again within a minute; if it stays so, something else writes to its pod".to_owned())
             }
             Self::Cluster(error) => error.hint.clone(),
         }

@@ -51,7 +51,7 @@ async fn write_some(options: &PublishOptions, api: &Api<Pod>, index: &Index, com
             }
             Err(error) if error.is_not_found() => options.workers.lock().remove(&name),
             Err(error) => {
-                complaints.failed(&error, "the pods of plugins do not say how they are; the run goes on");
+                complaints.failed(&error, "the pods of plugins do not say how they are; the run continues");
                 if error.is_forbidden() {
                     return false;
                 }

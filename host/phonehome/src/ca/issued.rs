@@ -69,6 +69,6 @@ pub enum CaError {
     #[error("make a certificate for `{0}`: it is neither a DNS name nor an IP address (without a port)")]
     Host(String),
     /// The stored authority cannot be read.
-    #[error("read the certificate authority of the run: {0}")]
+    #[error("read the CA of the run: {0}")]
     Stored(&'static str),
 }

@@ -101,7 +101,7 @@ async fn token(
 ) -> Result<String, Cause> {
     let mut url: Url = realm
         .parse()
-        .map_err(|_| Cause::Malformed("the place where the registry gives tokens is no address".into()))?;
+        .map_err(|_| Cause::Malformed("the place where the registry gives tokens is not an address".into()))?;
     // What is sent there is a password.
     client.must_be_safe(&url)?;
     if credentials.is_some() {
@@ -131,7 +131,7 @@ async fn token(
                 Some(Credentials { secret: Secret::Password(user, password), .. }) => {
                     let mut value =
                         HeaderValue::try_from(format!("Basic {}", STANDARD.encode(format!("{user}:{password}"))))
-                            .map_err(|_| Cause::Malformed("the password cannot be sent".into()))?;
+                            .map_err(|_| Cause::Malformed("failed to send the password".into()))?;
                     value.set_sensitive(true);
                     request.header(AUTHORIZATION, value)
                 }
@@ -151,7 +151,7 @@ async fn token(
     let body = answer::bounded(reply, MAX_TOKEN_BYTES, patience.answer).await?;
     // Not quoted: it may be a token.
     let parsed: TokenAnswer = serde_json::from_slice(&body)
-        .map_err(|_| Cause::Malformed("what the registry's token server answers is no token".into()))?;
+        .map_err(|_| Cause::Malformed("what the registry's token server answers is not a token".into()))?;
     parsed
         .token
         .or(parsed.access_token)

@@ -72,7 +72,7 @@ impl Client {
             let next = next_page(&url, answer.headers().get(LINK).and_then(|value| value.to_str().ok()));
             let bytes = answer::bounded(answer, MAX_MANIFEST_BYTES, patience).await?;
             let Manifest::Index(index) = RawManifest::parse(bytes, None)?.manifest else {
-                return Err(Cause::Malformed("the list of what belongs to it is no index".into()));
+                return Err(Cause::Malformed("the list of what belongs to it is not an index".into()));
             };
             all.extend(index.manifests);
             if all.len() > MAX_INDEX_ENTRIES {
@@ -92,7 +92,7 @@ impl Client {
         let tag = fallback_tag(subject);
         match self.get_manifest(&repository.with_tag(&tag)?).await {
             Ok(RawManifest { manifest: Manifest::Index(index), .. }) => Ok(index),
-            Ok(_) => Err(Cause::Malformed(format!("tag `{tag}` is no index: somebody uses it for something else"))),
+            Ok(_) => Err(Cause::Malformed(format!("tag `{tag}` is not an index: somebody uses it for something else"))),
             Err(Cause::NotFound(_)) => Ok(Index::default()),
             Err(cause) => Err(cause),
         }

@@ -85,7 +85,7 @@ impl Call {
     }
 
     pub(super) fn header(mut self, name: reqwest::header::HeaderName, value: &str) -> Result<Self, Cause> {
-        let value = value.parse().map_err(|_| Cause::Malformed(format!("`{name}` cannot be sent")))?;
+        let value = value.parse().map_err(|_| Cause::Malformed(format!("failed to send `{name}`")))?;
         self.headers.append(name, value);
         Ok(self)
     }
@@ -138,7 +138,7 @@ impl Client {
         let scheme = if self.settings().is_insecure(host, port.unwrap_or(80)) { "http" } else { "https" };
         let registry = if matches!(registry, "docker.io" | "index.docker.io") { DOCKER_HUB } else { registry };
         let text = format!("{scheme}://{registry}/v2/{}/{rest}", reference.repository());
-        text.parse().map_err(|_| Cause::Malformed(format!("`{text}` is no address")))
+        text.parse().map_err(|_| Cause::Malformed(format!("`{text}` is not an address")))
     }
 
     /// The client for an address.
@@ -161,7 +161,7 @@ impl Client {
             "https" => return Ok(()),
             "http" if url.host_str().is_some_and(|host| self.settings().is_insecure(host, port)) => return Ok(()),
             "http" => "which has no encryption",
-            _ => "which is no address of the web",
+            _ => "which is not a web address",
         };
         Err(Cause::Redirect { to: without_query(url), why })
     }
@@ -195,7 +195,7 @@ impl Client {
         let mut attempt = 1;
         loop {
             let last = attempt >= patience.attempts;
-            let request = request().ok_or_else(|| Cause::Malformed("the request cannot be sent twice".into()))?;
+            let request = request().ok_or_else(|| Cause::Malformed("failed to send the request twice".into()))?;
             let asked = match request.send().await {
                 Ok(answer) if !last && retry::is_passing(answer.status()) => retry::asked_pause(answer.headers()),
                 Ok(answer) => return Ok(answer),

@@ -81,7 +81,7 @@ pub(super) async fn ask(
         return Err(failed(format!("{status}{}", Told::new(&said.join(" ")))));
     }
     // What it printed is a secret even where it is not understood.
-    let answer: Answer = serde_json::from_slice(&out).map_err(|_| failed("what it printed is no answer".into()))?;
+    let answer: Answer = serde_json::from_slice(&out).map_err(|_| failed("what it printed is not an answer".into()))?;
     if answer.secret.is_empty() {
         return Ok(None);
     }

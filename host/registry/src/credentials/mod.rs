@@ -53,7 +53,7 @@ impl Credentials {
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// A file that is there cannot be read.
-    #[error("credentials in `{}` cannot be read: {error}", .path.display())]
+    #[error("failed to read credentials in `{}`: {error}", .path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum CredentialError {
         error: std::io::Error,
     },
     /// A file is no such file.
-    #[error("`{}` is no file of credentials: {why}", .path.display())]
+    #[error("`{}` is not a file of credentials: {why}", .path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -88,7 +88,7 @@ impl CredentialError {
             Self::Read { .. } => {
                 "make the file readable, or name another: `REGISTRY_AUTH_FILE`, `DOCKER_CONFIG`".to_owned()
             }
-            Self::Malformed { .. } => "`docker login` or `podman login` writes such a file anew".to_owned(),
+            Self::Malformed { .. } => "`docker login` or `podman login` writes such a file again".to_owned(),
             Self::Helper { program, .. } => {
                 format!("install `{program}`, try it by hand (`echo HOST | {program} get`), or take it out of the file")
             }

@@ -77,7 +77,7 @@ impl Image {
                     // Its name may be gone in a layer above, and the content still is this file's.
                     Said::HardLink(to) => next = Some((to, at + 1)),
                     Said::Link(to) => next = Some((to, layers.len())),
-                    Said::Other => return Err(Cause::Kind("it is no regular file".into()).of(what())),
+                    Said::Other => return Err(Cause::Kind("it is not a regular file".into()).of(what())),
                     Said::Gone => return Err(missing()),
                 }
                 if next.is_some() {
@@ -127,7 +127,7 @@ struct Pending {
 
 /// Reads one layer. `real` holds the directories above the file that layers above this one have: a link of their name is hidden by them.
 fn look(layer: &Path, wanted: &[String], real: &mut HashSet<usize>) -> Result<Said, Cause> {
-    let broken = |error: io::Error| Cause::Malformed(format!("it is no readable tar: {error}"));
+    let broken = |error: io::Error| Cause::Malformed(format!("it is not a readable tar: {error}"));
     let mut archive = Archive::new(unpacked(layer)?.take(MAX_LAYER_BYTES));
     let (mut said, mut hidden, mut link) = (Said::Nothing, false, None);
     let mut dirs = HashSet::new();

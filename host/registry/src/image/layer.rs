@@ -64,7 +64,7 @@ impl LayerBuilder {
     fn add(&mut self, path: &str, entry: Entry) -> Result<(), Cause> {
         let plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0');
         if !path.split('/').all(plain) {
-            return Err(Cause::Malformed(format!("`{path}` is no path in a layer")));
+            return Err(Cause::Malformed(format!("`{path}` is not a path in a layer")));
         }
         for (at, _) in path.match_indices('/') {
             let above = path.get(..at).unwrap_or_default();

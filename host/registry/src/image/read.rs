@@ -160,7 +160,7 @@ impl Image {
                 list.len(),
                 self.manifest.layers.len()
             ))),
-            None => Err(Cause::Kind("it is no container image: its configuration names no layers".into())),
+            None => Err(Cause::Kind("it is not a container image: its configuration names no layers".into())),
         }
     }
 }

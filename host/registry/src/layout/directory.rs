@@ -94,7 +94,7 @@ impl Layout {
             Err(Cause::File { error, .. })
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
             {
-                return Err(Cause::Kind(format!("`{}` is no OCI layout: it has no file `{MARK}`", dir.display())));
+                return Err(Cause::Kind(format!("`{}` is not an OCI layout: it has no file `{MARK}`", dir.display())));
             }
             Err(cause) => return Err(cause),
         };
@@ -122,7 +122,7 @@ impl Layout {
         let bytes = self.small(INDEX)?;
         match RawManifest::parse(bytes.into(), Some(media::OCI_INDEX))?.manifest {
             Manifest::Index(index) => Ok(index),
-            Manifest::Image(_) => Err(Cause::Malformed(format!("`{INDEX}` of the layout is no index"))),
+            Manifest::Image(_) => Err(Cause::Malformed(format!("`{INDEX}` of the layout is not an index"))),
         }
     }
 

@@ -83,7 +83,7 @@ fn unpack(mut from: impl Read, path: &Path, dir: &Path) -> Result<(), Cause> {
     if first == [0x1f, 0x8b] {
         return Err(Cause::Kind("it is compressed with gzip: `gunzip` it first".into()));
     }
-    let wrong = |why: String| Cause::Malformed(format!("`{}` is no archive of a layout: {why}", path.display()));
+    let wrong = |why: String| Cause::Malformed(format!("`{}` is not an archive of a layout: {why}", path.display()));
     let broken = |error: io::Error| wrong(error.to_string());
     fs::create_dir_all(dir.join(BLOBS)).map_err(Cause::file(dir))?;
     let mut archive = Archive::new(io::Cursor::new(first).chain(from));
@@ -95,7 +95,8 @@ fn unpack(mut from: impl Read, path: &Path, dir: &Path) -> Result<(), Cause> {
         if count >= MAX_ARCHIVE_ENTRIES {
             return Err(wrong(format!("it has more than {MAX_ARCHIVE_ENTRIES} entries")));
         }
-        let name = String::from_utf8(entry.path_bytes().into_owned()).map_err(|_| wrong("a name is no text".into()))?;
+        let name =
+            String::from_utf8(entry.path_bytes().into_owned()).map_err(|_| wrong("a name is not a string".into()))?;
         let name = name.strip_prefix("./").unwrap_or(&name).to_owned();
         match entry.header().entry_type() {
             EntryType::Regular | EntryType::Continuous => {}

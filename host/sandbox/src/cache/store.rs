@@ -55,7 +55,7 @@ impl Cache {
     }
 
     fn discard(&self, name: &str, reason: &str) {
-        tracing::warn!(cache = %self.path.display(), entry = name, "cached code of a module is not used and made anew: {reason}");
+        tracing::warn!(cache = %self.path.display(), entry = name, "cached code of a module is not used and made again: {reason}");
         if let Err(error) = self.dir.remove(name) {
             tracing::debug!(cache = %self.path.display(), entry = name, "it cannot be removed: {error}");
         }

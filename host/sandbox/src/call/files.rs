@@ -119,7 +119,7 @@ impl File {
         self.content = match std::mem::replace(&mut self.content, Content::End) {
             Content::Unopened(open) => match open() {
                 Ok(reader) => Content::Open(reader),
-                Err(error) => Content::Failed(format!("the file cannot be opened: {error}")),
+                Err(error) => Content::Failed(format!("failed to open the file: {error}")),
             },
             other => other,
         };
@@ -138,7 +138,7 @@ fn fill(reader: &mut dyn Read, buffer: &mut [u8], clock: &Clock) -> Result<Fille
             Ok(0) => break,
             Ok(n) => length += n.min(rest.len()),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Ok(Filled { length, failed: Some(format!("the file cannot be read: {error}")) }),
+            Err(error) => return Ok(Filled { length, failed: Some(format!("failed to read the file: {error}")) }),
         }
         clock.check()?;
     }
@@ -189,10 +189,10 @@ mod tests {
     #[test]
     fn failures_are_told_to_the_module() {
         let mut files = Files::new(vec![file(|| Err(io::Error::other("gone"))), file(|| Ok(Box::new(Flaky(3))))], 100);
-        assert_eq!(files.read(0, 4, &clock()).unwrap().unwrap_err(), "the file cannot be opened: gone");
-        assert_eq!(files.read(0, 4, &clock()).unwrap().unwrap_err(), "the file cannot be opened: gone");
+        assert_eq!(files.read(0, 4, &clock()).unwrap().unwrap_err(), "failed to open the file: gone");
+        assert_eq!(files.read(0, 4, &clock()).unwrap().unwrap_err(), "failed to open the file: gone");
         assert_eq!(files.read(1, 4, &clock()).unwrap().unwrap(), [2, 1]);
-        assert_eq!(files.read(1, 4, &clock()).unwrap().unwrap_err(), "the file cannot be read: the disk is on fire");
+        assert_eq!(files.read(1, 4, &clock()).unwrap().unwrap_err(), "failed to read the file: the disk is on fire");
         files.close(1);
         assert_eq!(files.read(1, 4, &clock()).unwrap().unwrap_err(), "the file is closed");
         assert_eq!(files.read(9, 4, &clock()).unwrap().unwrap_err(), "the file is closed");

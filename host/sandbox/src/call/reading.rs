@@ -86,7 +86,7 @@ impl<T: Size> Reading<T> {
                     break;
                 }
                 Err(error) => {
-                    let reason = format!("the results cannot be read: {error}");
+                    let reason = format!("failed to read the results: {error}");
                     self.content = Content::Failed(reason.clone());
                     // What could be read before the failure is worth having; the next call tells of the failure.
                     if batch.is_empty() {
@@ -173,7 +173,7 @@ mod tests {
     fn a_failure_comes_after_what_could_be_read_and_stays() {
         let mut source = reading(Made(2, 1, Some("the disk is on fire")), u64::MAX);
         assert_eq!(next(&mut source, 9), Ok(Ok(2)));
-        let told = Ok(Err("the results cannot be read: the disk is on fire".to_owned()));
+        let told = Ok(Err("failed to read the results: the disk is on fire".to_owned()));
         assert_eq!((next(&mut source, 9), next(&mut source, 9)), (told.clone(), told));
     }
 

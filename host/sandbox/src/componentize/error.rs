@@ -41,7 +41,7 @@ pub enum ComponentizeError {
         known: Vec<String>,
     },
     /// The types cannot be read.
-    #[error("the contract {place} cannot be read: {reason}")]
+    #[error("failed to read the contract {place}: {reason}")]
     Wit {
         /// Where it is.
         place: String,

@@ -104,7 +104,7 @@ fn check_name(key: &str, text: &str) -> Result<(), InspectError> {
     if text.chars().all(plain) && !text.starts_with('.') {
         return Ok(());
     }
-    let reason = format!("`{key}` is no name: `{text}`: use letters, digits, `-`, `_` and `.`");
+    let reason = format!("`{key}` is not a name: `{text}`: use letters, digits, `-`, `_` and `.`");
     Err(InspectError::Metadata { reason })
 }
 
@@ -217,7 +217,7 @@ mod tests {
         assert!(reason("").starts_with("its section `plumbline:module` is malformed: EOF"));
         assert!(reason("{}").contains("missing field `name`"));
         assert!(reason(r#"{"name":""}"#).contains("`name` must hold 1 to 253 bytes"));
-        assert!(reason(r#"{"name":"../x"}"#).contains("`name` is no name: `../x`"));
+        assert!(reason(r#"{"name":"../x"}"#).contains("`name` is not a name: `../x`"));
         assert!(reason(r#"{"name":"a\u0000b"}"#).contains("without control characters"));
         assert!(reason(r#"{"name":"a","schema":3}"#).contains("`schema` is not a JSON Schema"));
         assert!(reason(r#"{"name":"a","limits":{"memory":0}}"#).contains("memory"));

@@ -89,7 +89,7 @@ fn a_post_processor_of_the_first_generation_makes_the_items_that_it_made() {
     let called = call(&module("post-processor"), &plugin(), files, &ModuleLimits::default());
     called.result.as_ref().unwrap();
     // How the host words its own trouble is no part of the contract.
-    let shown = shown(&called.items).replace("the file cannot be opened: ", "");
+    let shown = shown(&called.items).replace("failed to open the file: ", "");
     assert_eq!(
         shown,
         r#"0 smoke: passed {"driver":"DaemonSet","expected-results":"3","format":"old-lines"} {"note":"as text","options":{"names":["a","ü"],"strict":true}}

@@ -312,7 +312,7 @@ fn a_tree_that_cannot_be_read_is_told_to_the_module() {
     let source = Given(suite().into_iter(), Some("the disk is on fire"));
     let judged = call(Behaviour::Behave, Box::new(source), Vec::new(), &ModuleLimits::default(), None);
     assert!(matches!(&judged.result, Err(ModuleFailure::Refused(_))), "{:?}", judged.result);
-    assert_eq!(judged.failure(), "the results cannot be read: the disk is on fire");
+    assert_eq!(judged.failure(), "failed to read the results: the disk is on fire");
     assert_eq!(judged.kept.rulings.len(), 2);
 }
 

@@ -19,14 +19,14 @@ const ROLE: &str = r#"(instance $role) (export "plumbline:plugin/post-processor@
 
 #[test]
 fn what_is_no_component_is_named() {
-    assert_eq!(refused(b"").to_string(), "module `suspect` cannot be read: the file is empty");
+    assert_eq!(refused(b"").to_string(), "failed to read module `suspect`: the file is empty");
     let script = refused(b"#!/bin/sh\necho hello\n");
     assert_eq!(
         script.to_string(),
-        "module `suspect` cannot be read: it is not WebAssembly: it begins with 0x23212f62696e2f73"
+        "failed to read module `suspect`: it is not WebAssembly: it begins with 0x23212f62696e2f73"
     );
     let core = refused(&wat::parse_str("(module)").unwrap());
-    assert_eq!(core.to_string(), "module `suspect` cannot be read: it is a core WebAssembly module, not a component");
+    assert_eq!(core.to_string(), "failed to read module `suspect`: it is a core WebAssembly module, not a component");
     assert_eq!(core.hint(), Some("make it a component: `plumbline plugin build` in its project"));
 }
 

@@ -139,7 +139,7 @@ fn a_source_that_fails_is_told_to_the_module() {
     let source = Given(vec![entry("n", 0, "a", None)].into_iter(), Some("the disk is on fire"));
     let called = summarize(Behaviour::Behave, Box::new(source), &ModuleLimits::default());
     assert!(matches!(&called.result, Err(ModuleFailure::Refused(_))), "{:?}", called.result);
-    assert_eq!(called.failure(), "the results cannot be read: the disk is on fire");
+    assert_eq!(called.failure(), "failed to read the results: the disk is on fire");
     assert_eq!(called.items.len(), 1);
 }
 

@@ -243,7 +243,7 @@ fn pem(text: &str, labels: &[&str]) -> Result<String, String> {
 }
 
 fn results_dir(text: &str) -> Result<PathBuf, String> {
-    std::path::absolute(text).map_err(|error| format!("`{text}` cannot be made an absolute path: {error}"))
+    std::path::absolute(text).map_err(|error| format!("failed to resolve `{text}`: {error}"))
 }
 
 fn progress_port(text: &str) -> Result<u16, String> {

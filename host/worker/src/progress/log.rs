@@ -79,7 +79,7 @@ impl LogFile {
         };
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Err(io::Error::other("it is no regular file"));
+            return Err(io::Error::other("it is not a regular file"));
         }
         Ok(Some((file, (metadata.dev(), metadata.ino()))))
     }

@@ -29,7 +29,7 @@ impl FileWatch {
         if self.inotify.is_none() {
             self.inotify = Inotify::new(&self.directory)
                 .inspect_err(|error| {
-                    tracing::debug!("`{}` cannot be watched, and is only looked at: {error}", self.directory.display());
+                    tracing::debug!("failed to watch `{}`; polling it instead: {error}", self.directory.display());
                 })
                 .ok();
         }

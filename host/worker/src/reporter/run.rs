@@ -69,7 +69,7 @@ pub async fn run(
             biased;
             written = &mut write => written,
             () = &mut terminate => {
-                tracing::info!("told to end while the condition is being written");
+                tracing::info!("asked to stop while the condition is being written");
                 terminated = true;
                 last_try(config, pace, write).await
             }
@@ -88,7 +88,7 @@ pub async fn run(
     };
     tokio::select! {
         () = beside => {}
-        () = enough => tracing::warn!("told to end: details or the event may be missing, the condition is written"),
+        () = enough => tracing::warn!("asked to stop: details or the event may be missing, the condition is written"),
     }
     Ok(Reported { unchanged: written.unchanged, outcome: outcome.clone() })
 }
@@ -104,7 +104,7 @@ async fn last_try<T>(
         Err(_) => Err(ClusterError::new(
             format!("write condition `{}` of job `{}`", config.condition_type, config.job),
             format!(
-                "told to end, and {} s were not enough; the log tells what was tried",
+                "asked to stop, and {} s were not enough; the log tells what was tried",
                 pace.last_patience.as_secs()
             ),
         )),
@@ -166,7 +166,7 @@ async fn watched(
                     biased;
                     () = &mut terminate, if !terminated => {
                         terminated = true;
-                        tracing::info!("told to end");
+                        tracing::info!("asked to stop");
                         hurry.send_replace(true);
                         machine.on(begin.elapsed(), Event::Terminate)
                     }
@@ -229,7 +229,7 @@ impl File {
             Read::Bytes { bytes, mark } => match parse(&bytes) {
                 Ok(result) => FileLook::Valid(Box::new(result)),
                 Err(error) => {
-                    tracing::debug!("the result file is no result, or not yet: {error}");
+                    tracing::debug!("the result file is not a result, or not yet: {error}");
                     FileLook::Invalid { why: error.to_string(), mark }
                 }
             },

@@ -77,7 +77,7 @@ async fn an_upload_gets_the_drain_period_and_no_more() {
     shutdown.drain();
     let error = soon("the end", worker).await.unwrap().unwrap_err();
     assert!(matches!(error, WorkerError::CutOff { .. }), "{error:?}");
-    assert_eq!(error.to_string(), "told to end before the result of node-check/global was sent");
+    assert_eq!(error.to_string(), "asked to stop before the result of node-check/global was sent");
 }
 
 #[tokio::test]

@@ -90,7 +90,7 @@ impl Judged {
         };
         let name = &judged.item.name;
         if !judged.leaf {
-            return Some(format!("item {index} (`{name}`) is ruled on, and is no leaf"));
+            return Some(format!("item {index} (`{name}`) is ruled on, and is not a leaf"));
         }
         let good = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         if !(1..=MAX_CLASS).contains(&ruling.class.len()) || !ruling.class.bytes().all(good) {

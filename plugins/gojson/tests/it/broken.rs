@@ -21,17 +21,17 @@ fn items_before_the_fault_stay_and_the_file_cannot_pass() {
     let run = read(format!("{GOOD}# example.com/p\n{GOOD}"));
     assert_eq!(
         run.outline(),
-        "out.json: -\n  A: passed\n  unreadable: line 2: `# example.com/p` is no event: unknown\n"
+        "out.json: -\n  A: passed\n  unreadable: line 2: `# example.com/p` is not an event: unknown\n"
     );
-    assert_eq!(reason(&run), "line 2: `# example.com/p` is no event");
+    assert_eq!(reason(&run), "line 2: `# example.com/p` is not an event");
     for (rest, want) in [
         ("{\"Action\":\"pa", "line 2: the file ends within an event"),
         ("{\"Action\":1}", "line 2: invalid type"),
         ("\n\n{\"Action\" \"pass\"}", "line 4: expected"),
         ("{\"Action\":[}", "line 2: "),
-        ("[1]", "line 2: `[1]` is no event"),
-        ("null", "line 2: `null` is no event"),
-        ("ok  \tp\t0.01s", "line 2: `ok  \\tp\\t0.01s` is no event"),
+        ("[1]", "line 2: `[1]` is not an event"),
+        ("null", "line 2: `null` is not an event"),
+        ("ok  \tp\t0.01s", "line 2: `ok  \\tp\\t0.01s` is not an event"),
     ] {
         let run = read(format!("{GOOD}{rest}"));
         assert_eq!(run.count(&Status::Passed), 1);
@@ -43,7 +43,7 @@ fn items_before_the_fault_stay_and_the_file_cannot_pass() {
 fn without_any_item_the_file_itself_bears_the_reason() {
     let run = read("--- FAIL: TestA\n");
     assert_eq!(run.outline(), "out.json: unknown\n");
-    assert_eq!(reason(&run), "line 1: `--- FAIL: TestA` is no event");
+    assert_eq!(reason(&run), "line 1: `--- FAIL: TestA` is not an event");
 }
 
 #[test]

@@ -85,5 +85,5 @@ fn a_duration_that_is_none_is_unknown() {
     );
     assert!(of(vec![]).contains("| there are no items"));
     let wrong = of(vec![item("a").meta("duration", "1"), item("b").meta("duration", "-3")]);
-    assert!(wrong.contains("| the duration of b is no number of seconds: `-3`"), "{wrong}");
+    assert!(wrong.contains("| the duration of b is not a number of seconds: `-3`"), "{wrong}");
 }

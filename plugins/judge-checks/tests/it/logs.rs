@@ -72,11 +72,11 @@ fn what_cannot_be_had_is_unknown() {
         of("nothing", "took (.*)")
             .contains("X unknown: values in a/*.log: want < 1s, got  | no line of 1 file `a/*.log` matches")
     );
-    assert!(of("took 5ms\ntook ages", "took (.*)").contains("| `ages` in `a/1.log` is no duration"));
-    assert!(of("took 5 MiB", "took (.*)").contains("| `5 MiB` in `a/1.log` is no duration"));
+    assert!(of("took 5ms\ntook ages", "took (.*)").contains("| `ages` in `a/1.log` is not a duration"));
+    assert!(of("took 5 MiB", "took (.*)").contains("| `5 MiB` in `a/1.log` is not a duration"));
     let list = "- {id: X, log: {files: 'b/*.log', pattern: error, measure: count}, want: '== 0'}\n";
     let none = shown(&checks(list).file("a/1.log", "error"));
     assert!(none.contains("X unknown") && none.contains("there is no file `b/*.log`"), "{none}");
     let broken = shown(&checks(list).broken_file("b/1.log", "fine\n", "the disk is gone"));
-    assert!(broken.contains("X unknown") && broken.contains("`b/1.log` cannot be read: the disk is gone"), "{broken}");
+    assert!(broken.contains("X unknown") && broken.contains("failed to read `b/1.log`: the disk is gone"), "{broken}");
 }

@@ -119,9 +119,9 @@ fn a_file_that_is_no_list_is_named() {
 fn options_that_make_no_sense_are_named() {
     for (case, says) in [
         (suite("flaky").option("required", "x"), "option `required` is for the judge `allowed-skips`, not for `flaky`"),
-        (suite("flaky").option("today", "tomorrow"), "option `today` is no day such as 2027-03-31, but `tomorrow`"),
+        (suite("flaky").option("today", "tomorrow"), "option `today` is not a day such as 2027-03-31, but `tomorrow`"),
         (suite("flaky").option("to-day", "2026-11-21"), "unknown field `to-day`"),
-        (suite("allowed-skips").option("required", "("), "option `required`: the pattern is no regular expression"),
+        (suite("allowed-skips").option("required", "("), "option `required`: the pattern is not a regular expression"),
         (suite("baseline"), "option `failed` is missing"),
         (suite("known"), "there is no judge `known` here"),
     ] {

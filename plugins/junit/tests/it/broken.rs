@@ -18,7 +18,7 @@ fn files_that_are_no_junit_become_one_unknown_item() {
         (b"<html><body/></html>", "root element `html` is not `testsuites` or `testsuite`, at byte 0"),
         (b"<testcase name='t'/>", "root element `testcase` is not `testsuites` or `testsuite`, at byte 0"),
         (b"</testsuites>", "`</testsuites>` closes nothing, at byte 0"),
-        (b"<testsuites", "the file breaks off: "),
+        (b"<testsuites", "the file is interrupted: "),
         (b"<testsuites>", "the file ends before `</testsuites>`, at byte 12"),
         (b"\x7FELF\x02\x01\x01\x00", "the file has no element"),
         (b"{\"Action\":\"pass\"}", "the file has no element"),
@@ -52,7 +52,7 @@ fn a_test_case_that_breaks_off_has_not_passed() {
     let run = common::read("<testsuite name='a'><testcase name='one'><system-out>begins");
     let item = run.item("one").unwrap();
     assert_eq!(item.status, Some(Status::Unknown));
-    assert_eq!(item.meta, [("error".to_owned(), "the file breaks off within this test case".to_owned())]);
+    assert_eq!(item.meta, [("error".to_owned(), "the file is interrupted within this test case".to_owned())]);
     assert_eq!(common::text(&run, "one", "system-out"), "begins");
 }
 

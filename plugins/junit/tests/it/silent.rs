@@ -33,7 +33,7 @@ fn other_content_after_the_report_makes_the_file_unknown() {
         ("<html/>", "element `html` follows the end of the report, at byte"),
         ("<testcase name='x'><failure/></testcase>", "element `testcase` follows the end of the report, at byte"),
         ("</testsuite>", "`</testsuite>` closes nothing, at byte"),
-        ("<", "the file breaks off"),
+        ("<", "the file is interrupted"),
     ] {
         let document = format!("{PASSED}{rest}");
         assert_eq!(status(&document), "unknown", "{rest}");

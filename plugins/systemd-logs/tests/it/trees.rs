@@ -101,7 +101,7 @@ fn what_the_worker_says_is_no_entry() {
 
     let failed = read(&format!(r#"{LINES}{{"PLUMBLINE_FAILED":"1","MESSAGE":"broke off","PRIORITY":"3"}}"#));
     assert_eq!(failed.outline().lines().nth(1), Some("  incomplete: failed"));
-    assert_eq!(failed.to_json()[1]["meta"]["error"], "broke off");
+    assert_eq!(failed.to_json()[1]["meta"]["error"], "was interrupted");
 
     let none = read(r#"{"PLUMBLINE_NO_JOURNAL":"1","MESSAGE":"there is no journal","PRIORITY":"5"}"#);
     assert_eq!(none.outline(), "systemd_logs: not-read\n");
@@ -117,7 +117,7 @@ fn lines_that_are_no_entries_are_counted_and_named() {
     let run = read(&format!("-- Logs begin here --\n{LINES}\n{{\"half\": \n"));
     let meta = run.to_json()[0]["meta"].clone();
     assert_eq!((&meta["entries"], &meta["unparsed"]), (&json!("6"), &json!("2")));
-    assert_eq!(meta["unparsed-first"], "line 1: it is no JSON object");
+    assert_eq!(meta["unparsed-first"], "line 1: it is not a JSON object");
 
     let run = read("Hint: you are not permitted\n");
     assert_eq!(run.outline(), "systemd_logs: -\n  unreadable: unknown\n");

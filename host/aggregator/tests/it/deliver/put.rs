@@ -63,7 +63,7 @@ async fn the_whole_archive_arrives_after_a_failure_that_passes() {
     let (url, seen) = server(&[503]).await;
     let mut settings = BTreeMap::from([("HTTP_AUTHORIZATION".to_owned(), "Bearer token".to_owned())]);
     let error = Destination::parse(&format!("{url}/audits/"), &settings).unwrap_err().to_string();
-    assert!(error.contains("without encryption") && !error.contains("Bearer token"), "{error}");
+    assert!(error.contains("over plain HTTP") && !error.contains("Bearer token"), "{error}");
     settings.insert("HTTP_ALLOW_HTTP".to_owned(), "true".to_owned());
     let destination = Destination::parse(&format!("{url}/audits/"), &settings).unwrap();
     assert_eq!(destination.deliver(&archive).await.unwrap(), format!("{url}/audits/run.tar.gz"));

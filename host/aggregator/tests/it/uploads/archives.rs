@@ -104,7 +104,7 @@ async fn archives_that_are_damaged_or_none_are_refused() {
     wrong_sum[at] ^= 0xff;
     for (what, bytes) in [
         ("nothing", &b""[..]),
-        ("text", b"this is no archive"),
+        ("text", b"this is not an archive"),
         ("half", &whole[..whole.len() / 2]),
         ("no checksum", &whole[..whole.len() - 8]),
         ("wrong checksum", &wrong_sum),

@@ -52,10 +52,10 @@ pub enum EnvelopeError {
         limit: usize,
     },
     /// Not JSON of this shape.
-    #[error("it is no DSSE envelope, nor a list of them: {0}")]
+    #[error("it is not a DSSE envelope, nor a list of them: {0}")]
     Json(String),
     /// A text that is no base64.
-    #[error("`{0}` is no base64")]
+    #[error("`{0}` is not base64")]
     Base64(&'static str),
 }
 
@@ -192,10 +192,10 @@ mod tests {
         assert_eq!(told(&format!("[{}]", [ONE; 65].join(","))), "there are more than 64 envelopes");
         let many = format!(r#"{{"payload":"","payloadType":"","signatures":[{}]}}"#, [r#"{"sig":""}"#; 9].join(","));
         assert_eq!(told(&many), "there are more than 8 signatures in one envelope");
-        assert_eq!(told(&ONE.replace("aGVs", "aGV")), "`payload` is no base64");
-        assert_eq!(told(&ONE.replace("_-8=", "_+8=")), "`sig` is no base64");
-        assert!(told("7").starts_with("it is no DSSE envelope"), "{}", told("7"));
-        assert!(told(&"[".repeat(100_000)).starts_with("it is no DSSE envelope"));
+        assert_eq!(told(&ONE.replace("aGVs", "aGV")), "`payload` is not base64");
+        assert_eq!(told(&ONE.replace("_-8=", "_+8=")), "`sig` is not base64");
+        assert!(told("7").starts_with("it is not a DSSE envelope"), "{}", told("7"));
+        assert!(told(&"[".repeat(100_000)).starts_with("it is not a DSSE envelope"));
         assert_eq!(told(&" ".repeat(5 << 20)), "there are more than 1048576 bytes");
         let long = ONE.replace("\"t\"", &format!("\"{}\"", "t".repeat(300)));
         assert_eq!(told(&long), "there are more than 256 bytes in a `payloadType`");

@@ -10,7 +10,7 @@ pub enum KeyError {
     #[error("it is longer than {0} bytes, which no key is")]
     TooLong(usize),
     /// Not PEM, or broken PEM.
-    #[error("it is no PEM text: {0}")]
+    #[error("it is not PEM text: {0}")]
     Pem(String),
     /// PEM of something else.
     #[error("it holds `{found}`, not `{wanted}`")]
@@ -52,7 +52,7 @@ pub enum KeyError {
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
     /// The file cannot be read.
-    #[error("key `{path}` cannot be read")]
+    #[error("failed to read key `{path}`")]
     Read {
         /// The file.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum KeyFileError {
         source: io::Error,
     },
     /// The file holds no key that can be used.
-    #[error("key `{path}` cannot be used")]
+    #[error("invalid key `{path}`")]
     Key {
         /// The file.
         path: PathBuf,
@@ -68,10 +68,10 @@ pub enum KeyFileError {
         source: KeyError,
     },
     /// The file is there already.
-    #[error("`{0}` is there already, and a key that is gone cannot be made again")]
+    #[error("`{0}` already exists, and a key that is gone cannot be made again")]
     Exists(PathBuf),
     /// The file cannot be written.
-    #[error("key `{path}` cannot be written")]
+    #[error("failed to write key `{path}`")]
     Write {
         /// The file.
         path: PathBuf,

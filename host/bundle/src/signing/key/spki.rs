@@ -54,7 +54,7 @@ pub(super) fn why(der: &[u8]) -> KeyError {
     if holds(P256) {
         return match der.starts_with(&COMPRESSED) {
             true => KeyError::Compressed,
-            false => KeyError::Broken("it is no complete key for P-256".to_owned()),
+            false => KeyError::Broken("it is not a complete key for P-256".to_owned()),
         };
     }
     KeyError::Algorithm("an algorithm that is not known here")

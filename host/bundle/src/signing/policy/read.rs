@@ -33,7 +33,7 @@ const MAX_PEM: usize = 4 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// It cannot be read.
-    #[error("policy `{path}` cannot be read")]
+    #[error("failed to read policy `{path}`")]
     Read {
         /// The file.
         path: PathBuf,
@@ -41,7 +41,7 @@ pub enum PolicyError {
         source: io::Error,
     },
     /// Something in it is wrong, so that all of it is.
-    #[error("policy `{path}` cannot be used: {what}")]
+    #[error("invalid policy `{path}`: {what}")]
     Wrong {
         /// The file.
         path: PathBuf,

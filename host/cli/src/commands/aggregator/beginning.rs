@@ -34,7 +34,7 @@ impl From<CliError> for NotBegun {
 /// The directory of the run, with its log; and the run's id.
 pub(super) fn work(args: &AggregatorArgs, config: &Config, global: &Global) -> Result<(WorkDir, RunId), NotBegun> {
     std::fs::create_dir_all(&args.dir).map_err(|error| {
-        CliError::system(format!("the directory `{}` cannot be made", args.dir.display())).because(&error)
+        CliError::system(format!("failed to create the directory `{}`", args.dir.display())).because(&error)
     })?;
     let work = WorkDir::open(args.dir.join(WORK)).map_err(|cause| NotBegun {
         error: CliError::system("the run's working directory cannot be used").because(&cause),
@@ -57,7 +57,7 @@ fn run_id(config: &Config, work: &WorkDir) -> Result<RunId, CliError> {
         return Ok(RunId::random());
     }
     config.uuid.parse().map_err(|error: plumbline_core::NameError| {
-        CliError::usage(format!("`UUID` in the configuration is no run id: `{}`", config.uuid)).because(&error)
+        CliError::usage(format!("`UUID` in the configuration is not a run id: `{}`", config.uuid)).because(&error)
     })
 }
 

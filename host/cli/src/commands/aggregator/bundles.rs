@@ -287,7 +287,7 @@ pub(super) struct Trouble {
 
 impl Trouble {
     fn of(one: &Wanted, reference: &Reference) -> CliError {
-        CliError::system(format!("the bundle `{reference}` of plugin `{}` cannot be fetched", one.plugin))
+        CliError::system(format!("failed to fetch the bundle `{reference}` of plugin `{}`", one.plugin))
     }
 
     pub(super) fn not_pulled(&self, one: &Wanted, reference: &Reference, error: &RegistryError) -> CliError {
@@ -308,7 +308,7 @@ impl Trouble {
             Cause::Credentials(_) => format!("the credentials are those of the Secret `{}`", self.secret),
             Cause::NotFound(_) => format!("is it still in the registry? Some hide from strangers what is there: {secret}"),
             Cause::Tls(_) | Cause::Redirect { .. } => {
-                "the registry's authority belongs into `Plumbline.Registry.CA` of the configuration, and a registry without encryption into `Plumbline.Registry.Insecure`; `run` and `gen` write both, from `--registry-ca FILE` and `--insecure-registry HOST[:PORT]`".to_owned()
+                "the registry's authority belongs into `Plumbline.Registry.CA` of the configuration, and a registry over plain HTTP into `Plumbline.Registry.Insecure`; `run` and `gen` write both, from `--registry-ca FILE` and `--insecure-registry HOST[:PORT]`".to_owned()
             }
             Cause::Connection(_) | Cause::Slow(_) => format!(
                 "pods of the run's namespace must reach the registry: look at DNS, network policies and the proxy (`--plugin-env sonobuoy.HTTPS_PROXY=URL`). Else {OTHER_WAYS}"
@@ -328,7 +328,7 @@ impl Trouble {
     }
 
     pub(super) fn hostile(&self, one: &Wanted, reference: &Reference, error: &CacheError) -> CliError {
-        cache_error(format!("the bundle `{reference}` of plugin `{}` cannot be used", one.plugin), error)
+        cache_error(format!("failed to load the bundle `{reference}` of plugin `{}`", one.plugin), error)
     }
 
     pub(super) fn late(&self, waiting: &[String], patience: Duration) -> CliError {
@@ -361,7 +361,7 @@ impl Trouble {
                 format!("the bundle of plugin `{plugin}` in `{}` is not the one that is wanted", bundle.dir.display());
             let why = format!("it has the digest {}, and the configuration wants {}", bundle.digest(), one.digest);
             return Err(CliError::system(what).because(&Plain(why)).hint(
-                "bake the image anew with the bundle of the run, or begin the run with the bundle that is in the image",
+                "bake the image again with the bundle of the run, or begin the run with the bundle that is in the image",
             ));
         }
         if bundle.name() == plugin {

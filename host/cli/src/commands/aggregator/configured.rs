@@ -18,7 +18,8 @@ use crate::error::CliError;
 /// Where the server listens: as configured, in a pod with the address `ip`.
 pub(super) fn listen(config: &Config, ip: Option<&str>) -> Result<SocketAddr, CliError> {
     let address = config.server.bind_address.parse().map_err(|error: std::net::AddrParseError| {
-        CliError::usage(format!("`Server.bindaddress` is no address: `{}`", config.server.bind_address)).because(&error)
+        CliError::usage(format!("`Server.bindaddress` is not an address: `{}`", config.server.bind_address))
+            .because(&error)
     })?;
     // Where pods have addresses of version 6 only, nobody could reach a server on every address of version 4; on every address of version
     // 6, a server has those of version 4 as well.

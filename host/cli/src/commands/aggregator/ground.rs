@@ -54,7 +54,7 @@ pub(super) fn config() -> Result<Config, CliError> {
 }
 
 fn read(path: &Path) -> Result<Config, CliError> {
-    let wrong = || CliError::usage(format!("the configuration `{}` cannot be used", path.display()));
+    let wrong = || CliError::usage(format!("invalid configuration `{}`", path.display()));
     let mut text = String::new();
     File::open(path)
         .and_then(|file| file.take(MAX_CONFIG_BYTES as u64 + 1).read_to_string(&mut text))

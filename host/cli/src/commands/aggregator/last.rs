@@ -19,7 +19,7 @@ pub(super) fn load(dir: &Path) -> Option<RunStatus> {
     match serde_json::from_slice(&bytes) {
         Ok(status) => Some(status),
         Err(error) => {
-            tracing::warn!("`{}` cannot be read, so the run begins anew: {error}", path(dir).display());
+            tracing::warn!("failed to read `{}`, so the run begins again: {error}", path(dir).display());
             None
         }
     }

@@ -47,7 +47,7 @@ pub(super) fn find(config: &Config, modules: &BTreeMap<String, PathBuf>) -> Resu
 /// The files of a directory that may be definitions, in the order of their names. A directory that is not there has none.
 fn definitions(directory: &Path) -> Result<Vec<PathBuf>, CliError> {
     let unreadable = |error: &std::io::Error| {
-        CliError::system(format!("the plugins in `{}` cannot be read", directory.display())).because(error)
+        CliError::system(format!("failed to read the plugins in `{}`", directory.display())).because(error)
     };
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,

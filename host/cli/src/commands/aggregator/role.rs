@@ -192,7 +192,7 @@ async fn run(
     let finished = Box::pin(run.execute(cancel.clone())).await;
     let end = async {
         let mut finished = finished.map_err(|error| {
-            let told = CliError::system("the run broke off")
+            let told = CliError::system("the run was interrupted")
                 .because(&error)
                 .hint("what was received is kept: a restarted container goes on with it");
             Broken::at(state.status(), told)
@@ -240,7 +240,7 @@ async fn fetch(
     tokio::select! {
         fetched = Box::pin(bundles::fetch(config, sources, places)) => fetched,
         () = beat(publishing) => Ok(()),
-        () = cancel.cancelled() => Err(CliError::system("the run was told to end while its bundles were fetched")),
+        () = cancel.cancelled() => Err(CliError::system("the run was asked to stop while its bundles were fetched")),
     }
 }
 
@@ -289,6 +289,6 @@ async fn cancel_on_signal(cancel: CancellationToken) {
         _ = terminate.recv() => {}
         _ = tokio::signal::ctrl_c() => {}
     }
-    tracing::warn!("told to end");
+    tracing::warn!("asked to stop");
     cancel.cancel();
 }

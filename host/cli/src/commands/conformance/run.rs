@@ -23,7 +23,7 @@ pub(crate) fn run(args: ConformanceRunArgs, global: &Global) -> Result<ExitCode,
         can_be_submitted(&args.run)?;
         if let Some(RequiredFrom::File(list)) = &args.required {
             std::fs::File::open(list)
-                .map_err(|error| CliError::usage(format!("`{}` cannot be read", list.display())).because(&error))?;
+                .map_err(|error| CliError::usage(format!("failed to read `{}`", list.display())).because(&error))?;
         }
     }
     let ended = in_cluster(&args.run, global)?;

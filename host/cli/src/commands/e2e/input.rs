@@ -31,7 +31,7 @@ pub(super) fn read(args: &E2eArgs) -> Result<TestList, CliError> {
         "-" => {
             let mut bytes = Vec::new();
             let read = io::stdin().lock().take(MAX_PACKED + 1).read_to_end(&mut bytes);
-            read.map_err(|error| CliError::usage("standard input cannot be read").because(&error))?;
+            read.map_err(|error| CliError::usage("failed to read standard input").because(&error))?;
             parse(&bytes, "", "standard input").map_err(|error| failed("standard input", &error))?
         }
         input if image::is_image(input) => image::read(args, version)?,

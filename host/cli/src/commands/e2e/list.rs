@@ -29,7 +29,7 @@ pub(crate) fn e2e(args: &E2eArgs, global: &Global) -> Result<ExitCode, CliError>
     warn_of_anchors(args, &selection, &list, &selected);
     let mut out = BufWriter::new(io::stdout().lock());
     let printed = print::print(args, &list, &selected, &mut out).and_then(|()| out.flush());
-    printed.map_err(|error| CliError::printing("the tests cannot be printed", &error))?;
+    printed.map_err(|error| CliError::printing("failed to print the tests", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 

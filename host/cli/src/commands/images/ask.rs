@@ -42,5 +42,5 @@ pub(crate) async fn ask(
 
 /// The image that `text` names.
 pub(super) fn reference(text: &str) -> Result<Reference, CliError> {
-    Reference::of_image(text).map_err(|error| CliError::usage(format!("`{text}` is no image")).because(&error))
+    Reference::of_image(text).map_err(|error| CliError::usage(format!("`{text}` is not an image")).because(&error))
 }

@@ -94,7 +94,7 @@ async fn look(
         let from = from.filter(|_| host.as_ref().is_none_or(|host| !silent.contains(host)));
         let asked = client.mirrored(&reference).registry().to_owned();
         let state = if gone.contains(&asked) {
-            let cause = Cause::Connection(format!("`{asked}` is out of reach, and was not asked again"));
+            let cause = Cause::Connection(format!("`{asked}` is unreachable, and was not asked again"));
             State::Unknown(cause.of(format!("look for `{target}`")))
         } else {
             compare(client, from.as_ref(), &reference).await
@@ -107,7 +107,7 @@ async fn look(
         if let (State::There(_, Some(error)), Some(host)) = (&state, host)
             && State::is_out_of_reach(error)
         {
-            say(&format!("`{host}` is out of reach: what is there is not compared with it ({})", error.cause));
+            say(&format!("`{host}` is unreachable: what is there is not compared with it ({})", error.cause));
             silent.insert(host);
         }
         found.push(Checked { image, target, state });

@@ -108,12 +108,12 @@ fn add(set: &mut ImageSet, image: &str, used_by: &str) -> Result<(), CliError> {
 }
 
 fn told(error: &SetError) -> CliError {
-    CliError::usage("the images cannot be listed").because(error)
+    CliError::usage("failed to list the images").because(error)
 }
 
 fn read_list(path: &Path) -> Result<String, CliError> {
     let wrong = |error: &dyn std::error::Error| {
-        CliError::usage(format!("the list of images `{}` cannot be read", path.display())).because(error)
+        CliError::usage(format!("failed to read the list of images `{}`", path.display())).because(error)
     };
     let mut text = String::new();
     if path == Path::new("-") {
@@ -137,7 +137,7 @@ fn version(args: &ImageSetArgs) -> Result<String, CliError> {
         Some(LATEST) => return runtime.block_on(latest()),
         Some(text) => {
             return ServerVersion::parse(text).map(|version| version.image_version()).ok_or_else(|| {
-                CliError::usage(format!("`{text}` is no version of Kubernetes whose images are known")).hint(HINT)
+                CliError::usage(format!("`{text}` is not a version of Kubernetes whose images are known")).hint(HINT)
             });
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn list(args: &ImagesListArgs) -> Result<ExitCode, CliError> {
         ),
         DataFormat::Text => images.iter().try_for_each(|one| writeln!(out, "{}", one.image)),
     };
-    printed.map_err(|error| CliError::printing("the images cannot be printed", &error))?;
+    printed.map_err(|error| CliError::printing("failed to print the images", &error))?;
     if args.output.format == DataFormat::Text {
         for one in gathered.set.left_out() {
             say(&format!("left out: {}: {}", one.image, one.reason));

@@ -41,13 +41,13 @@ pub(super) fn save(args: &ImagesSaveArgs) -> Result<ExitCode, CliError> {
     // In there until it is whole, and not beside: what a process leaves that is killed meanwhile has the size of all images.
     let whole = dir.join(SCRATCH).join("archive");
     let unwritable = |error: std::io::Error| {
-        CliError::system(format!("archive `{}` cannot be written", output.display())).because(&error)
+        CliError::system(format!("failed to write archive `{}`", output.display())).because(&error)
     };
     fs::create_dir_all(dir.join(SCRATCH)).map_err(unwritable)?;
     let bytes = write_archive(&layout, &whole).map_err(|cause| failed(cause, output))?;
     fs::rename(&whole, output).map_err(unwritable)?;
     fs::remove_dir_all(&dir).map_err(|error| {
-        CliError::system(format!("directory `{}` cannot be removed, and is not needed any more", dir.display()))
+        CliError::system(format!("failed to remove directory `{}`, which is no longer needed", dir.display()))
             .because(&error)
     })?;
     report.print(Some(&format!("{} ({})", output.display(), Bytes(bytes))))
@@ -60,7 +60,7 @@ pub(super) fn pull(args: &ImagesPullArgs) -> Result<ExitCode, CliError> {
     }
     let dir = own_layout()?;
     fs::create_dir_all(&dir)
-        .map_err(|error| CliError::system(format!("directory `{}` cannot be made", dir.display())).because(&error))?;
+        .map_err(|error| CliError::system(format!("failed to create directory `{}`", dir.display())).because(&error))?;
     fill(&args.out, &dir, args.output.format)?.report.print(Some(&dir.display().to_string()))
 }
 

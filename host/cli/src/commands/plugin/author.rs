@@ -32,5 +32,5 @@ pub(super) fn print(data: &impl Serialize, format: RunFormat) -> Result<(), CliE
         RunFormat::Json => print_json(data, &mut out),
         RunFormat::Yaml => print_yaml(data, &mut out),
     };
-    printed.map_err(|error| CliError::printing("the data cannot be printed", &error))
+    printed.map_err(|error| CliError::printing("failed to print the data", &error))
 }

@@ -65,7 +65,7 @@ fn bundles(references: &[String]) -> Result<Vec<Bundle>, CliError> {
     for reference in references {
         let found = sources::find(reference, Place::Cluster)?;
         let Some(bundle) = found.bundle()? else {
-            return Err(CliError::usage(format!("`{reference}` is no bundle, so there is nothing to bake"))
+            return Err(CliError::usage(format!("`{reference}` is not a bundle, so there is nothing to bake"))
                 .hint("name a directory with `plugin.yaml`, a packed bundle, `oci://…`, or an installed bundle"));
         };
         for warning in &bundle.warnings {
@@ -121,7 +121,7 @@ async fn extended(
         let to = remote::reference(to)?;
         let named = to
             .with_tag(to.tag_or_default())
-            .map_err(|error| CliError::usage(format!("`{to}` cannot be pushed to")).because(&error))?;
+            .map_err(|error| CliError::usage(format!("failed to push to `{to}`")).because(&error))?;
         let image = base.append(&addition, &ImagePlace::Registry(client.clone(), named.clone())).await.map_err(told)?;
         client.put_manifest(&named, &image).await.map_err(told)?;
         return Ok((image, 0));

@@ -22,7 +22,7 @@ pub(crate) fn build(args: &BuildArgs, global: &Global) -> Result<ExitCode, CliEr
     let built = plumbline_author::build(&project, &sandbox, &mut say).map_err(author::error)?;
     match args.format {
         Some(format) => author::print(&built, format)?,
-        None => report(&built).map_err(|error| CliError::printing("the report cannot be printed", &error))?,
+        None => report(&built).map_err(|error| CliError::printing("failed to print the report", &error))?,
     }
     Ok(ExitCode::SUCCESS)
 }

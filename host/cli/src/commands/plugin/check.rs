@@ -25,7 +25,7 @@ pub(crate) fn check(args: &CheckArgs, global: &Global) -> Result<ExitCode, CliEr
     let checked = check_path(&args.path, &host).map_err(author::error)?;
     match args.format {
         Some(format) => author::print(&checked, format)?,
-        None => report(&checked).map_err(|error| CliError::printing("the findings cannot be printed", &error))?,
+        None => report(&checked).map_err(|error| CliError::printing("failed to print the findings", &error))?,
     }
     Ok(if checked.count(Level::Error) > 0 { ExitCode::from(WRONG) } else { ExitCode::SUCCESS })
 }

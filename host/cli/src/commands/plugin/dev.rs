@@ -73,7 +73,7 @@ fn build(dir: &Path, sandbox: &Sandbox) -> Built {
 }
 
 fn watching(error: &WatchError) -> CliError {
-    let told = CliError::system("the project cannot be watched").because(error);
+    let told = CliError::system("failed to watch the project").because(error);
     match error.hint() {
         Some(hint) => told.hint(hint),
         None => told,

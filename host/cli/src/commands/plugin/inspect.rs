@@ -77,7 +77,7 @@ fn fetched(reference: &str) -> Result<Inspected, CliError> {
 fn installed(name: &str) -> Result<Installed, CliError> {
     let failed = |error: &StoreError| {
         let told = if error.is_systems() { CliError::system } else { CliError::usage };
-        told(format!("installed bundle `{name}` cannot be read")).because(error)
+        told(format!("failed to read installed bundle `{name}`")).because(error)
     };
     let found = Store::user().and_then(|store| store.find(name)).map_err(|error| failed(&error))?;
     found.ok_or_else(|| {

@@ -50,7 +50,7 @@ fn one(store: &Store, reference: &str) -> Result<Installed, CliError> {
     let put = |path: &Path, origin| {
         store
             .install(path, origin)
-            .map_err(|error| sources::store_error(format!("`{reference}` cannot be installed"), &error))
+            .map_err(|error| sources::store_error(format!("failed to install `{reference}`"), &error))
     };
     if sources::is_remote(reference) {
         let pulled = sources::pull(reference)?;
@@ -64,7 +64,7 @@ fn one(store: &Store, reference: &str) -> Result<Installed, CliError> {
     if path.is_file() && sources::is_packed(path) {
         origin.signatures = sources::signatures_beside(path)?;
     } else if !path.is_dir() {
-        return Err(CliError::usage(format!("`{reference}` is no bundle")).hint(
+        return Err(CliError::usage(format!("`{reference}` is not a bundle")).hint(
             "name a directory with `plugin.yaml`, a tar that `plumbline plugin pack` wrote, or `oci://…`; a definition alone runs from its file: `-p FILE`",
         ));
     }

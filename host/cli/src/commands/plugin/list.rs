@@ -24,9 +24,7 @@ pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CliErro
     let (_, modules) = built_in::sandbox(&Limits::default())?;
     // Without a home nothing is installed, and the built-in modules is there all the same.
     let installed = match sources::store() {
-        Ok(store) => {
-            store.list().map_err(|error| sources::store_error("installed bundles cannot be listed", &error))?
-        }
+        Ok(store) => store.list().map_err(|error| sources::store_error("failed to list installed bundles", &error))?,
         Err(_) => Vec::new(),
     };
     let sonobuoy = sources::sonobuoy()?;
@@ -35,7 +33,7 @@ pub(crate) fn list(args: &ListArgs, global: &Global) -> Result<ExitCode, CliErro
         DataFormat::Json => print_json(&data(&modules, &installed, &sonobuoy), &mut out),
         DataFormat::Text => print(&modules, &installed, &sonobuoy, &mut out),
     };
-    printed.map_err(|error| CliError::printing("the list cannot be printed", &error))?;
+    printed.map_err(|error| CliError::printing("failed to print the list", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 

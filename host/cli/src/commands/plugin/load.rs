@@ -131,6 +131,6 @@ fn install(layout: &Layout, entry: &Entry, pulled: &Pulled) -> Result<(), CliErr
     };
     let installed = sources::store()?
         .install(pulled.file.path(), origin)
-        .map_err(|error| sources::store_error(format!("`{name}` cannot be installed"), &error))?;
+        .map_err(|error| sources::store_error(format!("failed to install `{name}`"), &error))?;
     print(&format!("installed: `{}` from {name}: {}", installed.bundle.name(), installed.bundle.digest()))
 }

@@ -33,11 +33,11 @@ pub(crate) fn lock(args: &LockArgs, global: &Global) -> Result<ExitCode, CliErro
     let text = lock.to_yaml().map_err(|error| cannot(&error))?;
     if args.output == Path::new("-") {
         let printed = anstream::stdout().lock().write_all(text.as_bytes());
-        printed.map_err(|error| CliError::printing("the lock cannot be printed", &error))?;
+        printed.map_err(|error| CliError::printing("failed to print the lock", &error))?;
         return Ok(ExitCode::SUCCESS);
     }
     write_atomic(&args.output, text.as_bytes())
-        .map_err(|error| CliError::system(format!("`{}` cannot be written", args.output.display())).because(&error))?;
+        .map_err(|error| CliError::system(format!("failed to write `{}`", args.output.display())).because(&error))?;
     for plugin in lock.plugins() {
         let digest = plugin.bundle.or(plugin.definition).map(|digest| digest.to_string()).unwrap_or_default();
         say(&format!("locked `{}`: {digest}", plugin.name));

@@ -19,14 +19,14 @@ use crate::ui::say;
 /// Packs a directory as a tar.
 pub(crate) fn pack(args: &PackArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
-    let wrong = |error| bundle_error(format!("`{}` cannot be packed", args.dir.display()), &error);
+    let wrong = |error| bundle_error(format!("failed to pack `{}`", args.dir.display()), &error);
     let bundle = Bundle::open(&args.dir).map_err(wrong)?;
     for warning in &bundle.warnings {
         say(&format!("warning: {warning}"));
     }
     if args.output.as_deref() == Some(Path::new("-")) {
         let packed = bundle.pack(BufWriter::new(io::stdout().lock())).map_err(|error| match error {
-            plumbline_bundle::BundleError::Write(error) => CliError::printing("the tar cannot be written", &error),
+            plumbline_bundle::BundleError::Write(error) => CliError::printing("failed to write the tar", &error),
             error => wrong(error),
         })?;
         say(&format!("digest: {}", packed.digest));
@@ -35,7 +35,7 @@ pub(crate) fn pack(args: &PackArgs, global: &Global) -> Result<ExitCode, CliErro
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(bundle.file_name()));
     let packed = write(&bundle, &path).map_err(|error| match error {
         Failure::Bundle(error) => wrong(error),
-        Failure::File(error) => CliError::system(format!("`{}` cannot be written", path.display())).because(&error),
+        Failure::File(error) => CliError::system(format!("failed to write `{}`", path.display())).because(&error),
     })?;
     let mut out = anstream::stdout().lock();
     let printed = match args.json {

@@ -15,5 +15,5 @@ pub(super) fn print(format: DataFormat, text: &str, data: &Value) -> Result<(), 
         DataFormat::Text => writeln!(out, "{text}"),
         DataFormat::Json => print_json(data, &mut out),
     };
-    printed.map_err(|error| CliError::printing("the result cannot be printed", &error))
+    printed.map_err(|error| CliError::printing("failed to print the result", &error))
 }

@@ -43,13 +43,13 @@ pub(crate) fn process(args: &ProcessArgs, global: &Global) -> Result<ExitCode, C
         say(&format!("warning: {warning}"));
     }
     let scratch = tempfile::tempdir()
-        .map_err(|error| CliError::system("a directory for temporary files cannot be made").because(&error))?;
+        .map_err(|error| CliError::system("failed to create a directory for temporary files").because(&error))?;
     let tree = scratch.path().join(TREE_FILE);
     let outcome =
         post_process(&plugin.subject(), &args.dir, &plugin.post_processor, scratch.path(), &tree).map_err(|error| {
-            CliError::system(format!("`{}` cannot be post-processed", args.dir.display())).because(&error)
+            CliError::system(format!("failed to post-process `{}`", args.dir.display())).because(&error)
         })?;
-    print(&tree, args.format).map_err(|error| CliError::printing("the result tree cannot be printed", &error))?;
+    print(&tree, args.format).map_err(|error| CliError::printing("failed to print the result tree", &error))?;
     Ok(match global.exit_code {
         ExitCodes::Compat => ExitCode::SUCCESS,
         ExitCodes::Strict => {

@@ -60,7 +60,7 @@ fn a_bundle(artefact: &Artefact, output: Option<&Path>) -> Result<PathBuf, CliEr
     if let Some(into) = unpacks {
         let file = reopened(tar)?;
         plumbline_bundle::unpack(BufReader::new(file), into).map_err(|error| {
-            let what = format!("`{reference}` cannot be unpacked into `{}`", into.display());
+            let what = format!("failed to unpack `{reference}` into `{}`", into.display());
             let told = if error.is_systems() { CliError::system(what) } else { CliError::usage(what) };
             let hint = error.hint().map(str::to_owned);
             let told = told.because(&error);
@@ -69,8 +69,8 @@ fn a_bundle(artefact: &Artefact, output: Option<&Path>) -> Result<PathBuf, CliEr
                 None => told,
             }
         })?;
-        let bundle =
-            Bundle::open(into).map_err(|error| bundle_error(format!("`{reference}` is no whole bundle"), &error))?;
+        let bundle = Bundle::open(into)
+            .map_err(|error| bundle_error(format!("`{reference}` is not a complete bundle"), &error))?;
         bundle.warnings.iter().for_each(|warning| say(&format!("warning: {warning}")));
         return Ok(into.to_owned());
     }
@@ -78,14 +78,14 @@ fn a_bundle(artefact: &Artefact, output: Option<&Path>) -> Result<PathBuf, CliEr
     let scratch = tempfile::tempdir().map_err(|error| CliError::system("nothing can be unpacked").because(&error))?;
     let bundle = Cache::at(scratch.path().into())
         .unpacked(BufReader::new(reopened(tar)?))
-        .map_err(|error| sources::cache_error(format!("`{reference}` is no sound bundle"), &error))?;
+        .map_err(|error| sources::cache_error(format!("`{reference}` is not a valid bundle"), &error))?;
     let path = output.map_or_else(|| PathBuf::from(bundle.file_name()), Path::to_path_buf);
     write(tar, &path)?;
     if let Some(signatures) = &artefact.signatures {
         let mut beside: OsString = path.clone().into();
         beside.push(".dsse.json");
         fs::write(&beside, signatures).map_err(|error| {
-            CliError::system(format!("`{}` cannot be written", beside.to_string_lossy())).because(&error)
+            CliError::system(format!("failed to write `{}`", beside.to_string_lossy())).because(&error)
         })?;
     }
     Ok(path)
@@ -111,5 +111,5 @@ fn write(from: &NamedTempFile, path: &Path) -> Result<(), CliError> {
         io::copy(&mut source, &mut file)?;
         file.commit()
     };
-    copied().map_err(|error| CliError::system(format!("`{}` cannot be written", path.display())).because(&error))
+    copied().map_err(|error| CliError::system(format!("failed to write `{}`", path.display())).because(&error))
 }

@@ -37,20 +37,20 @@ pub(crate) fn push(args: &PushArgs, global: &Global) -> Result<ExitCode, CliErro
     let annotations: BTreeMap<String, String> = args.annotations.iter().cloned().collect();
     let path = &args.what;
     let (kind, pushed, signed) = if path.is_dir() {
-        let wrong = |error| bundle_error(format!("`{}` cannot be packed", path.display()), &error);
+        let wrong = |error| bundle_error(format!("failed to pack `{}`", path.display()), &error);
         let bundle = Bundle::open(path).map_err(wrong)?;
         let tar = temporary()?;
         bundle.pack(BufWriter::new(tar.as_file())).map_err(wrong)?;
         ("bundle", a_bundle(&client, &to, tar.path(), &bundle, annotations)?, 0)
     } else if sources::is_packed(path) {
         let file = File::open(path)
-            .map_err(|error| CliError::usage(format!("bundle `{}` cannot be read", path.display())).because(&error))?;
+            .map_err(|error| CliError::usage(format!("failed to read bundle `{}`", path.display())).because(&error))?;
         // Unpacked to be looked at: what is pushed must be what others can install.
         let scratch =
             tempfile::tempdir().map_err(|error| CliError::system("nothing can be unpacked").because(&error))?;
         let bundle = Cache::at(scratch.path().into())
             .unpacked(BufReader::new(file))
-            .map_err(|error| sources::cache_error(format!("`{}` cannot be pushed", path.display()), &error))?;
+            .map_err(|error| sources::cache_error(format!("failed to push `{}`", path.display()), &error))?;
         let pushed = a_bundle(&client, &to, path, &bundle, annotations)?;
         ("bundle", pushed, signatures(&client, &to, path, pushed)?)
     } else {
@@ -119,7 +119,7 @@ fn a_module(
     path: &Path,
     annotations: BTreeMap<String, String>,
 ) -> Result<Pushed, CliError> {
-    let unreadable = |error| CliError::usage(format!("`{}` cannot be read", path.display())).because(&error);
+    let unreadable = |error| CliError::usage(format!("failed to read `{}`", path.display())).because(&error);
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(unreadable)?;
     file.take(MAX_ENTRY_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
@@ -149,7 +149,7 @@ fn signatures(client: &Client, to: &Reference, tar: &Path, pushed: Pushed) -> Re
     let envelopes = envelopes(&text).map_err(|error| {
         CliError::usage(format!("signatures of `{}` are not readable", tar.display()))
             .because(&error)
-            .hint("the bundle itself was pushed; sign it anew, and push again")
+            .hint("the bundle itself was pushed; sign it again, and push again")
     })?;
     let count = envelopes.len();
     remote::wait(async {

@@ -41,7 +41,7 @@ pub(crate) fn show(args: &ShowArgs, global: &Global) -> Result<ExitCode, CliErro
         DataFormat::Json => print_json(&data(&found, bundle.as_ref(), installed.as_ref()), &mut out),
         DataFormat::Text => print(&found, bundle.as_ref(), installed.as_ref(), &mut out),
     };
-    printed.map_err(|error| CliError::printing("the plugin cannot be printed", &error))?;
+    printed.map_err(|error| CliError::printing("failed to print the plugin", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -50,7 +50,7 @@ fn installed(found: &Found) -> Result<Option<Installed>, CliError> {
     let name = &found.origin;
     sources::store()?
         .find(name)
-        .map_err(|error| sources::store_error(format!("plugin `{name}` cannot be used"), &error))
+        .map_err(|error| sources::store_error(format!("failed to load plugin `{name}`"), &error))
 }
 
 fn origin(found: &Found) -> String {
@@ -86,7 +86,7 @@ fn print(
             row("digest:", &bundle.digest().to_string())?;
             row("size:", &format!("{}, {} files", Bytes(bundle.packed_bytes()), bundle.files.len()))?;
         }
-        (None, Some(digest)) => row("digest:", &format!("{digest} (of the definition: it is no bundle)"))?,
+        (None, Some(digest)) => row("digest:", &format!("{digest} (of the definition: it is not a bundle)"))?,
         (None, None) => {}
     }
     for module in bundle.iter().flat_map(|bundle| &bundle.modules) {

@@ -26,7 +26,7 @@ pub(super) fn sign(args: &SignArgs, global: &Global) -> Result<ExitCode, CliErro
         signed: Some(Timestamp::now().to_string()),
     };
     let envelope = sign_subject(&target.subject, &predicate, &key)
-        .map_err(|error| CliError::system(format!("`{}` cannot be signed", target.shown)).because(&error))?;
+        .map_err(|error| CliError::system(format!("failed to sign `{}`", target.shown)).because(&error))?;
     target.add(envelope)?;
 
     let (name, digest, place) = (&target.subject.name, target.subject.digest(), target.place());

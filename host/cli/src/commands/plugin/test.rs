@@ -40,7 +40,7 @@ pub(crate) fn test(args: &TestArgs, global: &Global) -> Result<ExitCode, CliErro
         |case: &str| say(&format!("case {case} is still running (a call may take {} s)", args.timeout.as_secs()));
     let runner = Runner { timeout: args.timeout, bless, slow: &slow, ..Runner::new(&modules, &limits.modules) };
     let report = golden::run(&project, &cases, &runner);
-    let printing = |error: io::Error| CliError::printing("the report cannot be printed", &error);
+    let printing = |error: io::Error| CliError::printing("failed to print the report", &error);
     let text = args.format == DataFormat::Text;
     if text {
         print(&report, &mut anstream::stdout().lock()).map_err(printing)?;

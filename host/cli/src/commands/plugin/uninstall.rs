@@ -11,7 +11,7 @@ use crate::{logging, sources};
 pub(crate) fn uninstall(args: &UninstallArgs, global: &Global) -> Result<ExitCode, CliError> {
     logging::init(global);
     let store = sources::store()?;
-    let list = store.list().map_err(|error| sources::store_error("installed bundles cannot be listed", &error))?;
+    let list = store.list().map_err(|error| sources::store_error("failed to list installed bundles", &error))?;
     if let Some(name) = args.names.iter().find(|name| !list.iter().any(|entry| entry.name == **name)) {
         let told = CliError::usage(format!("no bundle `{name}` is installed"));
         return Err(match plumbline_bundle::built_in::definition(name) {
@@ -27,7 +27,7 @@ pub(crate) fn uninstall(args: &UninstallArgs, global: &Global) -> Result<ExitCod
         }
         store
             .remove(name)
-            .map_err(|error| sources::store_error(format!("bundle `{name}` cannot be removed"), &error))?;
+            .map_err(|error| sources::store_error(format!("failed to remove bundle `{name}`"), &error))?;
         say(&format!("removed `{name}`: {}", path.display()));
     }
     Ok(ExitCode::SUCCESS)

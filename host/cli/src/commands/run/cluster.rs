@@ -213,7 +213,7 @@ fn judge_findings(findings: Vec<Finding>) -> Result<(), CliError> {
 
 fn read_manifest(path: &Path) -> Result<Vec<Value>, CliError> {
     let shown = path.display();
-    let wrong = || CliError::usage(format!("the manifest `{shown}` cannot be used"));
+    let wrong = || CliError::usage(format!("invalid manifest `{shown}`"));
     let mut text = String::new();
     let read = if path == Path::new("-") {
         std::io::stdin().lock().take(MAX_MANIFEST).read_to_string(&mut text)
@@ -244,7 +244,7 @@ async fn bring_home(args: &RunOptions, cluster: &Cluster, namespace: &str) -> Re
     let brought = retrieve(cluster, &options, &mut |progress| view.tell(progress)).await;
     view.end();
     let brought = brought.map_err(|error| {
-        let told = CliError::system("the archive cannot be retrieved").because(&error);
+        let told = CliError::system("failed to retrieve the archive").because(&error);
         told.hint(error.hint().unwrap_or_else(|| format!("try again with `plumbline retrieve -n {namespace}`")))
     })?;
     for archive in &brought {

@@ -187,7 +187,7 @@ fn dispatcher(work: &WorkDir, start: StartDirectories) -> Result<Arc<LocalDispat
     })?;
     let options = LocalOptions { work: local_dir(work.root()), logs: local_logs(work.root()), binary, start };
     let dispatcher = LocalDispatcher::new(options)
-        .map_err(|error| CliError::system("the directories for plugins cannot be prepared").because(&error))?;
+        .map_err(|error| CliError::system("failed to prepare the directories for plugins").because(&error))?;
     Ok(Arc::new(dispatcher))
 }
 
@@ -235,6 +235,6 @@ fn dry_run(run: &Run, root: &Path) -> Result<ExitCode, CliError> {
         ));
     }
     std::fs::remove_dir_all(root)
-        .map_err(|error| CliError::system(format!("`{}` cannot be removed", root.display())).because(&error))?;
+        .map_err(|error| CliError::system(format!("failed to remove `{}`", root.display())).because(&error))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -63,5 +63,5 @@ fn unusable(error: &WorkDirError) -> CliError {
 
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, CliError> {
     std::path::absolute(path)
-        .map_err(|error| CliError::system(format!("the path `{}` cannot be resolved", path.display())).because(&error))
+        .map_err(|error| CliError::system(format!("failed to resolve the path `{}`", path.display())).because(&error))
 }

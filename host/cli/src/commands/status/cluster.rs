@@ -38,7 +38,7 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
             Err(error) => {
                 if let Some(last) = error.last() {
                     print_last(&cluster, last, args)
-                        .map_err(|error| CliError::printing("the status cannot be printed", &error))?;
+                        .map_err(|error| CliError::printing("failed to print the status", &error))?;
                 }
                 explain(&error, global)
             }
@@ -52,7 +52,7 @@ async fn show(cluster: &Cluster, seen: &Seen, args: &StatusArgs, global: &Global
     let status = all.as_ref().unwrap_or(&seen.status);
     let mut out = anstream::stdout().lock();
     print(cluster, seen, status, args, &mut out)
-        .map_err(|error| CliError::printing("the status cannot be printed", &error))?;
+        .map_err(|error| CliError::printing("failed to print the status", &error))?;
     Ok(code_of_run(seen, global))
 }
 

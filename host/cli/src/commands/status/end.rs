@@ -27,7 +27,7 @@ pub(crate) fn print_end(seen: &Seen, fetched: bool) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
     write!(out, "{}", table::summary(&seen.status))
         .and_then(|()| closing(seen, Timestamp::now(), fetched, &mut out))
-        .map_err(|error| CliError::printing("the outcome cannot be printed", &error))
+        .map_err(|error| CliError::printing("failed to print the outcome", &error))
 }
 
 /// What a look at a run comes to.

@@ -33,7 +33,7 @@ pub(super) fn status(args: &StatusArgs, global: &Global) -> Result<ExitCode, Cli
         (_, wide) => print(&entry, &seen, args.show_all || wide.is_some(), &mut out)
             .and_then(|()| list(&others, Timestamp::now(), &mut out)),
     };
-    printed.map_err(|error| CliError::printing("the status cannot be printed", &error))?;
+    printed.map_err(|error| CliError::printing("failed to print the status", &error))?;
     let over = matches!(seen.status.status, RunPhase::Complete | RunPhase::Failed);
     Ok(match (global.exit_code, over, seen.lost) {
         // An unfinished run has no verdict yet: to show it is what was asked for.
@@ -89,7 +89,7 @@ pub(super) fn look(entry: &Entry) -> Result<Seen, CliError> {
             .hint("its working directory was removed before the run ended"));
         }
         Err(error) => {
-            return Err(CliError::system(format!("the status `{}` cannot be read", path.display())).because(&error));
+            return Err(CliError::system(format!("failed to read the status `{}`", path.display())).because(&error));
         }
     };
     let published: Published = serde_json::from_slice(&bytes)

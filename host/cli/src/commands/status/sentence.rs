@@ -100,7 +100,7 @@ pub(super) fn notes(seen: &Seen, now: Timestamp) -> Vec<String> {
     }
     if seen.restarts > 0 && !seen.is_over() {
         let times = if seen.restarts == 1 { "once".to_owned() } else { format!("{} times", seen.restarts) };
-        notes.push(format!("The aggregator was started again {times}; the run goes on where it was."));
+        notes.push(format!("The aggregator was started again {times}; the run resumes where it stopped."));
     }
     if let Some(delivery) = &seen.status.delivery {
         notes.push(match delivery.strip_prefix(names::NOT_DELIVERED) {
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn why_a_run_failed_is_told_with_what_to_do() {
-        let failure = json!({"reason": "the bundle of plugin `a` cannot be fetched:\u{1b}[2J refused", "hint": "look"});
+        let failure = json!({"reason": "failed to fetch the bundle of plugin `a`:\u{1b}[2J refused", "hint": "look"});
         let mut seen = seen("checks", json!({"status": "failed", "failure": failure}));
         assert_eq!(
             sentence(&seen),
@@ -264,7 +264,7 @@ mod tests {
         let now = "2026-11-20T13:00:00Z".parse().unwrap();
         assert_eq!(
             notes(&seen, now),
-            ["cause: the bundle of plugin `a` cannot be fetched:\u{fffd}[2J refused", "hint:  look"]
+            ["cause: failed to fetch the bundle of plugin `a`:\u{fffd}[2J refused", "hint:  look"]
         );
         seen.status.failure = None;
         assert!(notes(&seen, now).is_empty() && sentence(&seen).contains("See why with"));

@@ -55,7 +55,7 @@ pub(crate) fn explain(error: &StatusError, global: &Global) -> Result<ExitCode, 
         let hint = error.hint().and_then(|hint| hints::fitting(&hint));
         let hint = hint.map(|hint| format!("\nhint:  {}", text::one_line(&hint))).unwrap_or_default();
         let printed = writeln!(anstream::stdout(), "{}{hint}", text::one_line(&error.to_string()));
-        printed.map_err(|error| CliError::printing("the status cannot be printed", &error))?;
+        printed.map_err(|error| CliError::printing("failed to print the status", &error))?;
         ExitCode::SUCCESS
     } else {
         told(error).report()

@@ -28,7 +28,7 @@ pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<Assembled, CliEr
     let (text, product) = read_product(&args.product)?;
     in_order(&args.product, &product).or_else(|error| refuse(args, &error))?;
     let scratch = tempfile::tempdir()
-        .map_err(|error| CliError::system("a directory for temporary files cannot be made").because(&error))?;
+        .map_err(|error| CliError::system("failed to create a directory for temporary files").because(&error))?;
     let facts = RunFacts::read(&args.archive, &args.plugin, scratch.path())?;
     let (release, kubernetes) = version(args, &facts)?;
     mode_in_order(args, &facts)?;
@@ -60,7 +60,7 @@ pub(crate) fn assemble(args: &SubmissionAssembleArgs) -> Result<Assembled, CliEr
 }
 
 fn told(error: &SubmissionError) -> CliError {
-    let what = "the submission cannot be written";
+    let what = "failed to write the submission";
     match error {
         SubmissionError::Exists(_) => {
             CliError::usage(what).because(error).hint("remove it, or choose another directory with `--output`")
@@ -201,7 +201,7 @@ fn read_text(path: &Path) -> Result<String, CliError> {
                 Ok(())
             }
         })
-        .map_err(|error| CliError::usage(format!("`{}` cannot be read", path.display())).because(&error))?;
+        .map_err(|error| CliError::usage(format!("failed to read `{}`", path.display())).because(&error))?;
     Ok(text)
 }
 

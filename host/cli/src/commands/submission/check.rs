@@ -35,7 +35,7 @@ pub(crate) fn check(args: &SubmissionCheckArgs, global: &Global) -> Result<ExitC
         DataFormat::Text => print::text(&findings, summary, &mut out),
         DataFormat::Json => print_json(&print::document(&args.dir, release, &findings, summary), &mut out),
     };
-    printed.map_err(|error| CliError::printing("the findings cannot be printed", &error))?;
+    printed.map_err(|error| CliError::printing("failed to print the findings", &error))?;
     Ok(match global.exit_code {
         ExitCodes::Compat => ExitCode::SUCCESS,
         ExitCodes::Strict if summary.failed > 0 => ExitCode::from(FAILED),

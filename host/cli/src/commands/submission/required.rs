@@ -71,7 +71,7 @@ fn from_image(
             .hint("`--required FILE` takes the `conformance.yaml` of that version of Kubernetes")
     };
     let place = Reference::of_image(&image)
-        .map_err(|error| CliError::usage(format!("`{image}` is no image")).because(&error))?;
+        .map_err(|error| CliError::usage(format!("`{image}` is not an image")).because(&error))?;
     let cache = cache_root().ok_or_else(|| {
         CliError::usage("there is no place for programs of images").hint("set `HOME` or `XDG_CACHE_HOME`")
     })?;

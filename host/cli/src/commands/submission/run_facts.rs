@@ -39,7 +39,7 @@ impl RunFacts {
     /// Reads the archive at `path`; copies go to `scratch`.
     pub(super) fn read(path: &Path, plugin: &str, scratch: &Path) -> Result<Self, CliError> {
         let wrong = |error: &dyn std::error::Error| {
-            CliError::usage(format!("archive `{}` cannot be read", path.display())).because(error)
+            CliError::usage(format!("failed to read archive `{}`", path.display())).because(error)
         };
         let mut archive = ResultsArchive::open(path).map_err(|error| wrong(&error))?;
         let info = archive.info().clone();
@@ -107,7 +107,7 @@ fn copy(archive: &mut ResultsArchive, path: &Path, plugin: &str, names: &[&str],
         return Err(wrong(&io::Error::other(format!("it has {bytes} bytes: at most {MAX_FILE} are submitted"))));
     }
     let mut out = File::create(to)
-        .map_err(|error| CliError::system(format!("`{}` cannot be written", to.display())).because(&error))?;
+        .map_err(|error| CliError::system(format!("failed to write `{}`", to.display())).because(&error))?;
     let mut reader = archive.file(name).map_err(|error| wrong(&error))?;
     io::copy(&mut reader, &mut out).map(drop).map_err(|error| wrong(&error))
 }

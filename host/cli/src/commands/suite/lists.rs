@@ -18,7 +18,7 @@ pub(super) async fn list(place: &str, version: &str) -> Result<TestList, CliErro
     });
     let read = read.await.unwrap_or_else(|error| Err(failed(place, &error)));
     read.map_err(|error| {
-        CliError::usage(format!("the names of tests in `{place}` cannot be used")).because(&error).hint(
+        CliError::usage(format!("invalid names of tests in `{place}`")).because(&error).hint(
             "`--e2e-lists` takes a directory with `VERSION.gz`, or the address of one; without it, the lists of this program are used",
         )
     })

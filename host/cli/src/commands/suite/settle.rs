@@ -75,7 +75,7 @@ fn settings(args: &SuiteArgs, config: &mut Config, version: &str) -> Result<Sett
 /// The definition with these settings.
 fn applied(settings: &Settings, definition: &Definition) -> Result<Definition, CliError> {
     settings.apply(definition).map_err(|error| {
-        CliError::usage(format!("plugin `{}` cannot be set up", definition.name))
+        CliError::usage(format!("failed to set up plugin `{}`", definition.name))
             .because(&error)
             .hint(format!("`plumbline gen plugin {}` prints a definition that can", suite::PLUGIN))
     })
@@ -84,7 +84,7 @@ fn applied(settings: &Settings, definition: &Definition) -> Result<Definition, C
 /// The private key of `--ssh-key`.
 pub(crate) fn ssh_key(args: &SuiteArgs) -> Result<Option<Vec<u8>>, CliError> {
     let Some(path) = &args.ssh_key else { return Ok(None) };
-    let what = format!("the key `{}` cannot be used", path.display());
+    let what = format!("invalid key `{}`", path.display());
     gen_delivery::text(path, MAX_CREDENTIALS, &what).map(|text| Some(text.into_bytes()))
 }
 
@@ -104,7 +104,7 @@ fn credentials(config: &mut Config, version: &str) -> Result<Option<String>, Cli
 }
 
 fn repo_config(path: &Path) -> Result<ConfigFile, CliError> {
-    let what = format!("the list of registries `{}` cannot be used", path.display());
+    let what = format!("invalid list of registries `{}`", path.display());
     let text = gen_delivery::text(path, MAX_CONFIG_MAP_BYTES, &what)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let keys: serde_json::Map<String, serde_json::Value> = serde_saphyr::from_str(&text).map_err(|error| {

@@ -71,7 +71,7 @@ fn write_file(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Resul
 fn pack(dir: &Path, archive: &Path) -> Result<(), CliError> {
     let file = File::create(archive).map_err(cannot("write", archive))?;
     pack_directory(dir, file, &PackOptions::single_threaded(), &mut || false)
-        .map_err(|error| CliError::system(format!("`{}` cannot be packed", dir.display())).because(&error))?;
+        .map_err(|error| CliError::system(format!("failed to pack `{}`", dir.display())).because(&error))?;
     Ok(())
 }
 

@@ -101,7 +101,7 @@ async fn perform(args: &TestPluginArgs, attack: Option<&AttackArgs>) -> Result<D
 async fn finish(args: &TestPluginArgs, stay: bool, mut terminate: Signal) -> Result<u8, CliError> {
     if stay {
         terminate.recv().await;
-        say("test-plugin: told to end");
+        say("test-plugin: asked to stop");
     }
     Ok(args.exit.unwrap_or(0))
 }

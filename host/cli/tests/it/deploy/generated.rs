@@ -100,6 +100,6 @@ fn committed_files_are_what_gen_prints() {
     }
     assert!(
         stale.is_empty(),
-        "not what `gen` prints: {stale:?} below `deploy/`: `cargo xtask deploy` writes them anew"
+        "not what `gen` prints: {stale:?} below `deploy/`: `cargo xtask deploy` writes them again"
     );
 }

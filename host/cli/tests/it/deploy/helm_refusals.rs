@@ -45,7 +45,7 @@ fn templates_name_the_setting_and_what_to_do() {
         "plugins: {smoke: {spec: {image: i}}}",
         &["`plugins.smoke`: its `sonobuoy-config.plugin-name` must be `smoke` too"],
     );
-    refused(&helm, "plugins: {smoke: 'a: b: c'}", &["`plugins.smoke`: this text is no YAML"]);
+    refused(&helm, "plugins: {smoke: 'a: b: c'}", &["`plugins.smoke`: this text is not YAML"]);
     let version = "plugins: {p: {sonobuoy-config: {plugin-name: p}, spec: {image: 'i:$SONOBUOY_K8S_VERSION'}}}";
     refused(&helm, version, &["set `kubernetesVersion`"]);
     let nothing = "plugins: {p: {sonobuoy-config: {plugin-name: p}, spec: {name: plugin}}}";

@@ -41,7 +41,7 @@ pub(in crate::definition) const RERUNS: &[Field] = &[
         "strip",
         "Prefix of names",
         Shape::Form { pattern: "^[^\\x00]*$", longest: 200, not: &[] },
-        "What names of tests begin with in the results that is no part of them.",
+        "What names of tests begin with in the results that is not a part of them.",
     )
     .examples(&["[It] "]),
 ];

@@ -162,7 +162,7 @@ async fn what_blocks_is_told_until_it_is_gone() {
 
     let again = bed.plan(false).await;
     assert!(again.objects[0].is_terminating());
-    assert!(bed.remove(&again).await.is_empty(), "a repeated delete is no error");
+    assert!(bed.remove(&again).await.is_empty(), "a repeated delete is not an error");
     let double = bed.double.clone();
     let mut told = 0;
     let mut tell = |_: &[Blocker]| {

@@ -115,7 +115,7 @@ impl Outcome {
 
     /// The reporter has to go.
     pub(super) fn terminated(note: Option<String>) -> Self {
-        let message = "Reporter was told to end before the adapter produced results";
+        let message = "Reporter was asked to stop before the adapter produced results";
         Self::failure(reasons::TERMINATED, message, note)
     }
 }

@@ -63,7 +63,7 @@ pub fn read(path: &Path) -> Read {
     match try_read(directory, Path::new(name)) {
         Ok(read) => read,
         Err(error) if error.kind() == ErrorKind::NotFound => Read::Absent,
-        Err(error) => Read::unusable(format!("`{}` cannot be read: {error}", path.display())),
+        Err(error) => Read::unusable(format!("failed to read `{}`: {error}", path.display())),
     }
 }
 

@@ -143,7 +143,7 @@ async fn told_to_end_it_writes_what_it_knows() {
     let bed = Bed::new().await;
     // At once, before it has seen anything.
     bed.try_beside(ready(()), async {}).await.unwrap();
-    bed.expect("False", "ReporterTerminated", "Reporter was told to end before the adapter produced results");
+    bed.expect("False", "ReporterTerminated", "Reporter was asked to stop before the adapter produced results");
 }
 
 #[tokio::test]
@@ -162,5 +162,5 @@ async fn told_to_end_it_still_takes_a_result() {
     })
     .await
     .unwrap();
-    bed.expect("False", "Interrupted", "told to end");
+    bed.expect("False", "Interrupted", "asked to stop");
 }

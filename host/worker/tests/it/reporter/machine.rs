@@ -233,7 +233,7 @@ fn told_to_end_the_adapter_gets_a_part_of_the_pods_time() {
     assert_eq!(known.on(s(15), Event::Tick), Next::Confirm { pod: true });
     let outcome = done(known.on(s(15), Event::File(FileLook::Absent)));
     assert_eq!(outcome.reason, reasons::TERMINATED);
-    assert_eq!(outcome.message, "Reporter was told to end before the adapter produced results");
+    assert_eq!(outcome.message, "Reporter was asked to stop before the adapter produced results");
     let mut short = machine();
     short.on(s(1), seen(PodLook { grace: Some(s(2)), ..pod(AdapterState::Running) }));
     assert_eq!(short.on(s(10), Event::Terminate), Next::Wait(s(10) + Duration::from_millis(500)));

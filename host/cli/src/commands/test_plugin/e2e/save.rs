@@ -30,6 +30,6 @@ pub(super) fn save(cases: &[Case], settings: &Settings, dir: &Path) -> Result<()
     let file = File::create(&archive).map_err(deliver::cannot("write", &archive))?;
     let options = PackOptions { exclude: vec![archive.clone()], ..PackOptions::single_threaded() };
     pack_directory(dir, file, &options, &mut || false)
-        .map_err(|error| CliError::system(format!("`{}` cannot be packed", dir.display())).because(&error))?;
+        .map_err(|error| CliError::system(format!("failed to pack `{}`", dir.display())).because(&error))?;
     deliver::done(dir, &archive)
 }

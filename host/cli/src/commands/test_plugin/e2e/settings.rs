@@ -44,7 +44,8 @@ impl Settings {
         })?;
         let expression = |variable: &str, text: &str| {
             let compiled = (!text.is_empty()).then(|| GoRegex::new(text)).transpose();
-            compiled.map_err(|error| CliError::usage(format!("`{variable}` is no regular expression")).because(&error))
+            compiled
+                .map_err(|error| CliError::usage(format!("`{variable}` is not a regular expression")).because(&error))
         };
         let separator = if args.extra_args_sep.is_empty() { " " } else { &args.extra_args_sep };
         let progress_url = args.extra_args.split(separator).find_map(|arg| arg.trim().strip_prefix(PROGRESS_URL));
