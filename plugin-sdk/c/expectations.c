@@ -1,4 +1,4 @@
-/* The role expectations: nodes, and the call of the author's function. */
+/* The role expectations: nodes, and the call of the module's function. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ bool exports_plumbline_plugin_expectations_expected_results(exports_plumbline_pl
         plumbline_expected_results(&plugin, maybe_pod_spec == NULL ? NULL : &pod_spec, nodes, given->len, &expected);
     bool done = plumbline_outcome(sentence, error);
     *results = (exports_plumbline_plugin_expectations_list_expected_result_t){expected.results, expected.count};
-    /* One call an instance: what is left goes with it. */
+    /* An instance serves one call, so the remaining memory need not be freed. */
     free(nodes);
     return done;
 }

@@ -1,4 +1,4 @@
-/* Files: of a result set, or of the evidence. */
+/* Files of a result set, or of the evidence. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,8 @@
 
 #ifdef PLUMBLINE_READS
 
-/* Bytes asked of the host at once: half of what it gives at most. A larger piece gains nothing, and falls out of the processor's cache. */
+/* Bytes requested from the host at once: half of its maximum. Larger pieces are not faster, and do
+ * not fit the processor's cache. */
 #define READ_BYTES (512u << 10)
 
 struct plumbline_file {
@@ -33,7 +34,7 @@ uint64_t plumbline_size(const plumbline_file *file) {
 
 plumbline_text plumbline_error(const plumbline_file *file) { return plumbline_lift(file->error); }
 
-/* Makes sure that there are bytes at the position. */
+/* Reads the next piece if none is left at the position. */
 static plumbline_got fill(plumbline_file *file) {
     if (file->position < file->piece.len) return PLUMBLINE_OK;
     if (file->state != PLUMBLINE_OK) return file->state;
@@ -66,7 +67,7 @@ static plumbline_got without_end(plumbline_text *line, size_t max, bool cut) {
 
 plumbline_got plumbline_line(plumbline_file *file, size_t max, plumbline_text *line) {
     plumbline_clear(&file->line);
-    /* One more than asked for, so that a CR at the very end does not count. */
+    /* One more than requested, so that a CR at the very end does not count. */
     file->line.limit = max < SIZE_MAX ? max + 1 : max;
     bool begun = false;
     for (;;) {
@@ -82,7 +83,7 @@ plumbline_got plumbline_line(plumbline_file *file, size_t max, plumbline_text *l
         file->position += taken + (end != NULL);
         plumbline_text part = {rest.ptr, taken};
         if (end != NULL && !begun) {
-            /* All in one piece, as nearly every line: no copy. */
+            /* The line is in one piece, as nearly always, so it needs no copy. */
             *line = part;
             return without_end(line, max, false);
         }

@@ -1,4 +1,4 @@
-/* What the files of the library share. */
+/* Declarations shared by the files of the library. */
 #ifndef PLUMBLINE_INTERNAL_H
 #define PLUMBLINE_INTERNAL_H
 
@@ -17,22 +17,25 @@
 #define PLUMBLINE_READS_ITEMS 1
 #endif
 
-/* Memory, or the end of the call: a module without memory cannot even say so. `array` may be NULL. */
+/* Resizes `array`, which may be NULL. Ends the call if there is no memory, because a module could
+ * not even report that. */
 void *plumbline_grow(void *array, size_t count, size_t size);
-/* How many bytes of `text` are UTF-8 from its start. */
+/* The length of the longest valid UTF-8 prefix of `text` in bytes. */
 size_t plumbline_valid(plumbline_text text);
-/* The text with U+FFFD for what is no UTF-8; `into` has room for three times its bytes. The number of bytes written. */
+/* Copies the text, with U+FFFD for invalid UTF-8. `into` has room for three times its bytes.
+ * Returns the number of bytes written. */
 size_t plumbline_repair(plumbline_text text, char *into);
-/* At most `max` bytes of it, and no half of a character. */
+/* At most `max` bytes of the text, cut at a character. */
 plumbline_text plumbline_shorten(plumbline_text text, size_t max);
-/* A text of the host's. */
+/* A text of the host, as one of the library. */
 static inline plumbline_text plumbline_lift(contract_string_t text) { return (plumbline_text){(const char *)text.ptr, text.len}; }
-/* What a role says, as the contract wants it: false, and a copy of the sentence in *error, unless it is NULL. */
+/* Returns the outcome of a role for the contract: true if `sentence` is NULL, else false with a
+ * copy of it in *error. */
 bool plumbline_outcome(const char *sentence, contract_string_t *error);
 
 #ifdef PLUMBLINE_EMITS
 plumbline_output *plumbline_open(void);
-/* Sends what has gathered, and frees it. */
+/* Sends what is in the batch, and frees it. */
 void plumbline_close(plumbline_output *out);
 #endif
 
@@ -44,18 +47,19 @@ typedef struct plumbline_files {
 } plumbline_files;
 
 plumbline_files plumbline_open_files(const plumbline_plugin_input_own_file_t *given, size_t count);
-/* Frees them, and lets go of the host's. */
+/* Frees the files and drops the handles of the host. */
 void plumbline_close_files(plumbline_files *files);
 #endif
 
 #ifdef PLUMBLINE_READS_ITEMS
-/* Memory for one item at a time; free() both in the end. */
+/* Memory for one item at a time. free() both at the end. */
 typedef struct plumbline_lifted {
     plumbline_pair *meta;
     plumbline_entry_detail *details;
 } plumbline_lifted;
 
-/* All of the entry but its set; it stays until the next call, or until the item goes. */
+/* Fills in the entry except its set. It is valid until the next call, or until the item is
+ * freed. */
 void plumbline_lift_item(plumbline_lifted *into, const plumbline_plugin_types_item_t *item, plumbline_entry *entry);
 #endif
 

@@ -1,4 +1,4 @@
-/* Items of the tree, as the author reads them. */
+/* Converts items of the contract to items of this library. */
 #include "internal.h"
 
 #ifdef PLUMBLINE_READS_ITEMS

@@ -1,4 +1,5 @@
-/* The role judge: the finished tree, what is said of it in batches, and the call of the author's function. */
+/* The role judge: the finished tree, rulings and checks in batches, and the call of the module's
+ * function. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,9 +7,9 @@
 
 #ifdef CONTRACT_JUDGE
 
-/* Items asked of the host at once, and rulings or checks handed over at once. */
+/* Items requested from the host at once, and rulings or checks sent at once. */
 #define BATCH 256u
-/* Bytes of a text, but for the class and the id, at which the host ends the call. */
+/* Bytes of a text at most, except class and ID. The host ends the call at a longer one. */
 #define MAX_TEXT (4u << 10)
 
 struct plumbline_tree {
@@ -63,7 +64,7 @@ struct plumbline_rulings {
     size_t ruling_count, check_count;
 };
 
-/* A copy for the host, at most so many bytes of it. */
+/* A copy for the host, cut at so many bytes. */
 static contract_string_t copy(plumbline_text text, size_t max) {
     char *into = plumbline_grow(NULL, text.len, 3);
     plumbline_text repaired = plumbline_shorten((plumbline_text){into, plumbline_repair(text, into)}, max);

@@ -1,4 +1,5 @@
-/* The keys of a JSON object, one after the other. The host wrote it, so it is JSON; damaged text ends the walk and nothing more. */
+/* Iterates over the keys of a JSON object. The host wrote it, so it is valid JSON. Damaged text
+ * only ends the iteration. */
 #include "plumbline.h"
 
 static char peek(plumbline_text text) { return text.len > 0 ? text.ptr[0] : '\0'; }
@@ -13,7 +14,7 @@ static void skip_blanks(plumbline_text *text) {
     while (peek(*text) == ' ' || peek(*text) == '\t' || peek(*text) == '\r' || peek(*text) == '\n') skip(text, 1);
 }
 
-/* The string at the beginning, with its quotes; empty where there is none. */
+/* The string at the start, with its quotes. Empty if there is none. */
 static plumbline_text string(plumbline_text text) {
     if (peek(text) != '"') return (plumbline_text){text.ptr, 0};
     for (size_t i = 1; i < text.len; i++) {
@@ -26,7 +27,7 @@ static plumbline_text string(plumbline_text text) {
     return (plumbline_text){text.ptr, 0};
 }
 
-/* The value at the beginning: up to the comma or bracket that is not its own. */
+/* The value at the start: up to the first comma or bracket outside of it. */
 static plumbline_text value(plumbline_text text) {
     plumbline_text rest = text;
     size_t depth = 0;

@@ -1,4 +1,4 @@
-/* Items on their way to the host, in batches. */
+/* Sends items to the host in batches. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,14 +6,15 @@
 
 #ifdef PLUMBLINE_EMITS
 
-/* Items of a batch at most. */
+/* Items in a batch at most. */
 #define BATCH_ITEMS 256
-/* Bytes of a batch's texts after which it is sent; with one item's limit this bounds what a module holds. */
+/* A batch is sent after so many bytes of texts. With the limit of one item, this bounds the memory
+ * of a module. */
 #define BATCH_BYTES (1u << 20)
-/* Bytes of a name and of a custom status, at which the host ends the call. */
+/* Bytes of a name and of a custom status at most. The host ends the call at a longer one. */
 #define MAX_NAME (64u << 10)
 #define MAX_CUSTOM_STATUS 256u
-/* Texts of a batch lie in blocks, which do not move: what was copied can be pointed to. */
+/* Texts of a batch are in blocks that do not move, so that pointers to copied texts stay valid. */
 #define BLOCK_BYTES (64u << 10)
 
 typedef struct block {
@@ -24,7 +25,8 @@ typedef struct block {
 
 struct plumbline_output {
     plumbline_plugin_types_item_t items[BATCH_ITEMS];
-    /* Where the facts and details of each item begin: the arrays of all items together may still move. */
+    /* Where the facts and details of each item start. These are indexes, because the arrays may
+     * still move. */
     size_t first_fact[BATCH_ITEMS], first_detail[BATCH_ITEMS];
     size_t count, bytes;
     contract_tuple2_string_string_t *facts;
@@ -82,7 +84,7 @@ static void flush(plumbline_output *out) {
         plumbline_plugin_output_list_item_t batch = {out->items, out->count};
         plumbline_plugin_output_emit(&batch);
     }
-    /* The first block stays for the next batch. */
+    /* Keep the first block for the next batch. */
     while (out->blocks != NULL && out->blocks->before != NULL) {
         block *before = out->blocks->before;
         free(out->blocks);
@@ -112,7 +114,7 @@ void plumbline_set_status(plumbline_output *out, plumbline_status status) {
     if (out->count == 0 || status == PLUMBLINE_CUSTOM) return;
     plumbline_plugin_types_item_t *item = &out->items[out->count - 1];
     item->status.is_some = status != PLUMBLINE_ROLLED_UP;
-    /* In the contract's order, which ours follows. */
+    /* The enum has the order of the contract. */
     item->status.val.tag = (uint8_t)(status - PLUMBLINE_PASSED);
 }
 

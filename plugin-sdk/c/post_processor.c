@@ -1,4 +1,4 @@
-/* The role post-processor: the call of the author's function. */
+/* The role post-processor: the call of the module's function. */
 #include "internal.h"
 
 #ifdef CONTRACT_POST_PROCESSOR

@@ -1,11 +1,11 @@
-/* The role summarizer: the items of all result sets, and the call of the author's function. */
+/* The role summarizer: the items of all result sets, and the call of the module's function. */
 #include <stdlib.h>
 
 #include "internal.h"
 
 #ifdef CONTRACT_SUMMARIZER
 
-/* Entries asked of the host at once. */
+/* Entries requested from the host at once. */
 #define BATCH_ENTRIES 256u
 
 struct plumbline_results {

@@ -1,4 +1,4 @@
-/* Texts, and memory for them. */
+/* Texts and their memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,7 +101,8 @@ bool plumbline_outcome(const char *sentence, contract_string_t *error) {
     plumbline_text text = plumbline_text_of(sentence);
     char *copy = plumbline_grow(NULL, text.len, 3);
     size_t len = plumbline_repair(text, copy);
-    /* The bindings free it when the host has read it. An empty one must not look like no memory. */
+    /* The bindings free it after the host has read it. An empty text must not be a null pointer,
+     * which means no memory. */
     *error = (contract_string_t){(uint8_t *)copy, len};
     return false;
 }

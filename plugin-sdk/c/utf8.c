@@ -1,9 +1,9 @@
-/* UTF-8 (RFC 3629): the host ends a call that gives it anything else. */
+/* UTF-8 (RFC 3629). The host ends a call that passes anything else. */
 #include <string.h>
 
 #include "internal.h"
 
-/* Bytes of the character at `at`; 0 where there is none. */
+/* The length of the character at `at` in bytes; 0 if it is not valid. */
 static size_t character(const unsigned char *at, size_t left) {
     unsigned char first = at[0];
     if (first < 0x80) return 1;
@@ -13,7 +13,7 @@ static size_t character(const unsigned char *at, size_t left) {
         len = 2;
     } else if (first >= 0xE0 && first <= 0xEF) {
         len = 3;
-        /* Neither longer than need be, nor a surrogate. */
+        /* Neither an overlong form nor a surrogate. */
         if (first == 0xE0) lowest = 0xA0;
         if (first == 0xED) highest = 0x9F;
     } else if (first >= 0xF0 && first <= 0xF4) {
@@ -34,7 +34,7 @@ size_t plumbline_valid(plumbline_text text) {
     const unsigned char *bytes = (const unsigned char *)text.ptr;
     size_t at = 0;
     while (at < text.len) {
-        /* Nearly everything is ASCII: eight bytes at once. */
+        /* Nearly everything is ASCII, so check eight bytes at once. */
         uint64_t eight;
         while (at + sizeof eight <= text.len) {
             memcpy(&eight, bytes + at, sizeof eight);
@@ -69,7 +69,7 @@ size_t plumbline_repair(plumbline_text text, char *into) {
 
 plumbline_text plumbline_shorten(plumbline_text text, size_t max) {
     if (text.len <= max) return text;
-    /* Back to the beginning of a character, of which none has more than three bytes behind its first. */
+    /* Go back to the start of a character, which has at most three bytes after its first. */
     for (size_t back = 0; back < 4 && back < max; back++) {
         if (((unsigned char)text.ptr[max - back] & 0xC0) != 0x80) return (plumbline_text){text.ptr, max - back};
     }

@@ -1,14 +1,16 @@
-// Package plumbline is for writing Plumbline modules in Go.
+// Package plumbline is the SDK for Plumbline modules in Go.
 //
-// A module says what the results of a plugin mean: a post-processor turns files into a tree of items, an expectation says who must
-// answer, a summarizer says what all results come to, a judge says what of them counts. It runs in a sandbox, as a WebAssembly component, and sees nothing but its
-// arguments. An author writes one function, registers it in init, and tests it with `go test` like any other code:
+// A module interprets the results of a plugin. A post-processor turns files into a tree of items,
+// expectations list the results that must arrive, a summarizer adds items about all results, and a
+// judge decides what counts. A module is a WebAssembly component in a sandbox, and sees only its
+// arguments. You write one function, register it in init, and test it with `go test` like any other
+// code:
 //
 //	func init() { plumbline.PostProcessor(process) }
 //
 //	func process(plugin plumbline.Plugin, files []*plumbline.File, out *plumbline.Output) error {
 //		for _, file := range files {
-//			// No status: the host rolls it up from the items below.
+//			// No status: the host rolls it up from the children.
 //			out.Emit(plumbline.Item{Name: file.Name(), Meta: plumbline.Meta{"file": file.Path(), "type": "file"}})
 //			for line, err := range file.Lines() {
 //				if err != nil {
@@ -23,9 +25,10 @@
 //
 //	func main() {} // never called
 //
-// A file that cannot be read is no reason to stop, and must not pass: emit an item Unknown with the cause under the meta key "error", and
-// go on. An error that the function returns says that nothing can be done at all, such as options that make no sense. A panic ends the
-// call like an error, and its trace goes to the run's log; what was emitted before stays.
+// A file that cannot be read must not pass: emit an Unknown item with the cause under the meta key
+// "error", and continue with the next file. Return an error only if nothing can be done at all, for
+// example if options contradict each other. A panic ends the call like an error, and its trace goes
+// to the log of the run. Items emitted before stay.
 //
-// One module plays one role. `plumbline plugin build` builds it for the world that module.yaml names.
+// A module has one role. `plumbline plugin build` builds it for the world that module.yaml names.
 package plumbline

@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// readBytes are asked of the host at once. Each piece is garbage afterwards: larger ones gain nothing and let the heap grow.
+	// readBytes is how many bytes are requested from the host at once. Each piece becomes garbage:
+	// larger ones are not faster and grow the heap.
 	readBytes = 256 << 10
-	// MaxLine is the bytes that File.Lines keeps of a line.
+	// MaxLine is how many bytes File.Lines keeps of a line.
 	MaxLine = 1 << 20
 )
 
-// File is a file of the result set: read-only, from start to end, once. An error of Read shows the host's sentence unchanged: put it under
-// the meta key "error" of the file's item.
+// File is a file of the result set. It can be read once, from start to end. An error of Read has
+// the message of the host: put it under the meta key "error" of the file's item.
 type File struct {
 	path   string
 	size   uint64
@@ -25,20 +26,20 @@ type File struct {
 	err    error
 }
 
-// NewFile is for harnesses of one's own; package plumblinetest has one ready. read gives the next bytes, at most max of them; none at the
-// end.
+// NewFile returns a file for a test harness, such as package plumblinetest. read returns at most
+// max bytes, and none at the end.
 func NewFile(path string, size uint64, read func(max uint32) ([]byte, error)) *File {
 	return &File{path: path, size: size, read: read}
 }
 
-// Path is where the file is, relative to the plugin's directory in the archive, such as "results/global/junit_01.xml". Unique within a
-// result set.
+// Path returns the path relative to the plugin's directory in the archive, such as
+// "results/global/junit_01.xml". It is unique within a result set.
 func (f *File) Path() string { return f.path }
 
-// Name is the last part of the path.
+// Name returns the last part of the path.
 func (f *File) Name() string { return f.path[strings.LastIndexByte(f.path, '/')+1:] }
 
-// Size is the size in bytes at the moment the call began.
+// Size returns the size in bytes when the call started.
 func (f *File) Size() uint64 { return f.size }
 
 // Read implements io.Reader.
@@ -58,17 +59,19 @@ func (f *File) Read(into []byte) (int, error) {
 	}
 	taken := copy(into, f.buffer)
 	if f.buffer = f.buffer[taken:]; len(f.buffer) == 0 {
-		// An empty slice would keep the whole piece in memory as long as the file, and files are kept until the call is over.
+		// An empty slice would keep the whole piece in memory until the end of the call, because
+		// files live that long.
 		f.buffer = nil
 	}
 	return taken, nil
 }
 
-// Lines are the lines of the file without their ends (LF or CR LF). Of a line longer than MaxLine the rest is left out, so a hostile file
-// cannot fill the memory; LinesUpTo takes another bound. The last pair has an error when the file could not be read to its end.
+// Lines iterates over the lines of the file without their ends (LF or CR LF). Lines are cut at
+// MaxLine, so a hostile file cannot fill the memory. LinesUpTo takes another limit. If the file
+// cannot be read to its end, the last pair has an error.
 func (f *File) Lines() iter.Seq2[string, error] { return f.LinesUpTo(MaxLine) }
 
-// LinesUpTo is Lines with a bound of one's own, in bytes.
+// LinesUpTo is like Lines, with a limit in bytes.
 func (f *File) LinesUpTo(max int) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		reader := bufio.NewReaderSize(f, 64<<10)

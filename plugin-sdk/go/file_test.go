@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Files are kept until the call is over: ten thousand small ones must not keep ten thousand pieces of the host's.
+// Files live until the end of the call. Ten thousand small ones must not keep ten thousand pieces
+// of the host in memory.
 func TestAFileThatWasReadKeepsNothing(t *testing.T) {
 	pieces := [][]byte{make([]byte, 10, readBytes), make([]byte, 0, readBytes)}
 	file := NewFile("a", 10, func(uint32) ([]byte, error) {

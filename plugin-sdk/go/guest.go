@@ -15,18 +15,20 @@ import (
 	witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 )
 
-// heapBytes makes the collector work harder before the heap meets the host's default limit of 256 MiB; what a module really holds may be
-// more, where its definition allows more.
+// heapBytes makes the garbage collector work harder before the heap reaches the host's default
+// limit of 256 MiB. A module can still use more if its definition allows it.
 const heapBytes = 192 << 20
 
-// slack is for an error in the place of what was asked for.
+// slack is room for an error that is returned instead of the requested data.
 const slack = 64 << 10
 
-// argumentBytes are lent for the arguments of the call and the paths of its files; more is allocated.
+// argumentBytes is how much memory is lent for the arguments of the call and the paths of its
+// files. Anything above is allocated.
 const argumentBytes = 1 << 20
 
-// collect lets the garbage collector run, or not: it must not while the host hands over data (wit_runtime says why). So there is collecting
-// only while the author's code runs, and none when this returns from turning it off: the runtime waits for the end of a cycle then.
+// collect turns the garbage collector on or off. It must not run while the host hands over data
+// (see wit_runtime), so it runs only during the module's own code. Turning it off waits for the end
+// of a cycle, so it has stopped when this returns.
 func collect(on bool) {
 	if on {
 		debug.SetMemoryLimit(heapBytes)
@@ -37,13 +39,13 @@ func collect(on bool) {
 	}
 }
 
-// The arguments of the call are handed over first.
+// The host hands over the arguments of the call first.
 func init() {
 	collect(false)
 	wit_runtime.Lend(argumentBytes)
 }
 
-// guest calls the role.
+// guest calls the registered function of the role.
 func guest(role func() error) error {
 	collect(true)
 	defer collect(false)
@@ -56,7 +58,7 @@ func pluginOf(info contract.PluginInfo) Plugin {
 	return Plugin{info.Name, info.Driver, info.Format, int(info.ExpectedResults), json.RawMessage(info.Options)}
 }
 
-// outcome is an error as the host wants it.
+// outcome converts an error for the host.
 func outcome(err error) witTypes.Result[witTypes.Unit, string] {
 	if err != nil {
 		return witTypes.Err[witTypes.Unit](clean(err.Error(), 0))
@@ -64,13 +66,14 @@ func outcome(err error) witTypes.Result[witTypes.Unit, string] {
 	return witTypes.Ok[witTypes.Unit, string](witTypes.Unit{})
 }
 
-// taken is what a call of the host gave, made in the middle of the author's code; as a rule it has at most so many bytes.
+// taken calls the host during the module's own code and returns the outcome, which usually has at
+// most so many bytes.
 func taken[T any](bytes uintptr, call func() witTypes.Result[[]T, string]) ([]T, error) {
 	wit_runtime.Lend(bytes + slack)
 	collect(false)
 	defer collect(true)
 	result := call()
-	// The memory is Go's from here on.
+	// From here on, Go owns the memory.
 	wit_runtime.Unpin()
 	if result.Tag() == witTypes.ResultErr {
 		return nil, errors.New(result.Err())
@@ -78,7 +81,7 @@ func taken[T any](bytes uintptr, call func() witTypes.Result[[]T, string]) ([]T,
 	return result.Ok(), nil
 }
 
-// lower is a batch as the host wants it. Keys are sorted: the same items give the same bytes.
+// lower converts a batch for the host. Keys are sorted, so that the same items give the same bytes.
 func lower(items []Item) []contract.Item {
 	lowered := make([]contract.Item, len(items))
 	for index, item := range items {

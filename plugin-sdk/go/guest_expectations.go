@@ -5,7 +5,7 @@ package plumbline
 import (
 	"encoding/json"
 
-	// The exports of the world.
+	// The bindings with the exports of the world.
 	_ "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/expectations_module"
 	role "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/export_plumbline_plugin_expectations"
 	nodes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/plumbline_plugin_expectations"

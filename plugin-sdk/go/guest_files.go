@@ -7,7 +7,7 @@ import (
 	witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 )
 
-// filesOf are the host's files as the author reads them.
+// filesOf converts the host's files to files that a module reads.
 func filesOf(given []*plumbline_plugin_input.File) []*File {
 	files := make([]*File, len(given))
 	for index, file := range given {

@@ -7,7 +7,7 @@ import (
 	"github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/plumbline_plugin_input"
 	source "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/plumbline_plugin_judgement"
 	contract "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/plumbline_plugin_types"
-	// The exports of the world.
+	// The bindings with the exports of the world.
 	_ "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/contract/judge_module"
 	witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 )

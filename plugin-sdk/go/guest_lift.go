@@ -9,7 +9,8 @@ import (
 	witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 )
 
-// batchBytes are lent for a batch of items of the tree: the host ends one at about 1 MiB of texts.
+// batchBytes is how much memory is lent for a batch of items of the tree. The host ends a batch at
+// about 1 MiB of texts.
 const batchBytes = 2 << 20
 
 func lift(from contract.Item) Item {

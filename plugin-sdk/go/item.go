@@ -5,42 +5,45 @@ import (
 	"strings"
 )
 
-// Status is how an item ended: one of the constants, or a word of the format's own, such as "warning", of at most MaxCustomStatus bytes.
-// One custom status anywhere in a plugin's tree makes the host report counts for items with children. The zero value leaves the status to
-// the host: rolled up from the children, or Unknown where there are none.
+// Status is the outcome of an item: one of the constants, or a word of the format's own, such as
+// "warning", of at most MaxCustomStatus bytes. If a custom status occurs anywhere in a plugin's
+// tree, the host reports counts for items with children. With the zero value, the host rolls the
+// status up from the children, or sets Unknown if there are none.
 type Status string
 
 const (
-	// Passed: it did what it should.
+	// Passed means that the check succeeded.
 	Passed Status = "passed"
-	// Failed: it did not.
+	// Failed means that the check failed.
 	Failed Status = "failed"
-	// Skipped: it was not tried.
+	// Skipped means that the check did not run.
 	Skipped Status = "skipped"
-	// Timeout: it did not end in time.
+	// Timeout means that the check did not end in time.
 	Timeout Status = "timeout"
-	// Unknown: nobody can say.
+	// Unknown means that the outcome is not known.
 	Unknown Status = "unknown"
 )
 
 const (
-	// MaxName is the bytes of a name at most; Emit cuts a longer one.
+	// MaxName is the most bytes of a name. Emit cuts a longer one.
 	MaxName = 64 << 10
-	// MaxCustomStatus is the bytes of a custom status at most; Emit cuts a longer one.
+	// MaxCustomStatus is the most bytes of a custom status. Emit cuts a longer one.
 	MaxCustomStatus = 256
 )
 
-// Meta is short facts, such as "file" (the path of the file that the item stands for), "type" ("file", "node", "summary") and "error"
-// (why something could not be read).
+// Meta contains short facts, such as "file" (the path of the file that the item describes), "type"
+// ("file", "node", "summary") and "error" (why something could not be read).
 type Meta map[string]string
 
-// Details is what a person reads when something went wrong: "failure", "error", "system-out", or keys of the format's own. A string is
-// shown as it is; anything else becomes a structure, encoded with encoding/json.
+// Details contains what a person reads when something went wrong: "failure", "error", "system-out",
+// or keys of the format's own. A string is shown unchanged. Any other value becomes a structure,
+// encoded with encoding/json.
 type Details map[string]any
 
-// Item is one entry of the result tree. A tree is a list of items in pre-order: Depth 0 is a root of the result set; an item is the
-// child of the nearest earlier item that is one level up. The first item has depth 0, and a depth is at most one more than the depth
-// before it. The name must not be empty. Text that is not UTF-8 is repaired.
+// Item is one entry of the result tree. A tree is a list of items in pre-order. An item with Depth
+// 0 is a root of the result set. Any other item is a child of the nearest earlier item that is one
+// level up. The first item has depth 0, and a depth is at most one more than the depth before it.
+// The name must not be empty. Invalid UTF-8 is repaired.
 type Item struct {
 	Depth   int
 	Name    string
@@ -49,7 +52,7 @@ type Item struct {
 	Details Details
 }
 
-// bytes are those of all texts, as far as they are known before encoding.
+// bytes returns the size of all texts, as far as it is known before encoding.
 func (i *Item) bytes() int {
 	sum := len(i.Name) + len(i.Status)
 	for key, value := range i.Meta {
@@ -63,18 +66,18 @@ func (i *Item) bytes() int {
 		case json.RawMessage:
 			sum += len(value)
 		default:
-			// Encoded later; a guess is enough for the size of a batch.
+			// This is encoded later. A guess is enough for the size of a batch.
 			sum += 256
 		}
 	}
 	return sum
 }
 
-// clean is text that the contract takes: UTF-8, of at most max bytes where max is not 0.
+// clean returns text that the contract accepts: UTF-8, of at most max bytes unless max is 0.
 func clean(text string, max int) string {
 	if max > 0 && len(text) > max {
 		text = text[:max]
-		// Not in the middle of a character, which would look damaged.
+		// Do not cut within a character, which would look damaged.
 		for cut := 0; cut < 3 && len(text) > 0 && !validEnd(text); cut++ {
 			text = text[:len(text)-1]
 		}

@@ -2,34 +2,35 @@ package plumbline
 
 import "fmt"
 
-// Level is how much a line of the log matters.
+// Level is the level of a line in the log.
 type Level uint8
 
 const (
-	// LevelDebug is for who writes the module.
+	// LevelDebug is for the author of the module.
 	LevelDebug Level = iota
-	// LevelInfo is for who wants to know.
+	// LevelInfo is for information.
 	LevelInfo
-	// LevelWarning: something is odd, and the result is still good.
+	// LevelWarning means that something is suspicious, and the result is still valid.
 	LevelWarning
-	// LevelError: something is wrong with the result.
+	// LevelError means that something is wrong with the result.
 	LevelError
 )
 
-// String is the level's name.
+// String returns the name of the level.
 func (l Level) String() string {
 	return [...]string{"debug", "info", "warning", "error"}[min(l, LevelError)]
 }
 
-// Log writes a line to the log of the run, which the host bounds (64 KiB a call unless set otherwise): do not log per item. In native tests
-// it goes where plumblinetest collects it, else to standard error.
+// Log writes a line to the log of the run. The host limits the log (by default 64 KiB per call), so
+// do not log per item. In native tests, plumblinetest collects the lines. Without it, they go to
+// standard error.
 func Log(level Level, message string) { write(level, clean(message, 0)) }
 
-// Infof writes a line for who wants to know.
+// Infof writes an informational line.
 func Infof(format string, arguments ...any) { Log(LevelInfo, fmt.Sprintf(format, arguments...)) }
 
-// Warningf writes a line that says what is odd.
+// Warningf writes a line about something suspicious.
 func Warningf(format string, arguments ...any) { Log(LevelWarning, fmt.Sprintf(format, arguments...)) }
 
-// Errorf writes a line that says what is wrong with the result.
+// Errorf writes a line about something that is wrong with the result.
 func Errorf(format string, arguments ...any) { Log(LevelError, fmt.Sprintf(format, arguments...)) }

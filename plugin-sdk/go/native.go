@@ -8,10 +8,11 @@ import (
 	"sync/atomic"
 )
 
-// Outside of a module the log is for a test.
+// Outside of a module, tests read the log.
 var collect atomic.Pointer[func(Level, string)]
 
-// CollectLog gives the lines of the log to collect, until the function that it returns is called. For harnesses; there is none in a module.
+// CollectLog passes the lines of the log to collect until the returned function is called. It is
+// for test harnesses and missing in a module.
 func CollectLog(into func(Level, string)) (stop func()) {
 	before := collect.Swap(&into)
 	return func() { collect.Store(before) }
@@ -25,5 +26,6 @@ func write(level Level, message string) {
 	fmt.Fprintf(os.Stderr, "%s: %s\n", level, message)
 }
 
-// Guarded calls a role as the host does: a panic becomes an error. For harnesses; there is none in a module.
+// Guarded calls a role as the host does: a panic becomes an error. It is for test harnesses and
+// missing in a module.
 func Guarded(call func() error) error { return guarded(call) }

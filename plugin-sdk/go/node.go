@@ -5,24 +5,24 @@ type Node struct {
 	Name   string
 	Labels map[string]string
 	Taints []Taint
-	// Ready: the condition Ready is True.
+	// Ready is whether the condition Ready is True.
 	Ready bool
-	// Unschedulable: the node is cordoned.
+	// Unschedulable is whether the node is cordoned.
 	Unschedulable bool
-	// OS is "linux", "windows", ...; empty when the cluster does not say.
+	// OS is "linux", "windows", ...; empty if unknown.
 	OS string
-	// Arch is "amd64", "arm64", ...; empty when the cluster does not say.
+	// Arch is "amd64", "arm64", ...; empty if unknown.
 	Arch string
 }
 
 // Taint is a taint of a node (Kubernetes core/v1).
 type Taint struct{ Key, Value, Effect string }
 
-// Expected is one result that must arrive: that of a node, or the one of the whole cluster.
+// Expected is a result that must arrive: that of a node, or the one of the whole cluster.
 type Expected struct {
-	// Node is the node's name; empty for the one result of the whole cluster.
+	// Node is the name of the node. It is empty for the one result of the whole cluster.
 	Node string
 }
 
-// Global is the one result of the whole cluster.
+// Global returns the one result of the whole cluster.
 var Global = Expected{}

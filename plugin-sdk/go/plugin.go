@@ -8,22 +8,24 @@ import (
 	"io"
 )
 
-// Plugin is what a module may know of the plugin that it works for.
+// Plugin describes the plugin that the module works for.
 type Plugin struct {
 	// Name is a DNS-1123 subdomain.
 	Name string
-	// Driver is "Job", "DaemonSet" or "Process". More may come: treat an unknown driver like "Job".
+	// Driver is "Job", "DaemonSet" or "Process". More can be added later: treat an unknown driver
+	// like "Job".
 	Driver string
-	// Format is the result-format of the definition, as written; empty when it names none.
+	// Format is the result-format of the definition, as written. It is empty if there is none.
 	Format string
 	// ExpectedResults is how many results the run expects of this plugin.
 	ExpectedResults int
-	// RawOptions are the free options that the definition gives its module: a JSON object.
+	// RawOptions contains the options of the definition for its module: a JSON object.
 	RawOptions json.RawMessage
 }
 
-// Options reads the definition's options into a struct; what they do not mention keeps the value that it has. A key that the struct does
-// not know is an error, so that a misspelt one is named. The error is a sentence, ready to be returned from a role's function.
+// Options decodes the definition's options into a struct. Fields without an option keep their
+// value. An unknown key is an error, so that a misspelt one is reported. You can return the error
+// from the function of a role.
 func (p Plugin) Options(into any) error {
 	if len(p.RawOptions) == 0 {
 		return nil

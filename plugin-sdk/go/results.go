@@ -2,27 +2,30 @@ package plumbline
 
 import "iter"
 
-// resultsBatch is the entries asked of the host at once.
+// resultsBatch is how many entries are requested from the host at once.
 const resultsBatch = 256
 
-// Entry is an item, and whose it is.
+// Entry is an item with its result set.
 type Entry struct {
-	// Set is the node's name, or "global".
+	// Set is the name of the node, or "global".
 	Set string
-	// Item has a status in any case: rolled up where there are children. Structures in its Details are json.RawMessage.
+	// Item always has a status, rolled up if it has children. Structures in its Details are
+	// json.RawMessage.
 	Item Item
 }
 
-// Results are the items of all result sets of a plugin, to be read once.
+// Results contains the items of all result sets of a plugin. It can be read once.
 type Results struct {
 	next func(max uint32) ([]Entry, error)
 }
 
-// NewResults is for harnesses of one's own; package plumblinetest has one ready. next gives at most max entries; none at the end.
+// NewResults returns results for a test harness, such as package plumblinetest. next returns at
+// most max entries, and none at the end.
 func NewResults(next func(max uint32) ([]Entry, error)) *Results { return &Results{next} }
 
-// All are the entries, result set by result set in the lexical order of their names, each in pre-order. A set may come a second time, with
-// what the host says of results that are missing. The last pair has an error when the rest could not be read.
+// All iterates over the entries: result set by result set in the lexical order of their names, each
+// in pre-order. A set can come a second time, with the host's items about missing results. If the
+// rest cannot be read, the last pair has an error.
 func (r *Results) All() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {

@@ -6,22 +6,26 @@ import (
 	"runtime/debug"
 )
 
-// PostProcessorFunc reads the files of one result set, and emits items. Files come in the lexical order of their paths.
+// PostProcessorFunc reads the files of one result set, and emits items. Files come in the lexical
+// order of their paths.
 type PostProcessorFunc func(plugin Plugin, files []*File, out *Output) error
 
-// ExpectationsFunc says whose results must arrive before the plugin is complete. podSpec is the definition's, nil when it has none (the
-// driver's default applies, which tolerates every taint). Naming one result twice, or a node that is not in nodes, is an error.
+// ExpectationsFunc returns the results that must arrive before the plugin is complete. podSpec is
+// that of the definition, or nil. Without one, the default of the driver applies, which tolerates
+// every taint. A result that occurs twice, or a node that is not in nodes, is an error.
 type ExpectationsFunc func(plugin Plugin, podSpec json.RawMessage, nodes []Node) ([]Expected, error)
 
-// SummarizerFunc reads the items of all result sets of a plugin, and emits further items, which become children of the plugin's root.
+// SummarizerFunc reads the items of all result sets of a plugin, and emits further items, which
+// become children of the plugin's root.
 type SummarizerFunc func(plugin Plugin, results *Results, out *Output) error
 
-// JudgeFunc reads the finished tree of a plugin, and says of its leaves whether they count as failures, and of the whole whether it meets its
-// requirements. The evidence is what the definition names for it: files of its data as "data/NAME", then files of the archive. Judges are called
-// in the order of the definition's chain; each sees what those before it said.
+// JudgeFunc reads the finished tree of a plugin, rules whether its leaves count as failures, and
+// reports checks on the results as a whole. The evidence is the files that the definition lists:
+// those of its data as "data/NAME", then files of the archive. Judges are called in the order of
+// the definition's chain. Each sees the rulings of those before it.
 type JudgeFunc func(plugin Plugin, tree *Tree, evidence []*File, out *Rulings) error
 
-// What the module registered.
+// The functions that the module registered.
 var (
 	postProcessor PostProcessorFunc
 	expectations  ExpectationsFunc
@@ -29,27 +33,29 @@ var (
 	judge         JudgeFunc
 )
 
-// PostProcessor makes the program a post-processor. Call it in init: main is never called.
+// PostProcessor makes the program a post-processor. Call it in init, because main is never called.
 func PostProcessor(role PostProcessorFunc) { postProcessor = role }
 
-// Expectations makes the program an expectation. Call it in init: main is never called.
+// Expectations gives the program the role expectations. Call it in init, because main is never
+// called.
 func Expectations(role ExpectationsFunc) { expectations = role }
 
-// Summarizer makes the program a summarizer. Call it in init: main is never called.
+// Summarizer makes the program a summarizer. Call it in init, because main is never called.
 func Summarizer(role SummarizerFunc) { summarizer = role }
 
-// Judge makes the program a judge. Call it in init: main is never called.
+// Judge makes the program a judge. Call it in init, because main is never called.
 func Judge(role JudgeFunc) { judge = role }
 
-// errUnregistered is for a module that was built for a role which it does not play.
+// errUnregistered is the error of a module that was built for a role without a registered function.
 func errUnregistered(call string) error {
 	return fmt.Errorf("the module has no %s: call plumbline.%s in init, and build for the world of that role", call, call)
 }
 
-// maxTrace bounds what a panic writes into the log, all of which has 64 KiB.
+// maxTrace bounds what a panic writes to the log, which has 64 KiB.
 const maxTrace = 8 << 10
 
-// guarded calls the role, and makes an error of a panic: the trace goes to the log, which a person reads, and what was emitted stays.
+// guarded calls the role and turns a panic into an error. The trace goes to the log, and emitted
+// items stay.
 func guarded(call func() error) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

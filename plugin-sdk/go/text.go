@@ -5,14 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// validEnd says whether the last character of text is whole.
+// validEnd reports whether the last character of text is complete.
 func validEnd(text string) bool {
 	last, size := utf8.DecodeLastRuneInString(text)
 	return last != utf8.RuneError || size > 1
 }
 
-// EncodedDetail is a value of Details as the host gets it: JSON, and whether it is that or plain text. A value that cannot be encoded is a
-// text that says so. Harnesses need it; authors do not.
+// EncodedDetail returns a value of Details as the host gets it, and whether it is JSON instead of
+// plain text. A value that cannot be encoded becomes a text with the error. It is for test
+// harnesses.
 func EncodedDetail(value any) (text string, isJSON bool) {
 	if text, ok := value.(string); ok {
 		return clean(text, 0), false

@@ -1,81 +1,115 @@
-/** Write a module for Plumbline in JavaScript or TypeScript. README.md begins at the beginning. */
+/**
+ * The SDK for Plumbline modules in JavaScript and TypeScript. See README.md for an introduction.
+ */
 
-/** What a module may know of the plugin that it works for. */
+/** The plugin that the module works for. */
 export interface Plugin {
   /** A DNS-1123 subdomain. */
   readonly name: string;
-  /** `Job`, `DaemonSet` or `Process`. More may come: treat an unknown driver like `Job`. */
+  /**
+   * `Job`, `DaemonSet` or `Process`. More can be added later: treat an unknown driver like `Job`.
+   */
   readonly driver: string;
-  /** The `result-format` of the definition, as written; empty when it names none. */
+  /** The `result-format` of the definition, as written. Empty if there is none. */
   readonly format: string;
   /** How many results the run expects of this plugin. */
   readonly expectedResults: number;
-  /** The free options that the definition gives its module; `{}` when it gives none. Anybody may have written them: check them. */
+  /**
+   * The options of the definition for its module, or `{}`. Check them, because they are not
+   * trusted.
+   */
   readonly options: { readonly [key: string]: unknown };
 }
 
-/** A file of the result set. It is read as a stream, and once. Every way of reading throws `ReadError` when the file cannot be read. */
+/**
+ * A file of the result set. It can be read once, as a stream. Every method throws `ReadError` if
+ * the file cannot be read.
+ */
 export interface InputFile {
-  /** Where the file is, relative to the plugin's directory in the archive, such as `results/global/scan.sarif`. */
+  /**
+   * The path relative to the plugin's directory in the archive, such as
+   * `results/global/scan.sarif`.
+   */
   readonly path: string;
   /** The last part of `path`. */
   readonly name: string;
-  /** Bytes, when the call began. */
+  /** The size in bytes when the call started. */
   readonly size: number;
-  /** The bytes, in pieces of 1 MiB at most. */
+  /** Iterates over the bytes in pieces of at most 1 MiB. */
   chunks(): Generator<Uint8Array, void, void>;
-  /** The text, in pieces; what is not UTF-8 becomes U+FFFD, a byte order mark is left out. */
+  /**
+   * Iterates over the text in pieces. Invalid UTF-8 becomes U+FFFD, and a byte order mark is
+   * dropped.
+   */
   texts(): Generator<string, void, void>;
-  /** The lines, without their ends. A line of more than `limit` characters (1 Mi unless said otherwise) is a `ReadError`. */
+  /**
+   * Iterates over the lines without their ends. Throws `ReadError` at a line of more than `limit`
+   * characters (default: 1 Mi).
+   */
   lines(options?: { limit?: number }): Generator<string, void, void>;
-  /** The whole text. More than `limit` bytes (32 MiB unless said otherwise) are a `ReadError`. */
+  /**
+   * Returns the whole text. Throws `ReadError` if it has more than `limit` bytes (default: 32 MiB).
+   */
   text(options?: { limit?: number }): string;
-  /** The file as a JSON document, under the same limit, of at most 512 levels. One that is none is a `ReadError` that says where. */
+  /**
+   * Parses the file as JSON with at most 512 levels, under the same limit. Throws `ReadError` with
+   * the position if it is invalid.
+   */
   json(options?: { limit?: number }): unknown;
-  /** All bytes, under the same limit. */
+  /** Returns all bytes, under the same limit. */
   bytes(options?: { limit?: number }): Uint8Array;
 }
 
-/** How an item ended; any other word of at most 256 bytes is a status of the format's own, such as `warning`. */
+/**
+ * The outcome of an item. Any other word of at most 256 bytes is a status of the format's own, such
+ * as `warning`.
+ */
 export type Status = "passed" | "failed" | "skipped" | "timeout" | "unknown" | (string & {});
 
-/** Text, shown as it is, or a structure. */
+/** Text, shown unchanged, or a structure. */
 export type Detail = string | number | boolean | { json: unknown };
 
 /** One entry of the result tree. */
 export interface Item {
-  /** 0 (a root of the result set) unless said otherwise; at most one more than the depth of the item before. */
+  /** Default: 0, a root of the result set. At most one more than the depth of the item before. */
   depth?: number;
-  /** What a person sees; not empty, at most 64 KiB. */
+  /** The name that people see: not empty, at most 64 KiB. */
   name: string;
-  /** Left out, the host works it out from the items below, or takes `unknown` where there are none. */
+  /** Without it, the host rolls it up from the children, or sets `unknown` if there are none. */
   status?: Status | null;
-  /** Short facts: `file`, `type`, `error`, or keys of the format's own. What is `undefined` or `null` is left out. */
+  /**
+   * Short facts: `file`, `type`, `error`, or keys of the format's own. `undefined` and `null` are
+   * left out.
+   */
   meta?: { [key: string]: string | number | boolean | null | undefined } | Map<string, string | number | boolean>;
-  /** What a person reads when something went wrong: `failure`, `error`, `system-out`, or keys of the format's own. */
+  /**
+   * What a person reads when something went wrong: `failure`, `error`, `system-out`, or keys of the
+   * format's own.
+   */
   details?: { [key: string]: Detail | null | undefined } | Map<string, Detail>;
-  /** Items that stand in this one, one level deeper. For many, emit them one by one with `depth`. */
+  /** The children, one level deeper. If there are many, emit them one by one with `depth`. */
   items?: Iterable<Item>;
 }
 
-/** Takes items in pre-order and hands them to the host in batches. */
+/** Receives items in pre-order and sends them to the host in batches. */
 export interface Output {
-  /** Appends an item and its `items`. A `TypeError` says what is wrong with it. */
+  /** Appends an item and its `items`. Throws `TypeError` with the reason if it is invalid. */
   emit(item: Item): void;
-  /** Hands over what has gathered. Happens by itself when a batch is full and at the end of the call. */
+  /** Sends what is pending. The SDK does this when a batch is full and at the end of the call. */
   flush(): void;
 }
 
-/** A file that cannot be read, or is larger than what was asked for. The message is a sentence for a person. */
+/** A file cannot be read, or exceeds the limit. The message is for people. */
 export class ReadError extends Error {}
 
-/** What a module exports under the name `postProcessor`. */
+/** The type of the export `postProcessor`. */
 export interface PostProcessor {
   process(info: unknown, files: unknown[]): void;
 }
 /**
- * The role of a post-processor: the files of one result set become items. What `process` throws is an item `unknown` at the end: of a
- * string or an `Error` the message, of anything else (a mistake in the module) the type too. What was emitted before stays.
+ * Makes a post-processor, which turns the files of a result set into items. An exception of
+ * `process` becomes an `unknown` item at the end, with the message of a string or an `Error`. For
+ * anything else (a bug in the module), it also has the type. Items emitted before stay.
  */
 export function postProcessor(process: (plugin: Plugin, files: InputFile[], out: Output) => void): PostProcessor;
 
@@ -90,38 +124,39 @@ export interface Taint {
 /** A node of the cluster, or this machine in a local run. */
 export interface Node {
   readonly name: string;
-  /** Without a prototype, so a label may have any name. */
+  /** Has no prototype, so a label can have any name. */
   readonly labels: { readonly [key: string]: string };
   readonly taints: readonly Taint[];
   readonly ready: boolean;
-  /** The node is cordoned. */
+  /** Whether the node is cordoned. */
   readonly unschedulable: boolean;
-  /** `linux`, `windows`, …; empty when the cluster does not say. */
+  /** `linux`, `windows`, …; empty if unknown. */
   readonly os: string;
-  /** `amd64`, `arm64`, …; empty when the cluster does not say. */
+  /** `amd64`, `arm64`, …; empty if unknown. */
   readonly arch: string;
 }
 
-/** One result for the whole cluster. */
+/** The one result of the whole cluster. */
 export const GLOBAL: { readonly global: true };
 
-/** What a module exports under the name `expectations`. */
+/** The type of the export `expectations`. */
 export interface Expectations {
   expectedResults(info: unknown, podSpec: string | null | undefined, nodes: unknown[]): unknown[];
 }
 /**
- * The role of an expectation: the nodes become the results that must arrive, each `GLOBAL`, a node, or a node's name. `podSpec` is the
- * definition's, parsed; `undefined` when it has none. What `expect` throws keeps the run from starting.
+ * Makes expectations. `expect` returns the results that must arrive, each `GLOBAL`, a node, or the
+ * name of a node. `podSpec` is that of the definition, parsed, or `undefined`. If `expect` throws,
+ * the run does not start.
  */
 export function expectations(
   expect: (plugin: Plugin, podSpec: Record<string, unknown> | undefined, nodes: Node[]) => Iterable<Node | string | typeof GLOBAL>,
 ): Expectations;
 
-/** An item of a result set, and whose it is. */
+/** An item with its result set. */
 export interface Entry {
-  /** The node's name, or `global`. */
+  /** The name of the node, or `global`. */
   readonly set: string;
-  /** `status` is always there. A detail is text or `{ json }`. */
+  /** Always has a `status`. A detail is text or `{ json }`. */
   readonly item: {
     readonly depth: number;
     readonly name: string;
@@ -131,79 +166,94 @@ export interface Entry {
   };
 }
 
-/** What a module exports under the name `summarizer`. */
+/** The type of the export `summarizer`. */
 export interface Summarizer {
   summarize(info: unknown, items: unknown): void;
 }
-/** The role of a summarizer: the items of all result sets, as a stream, become further items at the plugin's root. */
+/**
+ * Makes a summarizer, which reads the items of all result sets as a stream and adds items at the
+ * plugin's root.
+ */
 export function summarizer(summarize: (plugin: Plugin, entries: Iterable<Entry>, out: Output) => void): Summarizer;
 
-/** What is said of one item. */
+/** What a judge decides about one leaf. */
 export interface Ruling {
-  /** One word, or a few with `-` between them, such as `known-failure`, `flaky`: 1 to 64 of the characters a-z, 0-9 and `-`. */
+  /** A word such as `known-failure` or `flaky`: 1 to 64 of the characters a-z, 0-9 and `-`. */
   readonly class: string;
-  /** Whether the item counts as a failure. Without a ruling, items that failed or timed out do, and no others. */
+  /**
+   * Whether the leaf counts as a failure. Without a ruling, leaves that failed or timed out count,
+   * and no others.
+   */
   readonly counts: boolean;
-  /** Why, as a sentence for a person. */
+  /** The reason, as a sentence for people. */
   readonly reason?: string;
-  /** Where the judge has it from: the entry of a list, an archive, the address of an issue. */
+  /** The source of the ruling: the entry of a list, an archive, the URL of an issue. */
   readonly source?: string;
 }
 
-/** An item of the finished tree, and what was said of it so far. */
+/** An item of the finished tree, with the ruling of an earlier judge. */
 export interface JudgedItem extends Entry {
-  /** Its number in the tree. `set` is empty for what a summarizer added. */
+  /** Its number in the tree. `set` is empty if a summarizer added the item. */
   readonly index: number;
-  /** Whether it has no children: only then it can be ruled on. */
+  /** Whether it has no children. A ruling needs a leaf. */
   readonly leaf: boolean;
-  /** Whether it is a leaf that failed or timed out: what counts as a failure while nobody says otherwise. */
+  /**
+   * Whether it is a leaf that failed or timed out. Such leaves count unless a ruling excuses them.
+   */
   readonly isFailure: boolean;
-  /** What an earlier judge of the chain said. */
+  /** The ruling of an earlier judge in the chain. */
   readonly ruling: Required<Ruling> | undefined;
 }
 
-/** One numbered requirement on the results as a whole. */
+/** A requirement on the results as a whole. */
 export interface Check {
-  /** What it is referred to by, such as `PODS-001`: 1 to 64 characters, unique within one call. */
+  /** Identifies it, such as `PODS-001`: 1 to 64 characters, unique within one call. */
   readonly id: string;
   /** What is required, in a few words. */
   readonly name?: string;
-  /** `unknown`: it could not be evaluated, and the reason says why. A plugin with such a check does not pass. */
+  /**
+   * `unknown` means that it could not be evaluated for the given reason. A plugin with such a check
+   * does not pass.
+   */
   readonly outcome: "passed" | "failed" | "unknown";
   /** What was wanted, such as `>= 98 %`. */
   readonly want?: string;
   /** What was found, such as `96.4 % (27 of 28)`. */
   readonly got?: string;
-  /** What else a person must know. */
+  /** An explanation for people. */
   readonly reason?: string;
 }
 
-/** Takes rulings and checks, and hands them to the host in batches. Texts of more than 4 KiB are cut; a `TypeError` says what else is wrong. */
+/**
+ * Receives rulings and checks, and sends them to the host in batches. Texts are cut at 4 KiB. Other
+ * invalid values throw `TypeError`.
+ */
 export interface Rulings {
   /**
-   * Says something of an item, or of the one of that number, also when the tree has been read to its end. A later ruling takes the place of
-   * an earlier one, also of one of an earlier judge. Only leaves that were read can be ruled on: anything else ends the call.
+   * Rules on an item, or on the one with that number, also after the end of the tree. It replaces
+   * an earlier ruling, also one of an earlier judge. The item must be a leaf that was read. Any
+   * other ruling ends the call.
    */
   rule(item: JudgedItem | number, ruling: Ruling): void;
-  /** Reports a check, in the order in which a person is to see them. */
+  /** Reports a check. Checks are shown in this order. */
   report(check: Check): void;
-  /** Hands over what has gathered. Happens by itself when a batch is full and at the end of the call. */
+  /** Sends what is pending. The SDK does this when a batch is full and at the end of the call. */
   flush(): void;
 }
 
-/** What a module exports under the name `judge`. */
+/** The type of the export `judge`. */
 export interface Judge {
   judge(info: unknown, tree: unknown, evidence: unknown[]): void;
 }
 /**
- * The role of a judge: it says what of the finished tree counts. `evidence` are the files that the definition names for it: those of its
- * `data` as `data/NAME`, then those of the archive.
+ * Makes a judge, which decides what counts in the finished tree. `evidence` is the files that the
+ * definition lists: those of its `data` as `data/NAME`, then those of the archive.
  */
 export function judge(
   judgement: (plugin: Plugin, tree: Iterable<JudgedItem>, evidence: InputFile[], out: Rulings) => void,
 ): Judge;
 
-/** Lines for the log of the run. Bounded: what is over the limit is dropped. */
+/** Writes lines to the log of the run. Lines above its limit are dropped. */
 export namespace log {
   function debug(message: string): void;
   function info(message: string): void;

@@ -1,6 +1,6 @@
 /**
- * Write a module for Plumbline in JavaScript or TypeScript: one function per role, and everything else is done here.
- * README.md beside this file begins at the beginning; index.d.ts describes what there is.
+ * The SDK for Plumbline modules in JavaScript and TypeScript. A module has one function per role.
+ * See README.md for an introduction and index.d.ts for the API.
  */
 export { postProcessor } from "./lib/post-processor.js";
 export { expectations, GLOBAL } from "./lib/expectations.js";

@@ -1,9 +1,11 @@
-/** Runs a module natively, in Node, against a host that is as strict as the real one: for tests of modules (`node --test`). */
+/**
+ * Runs a module natively in Node (`node --test`), against a host that is as strict as the real one.
+ */
 import type { Check, Expectations, Item, Judge, JudgedItem, PostProcessor, Ruling, Status, Summarizer, Taint } from "./index.js";
 
-/** What a native run gives back. */
+/** The outcome of a native run. */
 export class Run {
-  /** What was emitted, in order. */
+  /** The emitted items, in order. */
   items: {
     depth: number;
     name: string;
@@ -11,46 +13,55 @@ export class Run {
     meta: { [key: string]: string };
     details: { [key: string]: string | { json: unknown } };
   }[];
-  /** The sentence with which the module ended, if it failed. */
+  /** The error message of the module, if it failed. */
   error: string | undefined;
-  /** The log. */
+  /** The lines of the log. */
   log: [level: "debug" | "info" | "warning" | "error", message: string][];
-  /** One line `name: status` per item, two spaces per level; `-` where the host is to work the status out. */
+  /**
+   * Returns a line `name: status` per item, indented by two spaces per level, with `-` if the host
+   * rolls the status up.
+   */
   outline(): string;
-  /** The first item of that name. */
+  /** Returns the first item with that name. */
   item(name: string): Run["items"][number] | undefined;
 }
 
-/** What a judge said of a case. */
+/** The outcome of a judge for a case. */
 export class Judged {
-  /** The tree that it was given. */
+  /** The tree that it read. */
   tree: JudgedItem[];
-  /** The rulings, in the order in which they came, with the numbers of their items. */
+  /** The rulings in order, with the numbers of their items. */
   rulings: ({ index: number } & Required<Ruling>)[];
-  /** The checks, in order. */
+  /** The checks in order. */
   checks: Required<Check>[];
-  /** The sentence with which the module ended, if it failed. */
+  /** The error message of the module, if it failed. */
   error: string | undefined;
-  /** The log. */
+  /** The lines of the log. */
   log: [level: "debug" | "info" | "warning" | "error", message: string][];
-  /** What this judge said of the first leaf of that name: the last of its rulings. */
+  /** Returns this judge's last ruling on the first leaf with that name. */
   ruling(name: string): Judged["rulings"][number] | undefined;
-  /** The check of that id. */
+  /** Returns the check with that ID. */
   check(id: string): Required<Check> | undefined;
-  /** A line `set/name: class, counts: reason` (or `excused`) for each item that was ruled on, then a line `id: outcome` for each check. */
+  /**
+   * Returns a line `set/name: class, counts: reason` (or `excused`) for each item with a ruling,
+   * then a line `id: outcome` for each check.
+   */
   outline(): string;
 }
 
-/** A case: what a module is given. What breaks a rule of the host is thrown; what the module itself throws is `Run.error`. */
+/**
+ * The input of a module. A broken rule of the host is thrown. An error of the module itself is in
+ * `Run.error`.
+ */
 export class Case {
   plugin(info: { name?: string; driver?: string; format?: string; expectedResults?: number }): this;
   option(key: string, value: unknown): this;
   file(path: string, content: string | Uint8Array): this;
-  /** A file that cannot be read any further after `content`. */
+  /** Adds a file that fails after `content`. */
   brokenFile(path: string, content: string | Uint8Array, error: string): this;
-  /** A file that is made while it is read. */
+  /** Adds a file that is generated while it is read. */
   generatedFile(path: string, pieces: () => Iterable<string | Uint8Array>): this;
-  /** How many bytes the host gives at a time: with 1, every border is met. */
+  /** Limits each read to so many bytes. With 1, the file is split at every byte. */
   chunk(size: number): this;
   podSpec(spec: object): this;
   node(
@@ -64,16 +75,19 @@ export class Case {
       arch?: string;
     },
   ): this;
-  /** Items of a result set, for a summarizer or a judge; of the empty name, what a summarizer added. */
+  /**
+   * Adds the items of a result set for a summarizer or a judge. Those with the empty name are from
+   * a summarizer.
+   */
   results(set: string, items: Item[]): this;
-  /** The results cannot be read any further after those that were given. */
+  /** Makes reading the results fail after the added ones. */
   brokenResults(error: string): this;
-  /** What an earlier judge of the chain said of the first leaf of that name. */
+  /** Sets the ruling of an earlier judge on the first leaf with that name. */
   ruled(name: string, ruling: Ruling): this;
   run(postProcessor: PostProcessor): Run;
   summarize(summarizer: Summarizer): Run;
-  /** The files are its evidence, in the order in which they were added. */
+  /** Runs a judge. The files are its evidence, in the order in which they were added. */
   judge(judge: Judge): Judged;
-  /** The results that were named, each `global` or `node/NAME`. Throws the module's sentence. */
+  /** Returns the expected results, each `global` or `node/NAME`. Throws the module's message. */
   expected(expectations: Expectations): string[];
 }

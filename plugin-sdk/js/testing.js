@@ -1,6 +1,6 @@
 /**
- * Runs a module natively, in Node, against a host that is as strict as the real one: for tests of modules (`node --test`).
- * testing.d.ts describes what there is.
+ * Runs a module natively in Node (`node --test`), against a host that is as strict as the real one.
+ * See testing.d.ts for the API.
  */
 import { sendTo as itemsTo } from "./lib/host/output-native.js";
 import { sendTo as judgementTo } from "./lib/host/judgement-native.js";
@@ -24,7 +24,7 @@ export class Case {
   #resultsError;
   #ruled = [];
 
-  /** What the module is told of the plugin: `name`, `driver`, `format`, `expectedResults`. */
+  /** Sets what the module sees of the plugin: `name`, `driver`, `format`, `expectedResults`. */
   plugin(info) {
     Object.assign(this.#info, info);
     return this;
@@ -39,17 +39,20 @@ export class Case {
     return this.#add({ path, pieces: [bytes(content)] });
   }
 
-  /** A file that cannot be read any further after `content`. */
+  /** Adds a file that fails after `content`. */
   brokenFile(path, content, error) {
     return this.#add({ path, pieces: [bytes(content)], error });
   }
 
-  /** A file that is made while it is read: `pieces` gives an iterable of strings or bytes. */
+  /**
+   * Adds a file that is generated while it is read. `pieces` returns an iterable of strings or
+   * bytes.
+   */
   generatedFile(path, pieces) {
     return this.#add({ path, pieces });
   }
 
-  /** How many bytes the host gives at a time. */
+  /** Limits each read to so many bytes. */
   chunk(size) {
     this.#chunk = size;
     return this;
@@ -66,42 +69,48 @@ export class Case {
     return this;
   }
 
-  /** Items of a result set, for a summarizer or a judge; of the empty name, what a summarizer added. */
+  /**
+   * Adds the items of a result set for a summarizer or a judge. Those with the empty name are from
+   * a summarizer.
+   */
   results(set, items) {
     for (const item of items) this.#entries.push({ set, item: toWire({ status: "unknown", ...item }, item.depth ?? 0) });
     return this;
   }
 
-  /** The results cannot be read any further after those that were given. */
+  /** Makes reading the results fail after the added ones. */
   brokenResults(error) {
     this.#resultsError = error;
     return this;
   }
 
-  /** What the module's `postProcessor` makes of the files. */
+  /** Runs the module's `postProcessor` on the files. */
   run(postProcessor) {
     const sorted = [...this.#files].sort((one, other) => (one.path < other.path ? -1 : 1));
     return this.#call(() => postProcessor.process(this.#wireInfo(), sorted.map((given) => file(given, this.#chunk))));
   }
 
-  /** What the module's `summarizer` makes of the results. */
+  /** Runs the module's `summarizer` on the results. */
   summarize(summarizer) {
     return this.#call(() => summarizer.summarize(this.#wireInfo(), results(this.#entries, this.#resultsError)));
   }
 
-  /** What an earlier judge of the chain said of the first leaf of that name. */
+  /** Sets the ruling of an earlier judge on the first leaf with that name. */
   ruled(name, ruling) {
     this.#ruled.push([name, ruling]);
     return this;
   }
 
-  /** What the module's `judge` says of the results; the files are its evidence, in the order in which they were added. */
+  /**
+   * Runs the module's `judge` on the results. The files are its evidence, in the order in which
+   * they were added.
+   */
   judge(judge) {
     const tree = wireTree(this.#entries, this.#ruled);
     const judged = new Judged(tree);
     let refusal;
     const { source, sink } = host(tree, judged, this.#resultsError, (wrong) => {
-      // The real host ends the call here, so a module cannot catch it.
+      // The real host ends the call here, so a module cannot catch this.
       throw (refusal = new Error(`the host refuses this: ${wrong}`));
     });
     judgementTo(sink);
@@ -116,7 +125,10 @@ export class Case {
     return judged;
   }
 
-  /** The results that the module's `expectations` names: `"global"`, or `node/NAME`. Throws the module's sentence. */
+  /**
+   * Returns the results that the module's `expectations` lists: `"global"`, or `node/NAME`. Throws
+   * the module's message.
+   */
   expected(expectations) {
     let named = [];
     const run = this.#call(() => {
@@ -148,7 +160,7 @@ export class Case {
     itemsTo((items) => {
       for (const item of items) {
         const wrong = problem(item, run.items.at(-1)?.depth);
-        // The real host ends the call here, so a module cannot catch it.
+        // The real host ends the call here, so a module cannot catch this.
         if (wrong) throw (refusal = new Error(`the host refuses this: ${wrong}`));
         run.items.push(fromWire(item));
       }
@@ -157,7 +169,8 @@ export class Case {
     try {
       work();
     } catch (thrown) {
-      // A module's own failure comes as its sentence; an `Error` is a rule that was broken, or a defect of the SDK.
+      // A module's own failure is thrown as its message. An `Error` is a broken rule, or a bug in
+      // the SDK.
       if (typeof thrown !== "string") throw thrown;
       run.error = thrown;
     } finally {

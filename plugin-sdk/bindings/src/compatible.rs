@@ -1,4 +1,4 @@
-//! Whether a later state of the contract still is what modules of an earlier one were built against.
+//! Checks whether a later version of the contract is compatible with modules of an earlier one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,14 +7,18 @@ use wit_parser::{InterfaceId, WorldId, WorldItem, WorldKey};
 use crate::contract::Contract;
 use crate::shape::{Naming, Writer};
 
-/// What of `frozen` is no longer there, or no longer the same, in `current`: a sentence for each, with the name. Nothing, if every
-/// module that was built against `frozen` is a module for `current`.
+/// Returns everything of `frozen` that is missing or different in `current`, as a sentence with the
+/// name for each. If the list is empty, every module that was built against `frozen` works with
+/// `current`.
 ///
-/// * Each interface, type and function of the frozen package is there with the same shape. A field more in a record, or a case more in a
-///   variant, is another shape: modules that were built before lay it out otherwise in memory.
-/// * What modules import may gain functions, types and whole interfaces. What they export (a role) may gain types, but no
-///   function: modules that were built before do not have it.
-/// * A world exports what it exported and imports at least what it imported, so that a source that was written for it still builds.
+/// * Each interface, type and function of the frozen package exists with the same shape. A new
+///   field in a record, or a new case in a variant, changes its memory layout, so it is
+///   incompatible.
+/// * Interfaces that modules import may gain functions and types, and modules may import new
+///   interfaces. Interfaces that modules export (roles) may gain types, but not functions, because
+///   existing modules do not have them.
+/// * A world exports exactly what it exported before, and imports at least what it imported before.
+///   A source for it therefore still builds.
 #[must_use]
 pub fn differences(frozen: &Contract, current: &Contract) -> Vec<String> {
     let mut said = Vec::new();
@@ -42,7 +46,7 @@ pub fn differences(frozen: &Contract, current: &Contract) -> Vec<String> {
     said
 }
 
-/// Interfaces, and what is in them, by `interface` and `interface.name`, with their shapes.
+/// Returns the shapes of interfaces and their members, by `interface` and `interface.name`.
 #[expect(clippy::indexing_slicing, reason = "identifiers come from the same arena")]
 fn members(contract: &Contract) -> BTreeMap<String, String> {
     let writer = Writer { resolve: contract.resolve(), naming: Naming::Full };
@@ -51,7 +55,8 @@ fn members(contract: &Contract) -> BTreeMap<String, String> {
         members.insert(name.clone(), "interface".to_owned());
         let interface = &contract.resolve().interfaces[id];
         for (of, &ty) in &interface.types {
-            // A type that comes from elsewhere is compared there; that the name is here matters to sources only, and shows here.
+            // A type from another interface is compared there. Here, only its name matters, for
+            // sources that use it.
             let shape = if writer.origin(ty) == ty {
                 writer.kind(&writer.def(ty).kind)
             } else {
@@ -66,12 +71,12 @@ fn members(contract: &Contract) -> BTreeMap<String, String> {
     members
 }
 
-/// The interfaces that a world of the package exports.
+/// Returns the interfaces that any world of the package exports.
 fn roles(contract: &Contract) -> BTreeSet<String> {
     contract.package().worlds.values().flat_map(|&world| sides(contract, world).1).collect()
 }
 
-/// What a world imports, and what it exports.
+/// Returns the imports and the exports of a world.
 #[expect(clippy::indexing_slicing, reason = "identifiers come from the same arena")]
 pub(crate) fn sides(contract: &Contract, world: WorldId) -> (BTreeSet<String>, BTreeSet<String>) {
     let world = &contract.resolve().worlds[world];

@@ -1,4 +1,4 @@
-//! The contract as it is parsed.
+//! The parsed contract.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use wit_parser::{Package, PackageId, Resolve, SourceMap};
 
 use crate::error::BindingsError;
 
-/// One generation of the contract: a WIT package.
+/// One version of the contract: a WIT package.
 #[derive(Debug, Clone)]
 pub struct Contract {
     resolve: Resolve,
@@ -15,8 +15,8 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// Reads the package in the directory: its `.wit` files, in the order of their names, so that what is made of them is the same
-    /// on every file system. Directories in it are not looked into.
+    /// Reads the package in the directory: its `.wit` files, in the order of their names, so that
+    /// generated files are the same on every file system. Subdirectories are ignored.
     ///
     /// # Errors
     /// [`BindingsError::Io`], [`BindingsError::NoWit`], [`BindingsError::Wit`].
@@ -32,7 +32,8 @@ impl Contract {
         let mut sources = Vec::new();
         for file in &files {
             let text = fs::read_to_string(file).map_err(BindingsError::io("read", file))?;
-            // Without the directory: what is generated must not say where it was generated.
+            // Omit the directory, because generated files must not depend on where they are
+            // generated.
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             sources.push((name, text));
         }
@@ -42,7 +43,7 @@ impl Contract {
         Self::parse(dir, &sources)
     }
 
-    /// Reads the package from texts, each with the name of its file; `origin` is for messages.
+    /// Parses the package from texts, each with the name of its file. `origin` is for messages.
     ///
     /// # Errors
     /// [`BindingsError::Wit`].
@@ -58,19 +59,19 @@ impl Contract {
         Ok(Self { resolve, package })
     }
 
-    /// All that was parsed.
+    /// Returns everything that was parsed.
     #[must_use]
     pub fn resolve(&self) -> &Resolve {
         &self.resolve
     }
 
-    /// The package, for generators.
+    /// Returns the ID of the package, for generators.
     #[must_use]
     pub fn id(&self) -> PackageId {
         self.package
     }
 
-    /// The package itself.
+    /// Returns the package.
     #[expect(clippy::indexing_slicing, reason = "the identifier comes from the same arena")]
     pub(crate) fn package(&self) -> &Package {
         &self.resolve.packages[self.package]

@@ -1,4 +1,4 @@
-//! The JSON Schemas of what people write.
+//! The JSON Schemas of files that people write.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,13 @@ use wit_parser::{PackageId, Resolve};
 use crate::error::BindingsError;
 use crate::registry::Files;
 
-/// Where the schema of the definition is.
+/// The path of the schema for definitions.
 const DEFINITION: &str = "docs/definition.schema.json";
 
-/// Where the schema of `module.yaml` is.
+/// The path of the schema for `module.yaml`.
 const MODULE: &str = "docs/module.schema.json";
 
-/// The schemas. They come from the code that reads the files, not from the WIT.
+/// Returns the schemas. They come from the code that reads the files, and not from the WIT.
 pub(crate) fn files(_resolve: &Resolve, _package: PackageId) -> Result<Files, BindingsError> {
     let schemas = [(DEFINITION, definition_schema_text()), (MODULE, module_schema_text())];
     Ok(schemas.into_iter().map(|(path, text)| (PathBuf::from(path), text.into_bytes())).collect())

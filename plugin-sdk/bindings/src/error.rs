@@ -1,47 +1,47 @@
-//! What can go wrong.
+//! The error type.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why nothing could be generated, compared or written.
+/// Error of generating, comparing or writing files.
 #[derive(Debug, thiserror::Error)]
 pub enum BindingsError {
     /// A file or directory cannot be read or written.
     #[error("{action} `{}`: {source}", path.display())]
     Io {
-        /// What was tried, such as `read`.
+        /// The attempted action, such as `read`.
         action: &'static str,
-        /// With what.
+        /// The path.
         path: PathBuf,
-        /// Why it failed.
+        /// The cause.
         source: io::Error,
     },
-    /// There is no WIT in the directory.
+    /// The directory has no WIT files.
     #[error("find WIT in `{}`: no file there ends in `.wit`", .0.display())]
     NoWit(PathBuf),
-    /// The files are no WIT package.
+    /// The files are not a valid WIT package.
     #[error("parse the WIT of `{}`: {cause}", path.display())]
     Wit {
         /// The directory, or a name for the text.
         path: PathBuf,
-        /// What the parser says, with line and column.
+        /// The parser's message, with line and column.
         cause: String,
     },
-    /// A generator cannot do its work.
+    /// A generator failed.
     #[error("generate {what}: {cause}")]
     Generator {
-        /// What it makes, such as `the bindings for C`.
+        /// The output of the generator, such as `the bindings for C`.
         what: &'static str,
-        /// Why.
+        /// The cause.
         cause: String,
     },
-    /// Two generators make the same file.
+    /// Two generators write the same file.
     #[error("generate `{}`: two generators make it", .0.display())]
     Twice(PathBuf),
 }
 
 impl BindingsError {
-    /// For `map_err` of what reads and writes.
+    /// Returns a function for `map_err` of file operations.
     pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self::Io { action, path, source }

@@ -1,4 +1,5 @@
-//! Pieces of the templates in the guide for authors, so that what the guide shows is what `plumbline plugin new` writes.
+//! Excerpts of the templates in the authors' guide, so that the guide shows what `plumbline plugin
+//! new` writes.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -7,19 +8,20 @@ use std::path::{Path, PathBuf};
 use crate::error::BindingsError;
 use crate::registry::Files;
 
-/// The guide. It is written by hand but for its excerpts.
+/// The path of the guide. It is written by hand, except for its excerpts.
 const GUIDE: &str = "docs/authors-guide.md";
 
-/// What a template is called in the guide, in each of the ways in which templates write it.
+/// The placeholders of templates, and the names that the guide uses for them.
 const NAMES: [(&str, &str); 3] = [("__NAME__", "my-format"), ("__IDENT__", "my_format"), ("__TYPE__", "MyFormat")];
 
-/// The guide of the workspace at `root` with its excerpts as they are in the templates.
+/// Returns the guide of the workspace at `root` with up-to-date excerpts.
 ///
-/// Above the fence of an excerpt stands `<!-- excerpt FILE: START … END -->`: it is the lines of the file from the first that begins
-/// with START to the next that is END; `(blank)` for END is the next blank line, which is left out. No files where there is no guide.
+/// The line before the fence of an excerpt is `<!-- excerpt FILE: START … END -->`. The excerpt is
+/// the lines of the file from the first that starts with START to the next that is END. If END is
+/// `(blank)`, the excerpt ends before the next blank line. Without a guide there are no files.
 ///
 /// # Errors
-/// [`BindingsError`]: a file cannot be read, or has no such lines.
+/// [`BindingsError`]: a file cannot be read, or does not have such lines.
 pub fn excerpts(root: &Path) -> Result<Files, BindingsError> {
     let path = root.join(GUIDE);
     let text = match fs::read_to_string(&path) {
@@ -39,7 +41,7 @@ pub fn excerpts(root: &Path) -> Result<Files, BindingsError> {
         if !fence.starts_with("```") {
             return Err(wrong(wanted, "no fence follows it"));
         }
-        // What stands there now goes, up to the fence's end.
+        // Drop the old excerpt up to the end of the fence.
         if !lines.by_ref().any(|line| line == "```") {
             return Err(wrong(wanted, "its fence does not end"));
         }

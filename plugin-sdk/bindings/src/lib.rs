@@ -1,8 +1,9 @@
-//! Generates from the WIT what is written down for people and other languages: bindings of the SDKs, and the pages of the contract.
-//! What is generated is committed, so that nobody needs this crate to read or to use it; a test says when it no longer is what the
-//! source makes. `cargo xtask bindings` writes it anew.
+//! Generates files from the WIT of the contract: the bindings of the SDKs, and documentation pages.
+//! The generated files are committed, so that nobody needs this crate to read or use them. A test
+//! reports outdated ones, and `cargo xtask bindings` writes them again.
 //!
-//! It also compares two generations of the contract ([`differences`]): what is frozen must stay as it is in all that follow.
+//! The crate also compares two versions of the contract ([`differences`]): everything in a frozen
+//! version must stay the same in later ones.
 #![forbid(unsafe_code)]
 
 mod c;

@@ -1,5 +1,8 @@
-//! `plumbline-bindings write|check [ROOT]`: writes what is generated into the workspace, or compares. `check` names what differs and ends
-//! with 1 if anything does; 2 is for arguments that make no sense, 4 for what cannot be read or written.
+//! `plumbline-bindings write|check [ROOT]`: writes the generated files into the workspace, or
+//! compares them.
+//!
+//! `check` lists the files that differ, and exits with 1 if there are any. The exit code is 2 for
+//! invalid arguments, and 4 for files that cannot be read or written.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
@@ -30,7 +33,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The workspace that this program was built from.
+/// Returns the workspace that this program was built from.
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

@@ -1,4 +1,4 @@
-//! `docs/wit.md`: the contract to read.
+//! Generates `docs/wit.md`, the documentation of the contract.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,23 +12,23 @@ use crate::error::BindingsError;
 use crate::registry::Files;
 use crate::shape::{Naming, Writer};
 
-/// Where the page is.
+/// The path of the page.
 const PAGE: &str = "docs/wit.md";
 
-/// The page.
+/// Returns the page.
 pub(crate) fn files(resolve: &Resolve, package: PackageId) -> Result<Files, BindingsError> {
     let mut page = Page { writer: Writer { resolve, naming: Naming::Short }, text: String::new() };
     page.package(package).map_err(|error| BindingsError::Generator { what: PAGE, cause: error.to_string() })?;
     Ok(Files::from([(PathBuf::from(PAGE), page.text.into_bytes())]))
 }
 
-/// The page as it grows.
+/// A page that is being written.
 struct Page<'a> {
     writer: Writer<'a>,
     text: String,
 }
 
-/// Where an interface stands on the page.
+/// The section of the page that an interface belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Role,
@@ -193,7 +193,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// A type in a table, linked to the first named type in it.
+    /// Returns a type for a table, with a link to the first named type in it.
     fn linked(&self, ty: &Type) -> String {
         let mut named = Vec::new();
         self.names(ty, &mut named);
@@ -210,7 +210,7 @@ impl Page<'_> {
         format!("[`{short}`](#{full})")
     }
 
-    /// The named types in a type, in the order in which they are written.
+    /// Collects the named types in a type, in the order in which they are written.
     fn names(&self, ty: &Type, found: &mut Vec<TypeId>) {
         let Type::Id(id) = ty else { return };
         let def = self.writer.def(*id);
@@ -241,7 +241,7 @@ impl Page<'_> {
     }
 }
 
-/// The resource that a function belongs to.
+/// Returns the resource that a function belongs to.
 fn of(function: &Function) -> Option<TypeId> {
     match function.kind {
         FunctionKind::Method(id)

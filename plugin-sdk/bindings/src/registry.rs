@@ -1,4 +1,4 @@
-//! All generators.
+//! The list of all generators.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,20 @@ use crate::error::BindingsError;
 use crate::excerpts::excerpts;
 use crate::{c, definition, go, page};
 
-/// Where the current generation of the contract is, below the root of the workspace.
+/// The directory of the current contract, relative to the root of the workspace.
 pub const WIT_DIR: &str = "wit";
 
-/// Generated files: paths below the root of the workspace, with their contents.
+/// Generated files: paths relative to the root of the workspace, with their contents.
 pub type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Makes files of the contract.
+/// A function that generates files from the contract.
 type Generator = fn(&Resolve, PackageId) -> Result<Files, BindingsError>;
 
-/// One for each kind of output: a language's bindings, a page. What they make must depend on nothing but the sources.
+/// One generator for each kind of output: bindings of a language, a page. The output must depend
+/// only on the sources.
 const GENERATORS: &[Generator] = &[c::files, go::files, page::files, definition::files];
 
-/// Everything that is generated from the workspace at `root`.
+/// Generates all files for the workspace at `root`.
 ///
 /// # Errors
 /// [`BindingsError`]: the WIT cannot be read, or a generator fails.

@@ -1,17 +1,18 @@
-//! Types and functions as WIT writes them.
+//! Formats types and functions as in WIT.
 
 use wit_parser::{Function, FunctionKind, Handle, Resolve, Result_, Type, TypeDef, TypeDefKind, TypeId, TypeOwner};
 
-/// How names of types are written.
+/// How to write the names of types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Naming {
     /// As in the source: `item`.
     Short,
-    /// With the interface that defines it: `types.item`. Where an interface gets a type from then does not matter.
+    /// With the interface that defines the type: `types.item`. The result does not depend on the
+    /// interface through which a type is used.
     Full,
 }
 
-/// Writes types of one package.
+/// Formats the types of one package.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Writer<'a> {
     pub(crate) resolve: &'a Resolve,
@@ -19,13 +20,13 @@ pub(crate) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    /// What the identifier stands for.
+    /// Returns the definition of a type.
     #[expect(clippy::indexing_slicing, reason = "identifiers come from the same arena")]
     pub(crate) fn def(self, id: TypeId) -> &'a TypeDef {
         &self.resolve.types[id]
     }
 
-    /// The definition that a chain of `use` comes from.
+    /// Returns the original definition behind a chain of `use`.
     pub(crate) fn origin(self, id: TypeId) -> TypeId {
         match self.def(id).kind {
             TypeDefKind::Type(Type::Id(next)) => self.origin(next),
@@ -33,7 +34,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// `interface.type`, of the definition that `id` comes from; `None` for a type without a name.
+    /// Returns `interface.type` for the original definition of `id`; `None` for a type without a
+    /// name.
     #[expect(clippy::indexing_slicing, reason = "identifiers come from the same arena")]
     pub(crate) fn full_name(self, id: TypeId) -> Option<String> {
         let def = self.def(self.origin(id));
@@ -45,7 +47,7 @@ impl<'a> Writer<'a> {
         Some(owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}.{name}")))
     }
 
-    /// A type where it is used.
+    /// Formats a type where it is used.
     pub(crate) fn ty(self, ty: &Type) -> String {
         match ty {
             Type::Bool => "bool".to_owned(),
@@ -75,7 +77,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What stands behind a name: the whole definition, without documentation.
+    /// Formats the definition of a named type, without documentation.
     pub(crate) fn kind(self, kind: &TypeDefKind) -> String {
         let list = |parts: Vec<String>| parts.join(", ");
         let optional = |ty: &Option<Type>| ty.as_ref().map(|ty| self.ty(ty));
@@ -117,7 +119,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A function's signature without its name: `func(max: u32) -> list<u8>`. The receiver of a method is left out.
+    /// Formats a function's signature without its name: `func(max: u32) -> list<u8>`. The receiver
+    /// of a method is omitted.
     pub(crate) fn signature(self, function: &Function) -> String {
         let method = matches!(function.kind, FunctionKind::Method(_) | FunctionKind::AsyncMethod(_));
         let params = function.params.iter().skip(usize::from(method));

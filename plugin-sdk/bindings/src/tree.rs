@@ -1,4 +1,4 @@
-//! Generated files in the tree.
+//! Generated files in the source tree.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::BindingsError;
 use crate::registry::Files;
 
-/// The files below `root` that are not as they are generated: others, or not there.
+/// Returns the files below `root` that are missing or differ from the generated content.
 ///
 /// # Errors
 /// [`BindingsError::Io`] if a file cannot be read.
@@ -16,7 +16,7 @@ pub fn check(root: &Path, files: &Files) -> Result<Vec<PathBuf>, BindingsError> 
     for (path, content) in files {
         let file = root.join(path);
         match fs::read(&file) {
-            // A checkout may have other ends of lines than the repository.
+            // A checkout may have other line endings than the repository.
             Ok(found) if unix(&found) == unix(content) => {}
             Ok(_) => different.push(path.clone()),
             Err(error) if error.kind() == ErrorKind::NotFound => different.push(path.clone()),
@@ -26,8 +26,8 @@ pub fn check(root: &Path, files: &Files) -> Result<Vec<PathBuf>, BindingsError> 
     Ok(different)
 }
 
-/// Writes those files below `root` that are not as they are generated, and returns which those were. Others are not touched, so that
-/// nothing is built again for their sake.
+/// Writes the files below `root` that differ from the generated content, and returns them. Other
+/// files are not touched, so that nothing is rebuilt because of them.
 ///
 /// # Errors
 /// [`BindingsError::Io`] if a file cannot be read or written.

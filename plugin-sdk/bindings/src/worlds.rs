@@ -1,4 +1,4 @@
-//! The worlds for which the SDKs of C and Go have bindings, and one run of a generator.
+//! The worlds with bindings in the SDKs of C and Go, and a function to run a generator.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use wit_parser::{PackageId, Resolve};
 
 use crate::error::BindingsError;
 
-/// One role each: a module plays one, and more is its author's own business.
+/// The worlds, with one role each. Authors of modules with more roles generate their own bindings.
 pub(crate) const SDK_WORLDS: [&str; 4] =
     ["post-processor-module", "expectations-module", "summarizer-module", "judge-module"];
 
-/// What `generator` makes of `world`: texts by file name. `what` is for messages.
+/// Runs `generator` for `world`. Returns texts by file name. `what` is for messages.
 pub(crate) fn generate(
     what: &'static str,
     mut generator: Box<dyn WorldGenerator>,
@@ -22,7 +22,7 @@ pub(crate) fn generate(
     let failed = |cause: String| BindingsError::Generator { what, cause: format!("world `{world}`: {cause}") };
     let id = resolve.select_world(&[package], Some(world)).map_err(|error| failed(format!("{error:#}")))?;
     let mut files = Files::default();
-    // Generators add ids of their own to what they are given.
+    // Clone the input, because generators add their own IDs to it.
     generator.generate(&mut resolve.clone(), id, &mut files).map_err(|error| failed(format!("{error:#}")))?;
     files
         .iter()

@@ -1,8 +1,10 @@
-/* Runs a judge natively, for a debugger and sanitizers: the functions of the host, over a tree in a file. Its output is a line
- * `INDEX CLASS counts|excused REASON (SOURCE)` for each ruling, and a line `ID OUTCOME WANT GOT REASON` for each check.
+/* A native host for a judge, for debuggers and sanitizers. It reads a tree from a file, and prints
+ * a line `INDEX CLASS counts|excused REASON (SOURCE)` for each ruling, and a line
+ * `ID OUTCOME WANT GOT REASON` for each check.
  *
- * The first argument is the tree: a line `SET DEPTH STATUS NAME` for each item, `-` for the empty set. The others are the evidence.
- * PLUMBLINE_OPTIONS is the options, as JSON; PLUMBLINE_CHUNK the bytes of a read, and the items of a batch, at most. */
+ * The first argument is the file with the tree: a line `SET DEPTH STATUS NAME` for each item, with
+ * `-` for the empty set. The other arguments are the evidence. PLUMBLINE_OPTIONS contains the
+ * options as JSON. PLUMBLINE_CHUNK is the most bytes of a read, and the most items of a batch. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +28,8 @@ static size_t chunk(size_t max) {
     return most < max ? most : max;
 }
 
-/* The bindings call these where WebAssembly has imports. A list or text comes back as its address and length, behind a word that says
- * whether it is an error. */
+/* The bindings call these functions instead of WebAssembly imports. A list or text is returned as
+ * address and length, after a word that is set for an error. */
 void __wasm_import_plumbline_plugin_input_method_file_path(int32_t file, uint8_t *into) {
     contract_string_t path = copy(paths[file]);
     memcpy(into, &path, sizeof path);
@@ -52,7 +54,7 @@ void __wasm_import_plumbline_plugin_input_method_file_read(int32_t file, int32_t
         size_t bytes = chunk((size_t)max);
         piece.ptr = malloc(bytes);
         piece.len = fread(piece.ptr, 1, bytes, opened[file]);
-        /* The bindings free nothing that has no bytes. */
+        /* The bindings do not free an empty text. */
         if (piece.len == 0) free(piece.ptr);
     }
     memcpy(into + sizeof(void *), &piece, sizeof piece);
@@ -71,7 +73,8 @@ static uint8_t status(const char *word) {
     return PLUMBLINE_PLUGIN_TYPES_STATUS_UNKNOWN;
 }
 
-/* Whether the item before this one has children is known when this one is read: so the file is looked at once more. */
+/* Whether an item has children is known only once the next one is read, so look ahead in the
+ * file. */
 static bool has_children(const char *set, unsigned depth) {
     long at = ftell(tree);
     char other[65], word[17], name[257];

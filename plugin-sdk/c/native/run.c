@@ -1,8 +1,8 @@
-/* Runs a post-processor natively, for a debugger and sanitizers: the functions of the host, over files of the disk. Its output is an
- * outline: a line `name: status` for each item, two spaces per level.
- * README.md has the command that builds it.
+/* A native host for a post-processor, for debuggers and sanitizers. It reads files from disk, and
+ * prints a line `name: status` for each item, indented by two spaces per level. README.md has the
+ * command that builds it.
  *
- * PLUMBLINE_OPTIONS is the options, as JSON; PLUMBLINE_CHUNK the bytes of a read at most. */
+ * PLUMBLINE_OPTIONS contains the options as JSON. PLUMBLINE_CHUNK is the most bytes of a read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@ static contract_string_t copy(const char *text) {
     return copied;
 }
 
-/* The bindings call these where WebAssembly has imports. A list or text comes back as its address and length, behind a word that says
- * whether it is an error. */
+/* The bindings call these functions instead of WebAssembly imports. A list or text is returned as
+ * address and length, after a word that is set for an error. */
 void __wasm_import_plumbline_plugin_input_method_file_path(int32_t file, uint8_t *into) {
     contract_string_t path = copy(paths[file]);
     memcpy(into, &path, sizeof path);
@@ -46,7 +46,7 @@ void __wasm_import_plumbline_plugin_input_method_file_read(int32_t file, int32_t
     } else {
         piece.ptr = malloc(bytes);
         piece.len = fread(piece.ptr, 1, bytes, opened[file]);
-        /* The bindings free nothing that has no bytes. */
+        /* The bindings do not free an empty text. */
         if (piece.len == 0) free(piece.ptr);
     }
     memcpy(into + sizeof(void *), &piece, sizeof piece);

@@ -1,4 +1,5 @@
-// Package plumblinetest runs modules natively, and checks what the host would check: for `go test`, without WebAssembly.
+// Package plumblinetest runs modules natively in `go test`, without WebAssembly, and checks what
+// the host would check.
 //
 //	run := plumblinetest.New().File("results/global/a.verdicts", "ok disk\n").PostProcess(t, process)
 //	if run.Outline() != "a.verdicts: -\n  disk: passed\n" { … }
@@ -16,7 +17,8 @@ import (
 	plumbline "github.com/plumbline-dev/plumbline/plugin-sdk/go"
 )
 
-// Case is what a module is given: the plugin, the files, the nodes, the results. Its methods change it and return it.
+// Case is the input of a module: plugin, files, nodes and results. Its methods change and return
+// it.
 type Case struct {
 	plugin  plumbline.Plugin
 	options map[string]any
@@ -33,16 +35,16 @@ type input struct {
 	path string
 	size uint64
 	open func() (io.Reader, error)
-	// fails is the error at the end; empty for none.
+	// fails is the error at the end, or empty.
 	fails string
 }
 
-// New is a plugin `test` of driver Job, without options, files and nodes.
+// New returns a case with a plugin `test` of driver Job, without options, files and nodes.
 func New() *Case {
 	return &Case{plugin: plumbline.Plugin{Name: "test", Driver: "Job", ExpectedResults: 1}, options: map[string]any{}}
 }
 
-// Plugin sets the plugin; its RawOptions are those of Option.
+// Plugin sets the plugin. Its RawOptions are those that Option added.
 func (c *Case) Plugin(plugin plumbline.Plugin) *Case {
 	c.plugin = plugin
 	return c
@@ -54,18 +56,18 @@ func (c *Case) Option(key string, value any) *Case {
 	return c
 }
 
-// File adds a file. The path is the one in the archive, such as "results/global/a.xml". Files reach the module in the order in which they
-// are added.
+// File adds a file under its path in the archive, such as "results/global/a.xml". The module gets
+// the files in this order.
 func (c *Case) File(path, content string) *Case {
 	return c.add(input{path, uint64(len(content)), func() (io.Reader, error) { return strings.NewReader(content), nil }, ""})
 }
 
-// BrokenFile adds a file that gives content and then fails with the error.
+// BrokenFile adds a file that delivers content and then fails with the error.
 func (c *Case) BrokenFile(path, content, fails string) *Case {
 	return c.add(input{path, uint64(len(content)), func() (io.Reader, error) { return strings.NewReader(content), nil }, fails})
 }
 
-// FileFrom adds a file of the disk under the path that it is to have in the archive.
+// FileFrom adds a file from disk under its path in the archive.
 func (c *Case) FileFrom(path, disk string) *Case {
 	var size uint64
 	if about, err := os.Stat(disk); err == nil {
@@ -74,7 +76,8 @@ func (c *Case) FileFrom(path, disk string) *Case {
 	return c.add(input{path, size, func() (io.Reader, error) { return os.Open(disk) }, ""})
 }
 
-// GeneratedFile adds a file that open makes while it is read: for files larger than memory. The size is what the module is told.
+// GeneratedFile adds a file that open generates while it is read, for files larger than memory. The
+// module sees the given size.
 func (c *Case) GeneratedFile(path string, size uint64, open func() io.Reader) *Case {
 	return c.add(input{path, size, func() (io.Reader, error) { return open(), nil }, ""})
 }
@@ -84,13 +87,14 @@ func (c *Case) add(file input) *Case {
 	return c
 }
 
-// Chunk gives the module at most so many bytes with each read: what is read must not depend on where the host cuts.
+// Chunk limits each read to so many bytes. The outcome must not depend on where the host splits a
+// file.
 func (c *Case) Chunk(bytes int) *Case {
 	c.chunk = max(bytes, 1)
 	return c
 }
 
-// PodSpec sets the definition's podSpec: anything that encodes to JSON.
+// PodSpec sets the definition's podSpec: any value that encodes to JSON.
 func (c *Case) PodSpec(spec any) *Case {
 	c.podSpec = spec
 	return c
@@ -102,8 +106,8 @@ func (c *Case) Node(node plumbline.Node) *Case {
 	return c
 }
 
-// Results adds the items of a result set (a node's name, or "global"), for a summarizer or a judge. They have the status that they are given here: the
-// harness rolls nothing up, which the host does before either is called.
+// Results adds the items of a result set (the name of a node, or "global") for a summarizer or a
+// judge. They keep the given status: unlike the host, the harness does not roll statuses up before.
 func (c *Case) Results(set string, items ...plumbline.Item) *Case {
 	for _, item := range items {
 		c.entries = append(c.entries, plumbline.Entry{Set: set, Item: item})
@@ -111,7 +115,7 @@ func (c *Case) Results(set string, items ...plumbline.Item) *Case {
 	return c
 }
 
-// BrokenResults lets reading fail with the error, after the results that were added.
+// BrokenResults makes reading fail with the error after the added results.
 func (c *Case) BrokenResults(fails string) *Case {
 	c.broken = fails
 	return c
@@ -128,7 +132,7 @@ func (c *Case) info(t testing.TB) plumbline.Plugin {
 	return plugin
 }
 
-// file is one that the module can read.
+// file returns a file for the module.
 func (c *Case) file(from input) *plumbline.File {
 	var reader io.Reader
 	return plumbline.NewFile(from.path, from.size, func(max uint32) ([]byte, error) {
@@ -153,7 +157,7 @@ func (c *Case) file(from input) *plumbline.File {
 	})
 }
 
-// results gives the entries a few at a time, so that a module sees more than one batch.
+// results returns the entries in small batches, so that a module sees more than one.
 func (c *Case) results() *plumbline.Results {
 	rest := c.entries
 	return plumbline.NewResults(func(limit uint32) ([]plumbline.Entry, error) {
@@ -167,7 +171,8 @@ func (c *Case) results() *plumbline.Results {
 	})
 }
 
-// Expect asks an expectation. What the host would refuse is an error, as is what the module returns.
+// Expect runs expectations. It returns the error of the module, and an error for results that the
+// host would reject.
 func (c *Case) Expect(t testing.TB, role plumbline.ExpectationsFunc) (expected []plumbline.Expected, err error) {
 	t.Helper()
 	var spec json.RawMessage

@@ -10,28 +10,29 @@ import (
 	plumbline "github.com/plumbline-dev/plumbline/plugin-sdk/go"
 )
 
-// Judged is what a judge said of a case.
+// Judged is the outcome of a judge for a case.
 type Judged struct {
-	// Tree is what it was given.
+	// Tree is the tree that it read.
 	Tree []plumbline.JudgedItem
-	// Rulings are in the order in which they came.
+	// Rulings contains the rulings in order.
 	Rulings []plumbline.RuledItem
-	// Checks are in order.
+	// Checks contains the checks in order.
 	Checks []plumbline.Check
-	// Err is what the module's function returned.
+	// Err is the error that the module's function returned.
 	Err error
-	// Log is the log, a line "level: message" each.
+	// Log contains the lines of the log, as "level: message".
 	Log []string
 }
 
-// Ruled says what an earlier judge of the chain said of the first leaf of that name.
+// Ruled sets the ruling of an earlier judge on the first leaf with that name.
 func (c *Case) Ruled(name string, ruling plumbline.Ruling) *Case {
 	c.ruled = append(c.ruled, ruled{name, ruling})
 	return c
 }
 
-// Judge runs a judge: the results are its tree (those of the empty name what a summarizer added), the files its evidence. Which items are
-// leaves follows from their depths. Where the host would end the call, because a ruling or a check breaks a rule, the test fails.
+// Judge runs a judge. The results are its tree (those with the empty name are from a summarizer),
+// and the files are its evidence. Depths determine which items are leaves. If a ruling or a check
+// breaks a rule, where the host would end the call, the test fails.
 func (c *Case) Judge(t testing.TB, role plumbline.JudgeFunc) Judged {
 	t.Helper()
 	judged := Judged{Tree: c.tree(t)}
@@ -43,7 +44,7 @@ func (c *Case) Judge(t testing.TB, role plumbline.JudgeFunc) Judged {
 	for index, file := range c.files {
 		files[index] = c.file(file)
 	}
-	// A few at a time, so that a module sees more than one batch.
+	// Use small batches, so that a module sees more than one.
 	given := 0
 	tree := plumbline.NewTree(func(limit uint32) ([]plumbline.JudgedItem, error) {
 		rest := judged.Tree[given:]
@@ -66,7 +67,7 @@ func (c *Case) Judge(t testing.TB, role plumbline.JudgeFunc) Judged {
 	return judged
 }
 
-// ruled is the ruling of an earlier judge.
+// ruled returns the ruling of an earlier judge.
 type ruled struct {
 	name   string
 	ruling plumbline.Ruling
@@ -102,14 +103,15 @@ func leafOf(tree []plumbline.JudgedItem, name string) *plumbline.JudgedItem {
 	return nil
 }
 
-// broken is the rule that a ruling or a check breaks (wit/types.wit) when so many items were read; empty when there is none.
+// broken returns the rule (wit/types.wit) that a ruling or a check breaks after so many items were
+// read, or an empty string.
 func (j Judged) broken(given int) string {
 	for _, ruled := range j.Rulings {
 		if ruled.Index >= uint64(given) {
 			return fmt.Sprintf("item %d is ruled on, where %d were read", ruled.Index, given)
 		}
 		if judged := j.Tree[ruled.Index]; !judged.Leaf {
-			return fmt.Sprintf("item %d (`%s`) is ruled on, and is no leaf", ruled.Index, judged.Item.Name)
+			return fmt.Sprintf("item %d (`%s`) is ruled on, and is not a leaf", ruled.Index, judged.Item.Name)
 		}
 		class := ruled.Ruling.Class
 		if class == "" || len(class) > plumbline.MaxClass || strings.Trim(class, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
@@ -132,7 +134,7 @@ func (j Judged) broken(given int) string {
 	return ""
 }
 
-// Ruling is what this judge said of the first leaf of that name, the last of its rulings; nil for nothing.
+// Ruling returns this judge's last ruling on the first leaf with that name, or nil.
 func (j Judged) Ruling(name string) *plumbline.Ruling {
 	if judged := leafOf(j.Tree, name); judged != nil {
 		return j.last(judged.Index)
@@ -149,7 +151,7 @@ func (j Judged) last(index uint64) (last *plumbline.Ruling) {
 	return last
 }
 
-// Check is the check of that id; nil when there is none.
+// Check returns the check with that ID, or nil.
 func (j Judged) Check(id string) *plumbline.Check {
 	for index := range j.Checks {
 		if j.Checks[index].ID == id {
@@ -159,8 +161,8 @@ func (j Judged) Check(id string) *plumbline.Check {
 	return nil
 }
 
-// Outline is a line "set/name: class, counts: reason" (or "excused") for each item that was ruled on, then a line "id: outcome" for each
-// check. A form to compare with at a glance.
+// Outline returns a line "set/name: class, counts: reason" (or "excused") for each item with a
+// ruling, then a line "id: outcome" for each check. It is short enough to compare in a test.
 func (j Judged) Outline() string {
 	var lines strings.Builder
 	for _, judged := range j.Tree {

@@ -22,7 +22,7 @@ func judgedCase() *Case {
 	return New().File("data/known.txt", "a\nb\nc\n").Results("n1", suite()...).Results("n2", suite()...).Results("", sum)
 }
 
-// known excuses what stands in the evidence, when all of the tree is read, and counts what was read.
+// known reads the whole tree, then excuses the names in the evidence, and counts what it read.
 func known(_ plumbline.Plugin, tree *plumbline.Tree, evidence []*plumbline.File, out *plumbline.Rulings) error {
 	list := map[string]bool{}
 	for _, file := range evidence {
@@ -89,7 +89,7 @@ func TestWhatTheHostRefusesOfAJudgeIsNamed(t *testing.T) {
 		given  int
 		says   string
 	}{
-		{ruled(0, "x"), 9, "item 0 (`suite`) is ruled on, and is no leaf"},
+		{ruled(0, "x"), 9, "item 0 (`suite`) is ruled on, and is not a leaf"},
 		{ruled(9, "x"), 9, "item 9 is ruled on, where 9 were read"},
 		{ruled(1, "x"), 1, "where 1 were read"},
 		{ruled(1, ""), 9, "the class `` of item 1"},

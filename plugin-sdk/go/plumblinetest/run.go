@@ -9,17 +9,18 @@ import (
 	plumbline "github.com/plumbline-dev/plumbline/plugin-sdk/go"
 )
 
-// Run is what a module did with a case.
+// Run is the outcome of a module for a case.
 type Run struct {
-	// Items are what was emitted, in order.
+	// Items contains the emitted items in order.
 	Items []plumbline.Item
-	// Err is what the module's function returned.
+	// Err is the error that the module's function returned.
 	Err error
-	// Log is the log, a line "level: message" each.
+	// Log contains the lines of the log, as "level: message".
 	Log []string
 }
 
-// PostProcess runs a post-processor. Where the host would end the call, because an item breaks a rule, the test fails.
+// PostProcess runs a post-processor. If an item breaks a rule, where the host would end the call,
+// the test fails.
 func (c *Case) PostProcess(t testing.TB, role plumbline.PostProcessorFunc) Run {
 	t.Helper()
 	files := make([]*plumbline.File, len(c.files))
@@ -29,7 +30,8 @@ func (c *Case) PostProcess(t testing.TB, role plumbline.PostProcessorFunc) Run {
 	return c.gather(t, func(out *plumbline.Output) error { return role(c.info(t), files, out) })
 }
 
-// Summarize runs a summarizer. Where the host would end the call, because an item breaks a rule, the test fails.
+// Summarize runs a summarizer. If an item breaks a rule, where the host would end the call, the
+// test fails.
 func (c *Case) Summarize(t testing.TB, role plumbline.SummarizerFunc) Run {
 	t.Helper()
 	return c.gather(t, func(out *plumbline.Output) error { return role(c.info(t), c.results(), out) })
@@ -55,7 +57,8 @@ func (c *Case) gather(t testing.TB, call func(*plumbline.Output) error) Run {
 	return run
 }
 
-// broken is the rule that the item breaks after one of the depth previous (wit/types.wit); empty when there is none.
+// broken returns the rule (wit/types.wit) that the item breaks after an item of depth previous, or
+// an empty string.
 func broken(item plumbline.Item, previous int) string {
 	if item.Depth < 0 || item.Depth > previous+1 {
 		return fmt.Sprintf("item `%s` has depth %d, but at most %d can follow here", item.Name, item.Depth, previous+1)
@@ -71,8 +74,8 @@ func broken(item plumbline.Item, previous int) string {
 	return ""
 }
 
-// Outline is the items, one line "name: status" each, two spaces per level; "-" where the host is to roll the status up. A form to compare
-// with at a glance.
+// Outline returns a line "name: status" for each item, indented by two spaces per level, with "-"
+// if the host rolls the status up. It is short enough to compare in a test.
 func (r Run) Outline() string {
 	var lines strings.Builder
 	for _, item := range r.Items {
@@ -85,7 +88,7 @@ func (r Run) Outline() string {
 	return lines.String()
 }
 
-// Item is the first item of that name; nil when there is none.
+// Item returns the first item with that name, or nil.
 func (r Run) Item(name string) *plumbline.Item {
 	for index := range r.Items {
 		if r.Items[index].Name == name {
@@ -95,7 +98,7 @@ func (r Run) Item(name string) *plumbline.Item {
 	return nil
 }
 
-// Count is how many items carry the status.
+// Count returns how many items have the status.
 func (r Run) Count(status plumbline.Status) int {
 	count := 0
 	for _, item := range r.Items {

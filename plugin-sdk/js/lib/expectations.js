@@ -1,12 +1,12 @@
-/** The role of an expectation: the nodes become the results that must arrive. */
+/** The role expectations: lists the results that must arrive. */
 import { refusePromise, sentence } from "./failure.js";
 import { Plugin } from "./plugin.js";
 import { text } from "./text.js";
 
-/** One result for the whole cluster. */
+/** The one result of the whole cluster. */
 export const GLOBAL = Object.freeze({ global: true });
 
-/** The export `expectations` of a module, made of `(plugin, podSpec, nodes) => results`. */
+/** Makes the export `expectations` of a module from `(plugin, podSpec, nodes) => results`. */
 export function expectations(expect) {
   return {
     expectedResults(info, podSpec, nodes) {
@@ -23,7 +23,7 @@ export function expectations(expect) {
 
 function nodeFromWire(node) {
   const { name, taints, ready, unschedulable, os, arch } = node;
-  // No prototype: a label may be called `constructor`.
+  // No prototype, because a label can be named `constructor`.
   const labels = Object.assign(Object.create(null), Object.fromEntries(node.labels));
   return { name, labels, taints, ready, unschedulable, os, arch };
 }

@@ -1,10 +1,11 @@
-/** From what was thrown to the sentence that the host is given. */
+/** Turns exceptions into error messages for the host. */
 import { error as logError } from "./log.js";
 import { text } from "./text.js";
 
 /**
- * A string, or a plain `Error`, was thrown on purpose: its message is the sentence. Anything else, such as a `TypeError`, is a mistake
- * in the module: its type belongs to the sentence, and where it happened to the log.
+ * Returns the error message for the host. A string or a plain `Error` is thrown on purpose, so only
+ * its message counts. Anything else, such as a `TypeError`, is a bug in the module: its type is
+ * part of the message, and its stack goes to the log.
  */
 export function sentence(thrown) {
   if (!(thrown instanceof Error)) return text(thrown) || "the module threw nothing";
@@ -15,7 +16,7 @@ export function sentence(thrown) {
   return `${thrown.name}: ${message}`;
 }
 
-/** Refuses what an `async` function returned: nobody would wait for it. */
+/** Rejects the return value of an `async` function, because nothing would wait for it. */
 export function refusePromise(returned) {
   if (typeof returned?.then === "function") {
     throw new Error("the module's function is `async`: all that it may call is synchronous, so make it a plain function");

@@ -1,16 +1,19 @@
-/** The files of one result set, as streams. */
+/** The files of a result set, as streams. */
 import { isNestedTooDeeply, MAX_NESTING } from "./nesting.js";
 import { text } from "./text.js";
 import { Utf8Decoder } from "./utf8.js";
 
-/** What is asked for at a time: the most that the host gives. */
+/** Bytes requested at a time: the maximum of the host. */
 const CHUNK = 1 << 20;
-/** Characters that a line may have, unless the caller says otherwise: a bound on what a hostile file can make a module keep. */
+/** Default limit of a line in characters. It bounds what a hostile file can make a module keep. */
 const LINE_LIMIT = 1 << 20;
-/** Bytes that a file may have to be read as one text, JSON document or array: a parsed document takes several times as many. */
+/**
+ * Default limit in bytes of a file that is read as one text, JSON document or array. A parsed
+ * document takes several times as much.
+ */
 const WHOLE_LIMIT = 32 << 20;
 
-/** A file that cannot be read, or is larger than what was asked for. */
+/** A file cannot be read, or exceeds the limit. */
 export class ReadError extends Error {
   constructor(message) {
     super(message);
@@ -24,15 +27,15 @@ export class InputFile {
 
   constructor(file) {
     this.#file = file;
-    /** Where the file is, relative to the plugin's directory in the archive. */
+    /** The path relative to the plugin's directory in the archive. */
     this.path = file.path();
     /** The last part of the path. */
     this.name = this.path.slice(this.path.lastIndexOf("/") + 1);
-    /** Bytes, when the call began. */
+    /** The size in bytes when the call started. */
     this.size = Number(file.size());
   }
 
-  /** The bytes, piece by piece. */
+  /** Iterates over the bytes, piece by piece. */
   *chunks() {
     if (this.#read) throw new ReadError(`file \`${this.path}\` was read already: a file can be read once`);
     this.#read = true;
@@ -48,7 +51,10 @@ export class InputFile {
     }
   }
 
-  /** The text, piece by piece; what is not UTF-8 becomes U+FFFD, a byte order mark is left out. */
+  /**
+   * Iterates over the text, piece by piece. Invalid UTF-8 becomes U+FFFD, and a byte order mark is
+   * dropped.
+   */
   *texts() {
     const decoder = new Utf8Decoder();
     for (const bytes of this.chunks()) {
@@ -59,7 +65,7 @@ export class InputFile {
     if (last !== "") yield last;
   }
 
-  /** The lines, without their ends (`\n` or `\r\n`). */
+  /** Iterates over the lines without their ends (`\n` or `\r\n`). */
   *lines({ limit = LINE_LIMIT } = {}) {
     let open = "";
     let number = 0;
@@ -79,7 +85,7 @@ export class InputFile {
     if (open !== "") yield withoutReturn(open);
   }
 
-  /** The whole text. */
+  /** Returns the whole text. */
   text({ limit = WHOLE_LIMIT } = {}) {
     const pieces = [];
     const decoder = new Utf8Decoder();
@@ -88,7 +94,7 @@ export class InputFile {
     return pieces.join("");
   }
 
-  /** The whole file as a JSON document. A file that is none is a `ReadError`, which says where it breaks. */
+  /** Parses the whole file as JSON. Throws `ReadError` with the position if it is invalid. */
   json({ limit = WHOLE_LIMIT } = {}) {
     const document = this.text({ limit });
     if (isNestedTooDeeply(document)) throw new ReadError(`the JSON document is nested more than ${MAX_NESTING} levels deep`);
@@ -99,7 +105,7 @@ export class InputFile {
     }
   }
 
-  /** The whole file. */
+  /** Returns all bytes. */
   bytes({ limit = WHOLE_LIMIT } = {}) {
     const pieces = [...this.#whole(limit)];
     const whole = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
@@ -125,7 +131,10 @@ function withoutReturn(line) {
   return line.endsWith("\r") ? line.slice(0, -1) : line;
 }
 
-/** The engine throws the host's sentence as it is; other engines of the same tool family wrap it. */
+/**
+ * The message of the host. This engine throws it directly, and other engines of the same tools wrap
+ * it.
+ */
 function cause(error) {
   return text(error?.payload ?? error?.message ?? error);
 }

@@ -1,16 +1,25 @@
-/** Items: as an author writes them, and as the contract has them. */
+/** Converts items between the SDK and the contract. */
 import { json, text } from "./text.js";
 
-/** Characters of a name: below the 64 KiB of the host, however many bytes each has. A longer one is cut, and stands whole in the details. */
+/**
+ * Most characters of a name: below the 64 KiB of the host, whatever their size in bytes. A longer
+ * one is cut, and the details have all of it.
+ */
 const MAX_NAME = 16_000;
-/** Characters of all other texts of an item together: below the 16 MiB of the host. What goes over is cut, and says so. */
+/**
+ * Most characters of all other texts of an item: below the 16 MiB of the host. Longer texts are cut
+ * and marked.
+ */
 const MAX_TEXTS = 3 << 20;
-/** Characters of a key. */
+/** Most characters of a key. */
 const MAX_KEY = 1_000;
 
 const KNOWN = new Set(["passed", "failed", "skipped", "timeout", "unknown"]);
 
-/** `item` as the contract has it. A `TypeError` says what is wrong, which the engine's own error would not. */
+/**
+ * Converts `item` for the contract. Throws `TypeError` with the reason, which the engine's own
+ * error lacks.
+ */
 export function toWire(item, depth) {
   if (item === null || typeof item !== "object") throw new TypeError(`an item is an object, not ${describe(item)}`);
   if (typeof item.name !== "string") throw new TypeError(`the name of an item is a string, not ${describe(item.name)}`);
@@ -23,24 +32,24 @@ export function toWire(item, depth) {
   return { depth, name: name.length > MAX_NAME ? `${cut(name, MAX_NAME)}…` : name, status: statusToWire(item), meta, details };
 }
 
-/** A key, which may come from a file too. */
+/** Cleans a key, which can come from a file too. */
 function keyOf(key) {
   return cut(text(key), MAX_KEY);
 }
 
-/** `value`, as much of it as there is room for. */
+/** Returns as much of `value` as there is room for. */
 function bounded(value, room) {
   const kept = value.length <= room.left ? value : `${cut(value, room.left)}… (${value.length - room.left} more characters)`;
   room.left = Math.max(0, room.left - value.length);
   return kept;
 }
 
-/** The first `length` characters, without half of a pair. */
+/** Returns the first `length` characters, without half of a surrogate pair. */
 function cut(value, length) {
   return text(value.slice(0, length));
 }
 
-/** Characters of a wire item's texts: nearly its bytes. */
+/** Characters of the texts of a wire item, which is close to their size in bytes. */
 export function weight(wire) {
   let sum = wire.name.length;
   for (const [key, value] of wire.meta) sum += key.length + value.length;
@@ -48,7 +57,7 @@ export function weight(wire) {
   return sum;
 }
 
-/** An item of the contract as an author reads it. */
+/** Converts an item of the contract for the module. */
 export function fromWire(wire) {
   return {
     depth: wire.depth,
@@ -61,7 +70,10 @@ export function fromWire(wire) {
   };
 }
 
-/** `[key, value]` of an object or a `Map`; keys whose value is `undefined` or `null` are left out. */
+/**
+ * Returns `[key, value]` pairs of an object or a `Map`, without those whose value is `undefined` or
+ * `null`.
+ */
 function entries(pairs) {
   if (pairs == null) return [];
   const list = pairs instanceof Map ? [...pairs] : Object.entries(pairs);
@@ -70,7 +82,7 @@ function entries(pairs) {
 
 function statusToWire(item) {
   const status = item.status;
-  // `null` is how this engine writes `none`.
+  // This engine represents `none` as `null`.
   if (status == null) return null;
   if (typeof status !== "string") throw new TypeError(`item \`${item.name}\`: the status is ${describe(status)}, not a string`);
   return KNOWN.has(status) ? { tag: status } : { tag: "custom", val: text(status) };
@@ -85,7 +97,7 @@ function detailToWire(item, key, value, room) {
   if (typeof value !== "object") return { tag: "text", val: bounded(text(value), room) };
   if ("json" in value) {
     const document = json(value.json);
-    // Half a document is none.
+    // Half a document is not valid.
     if (document.length > room.left) return { tag: "text", val: `(left out: a structure of ${document.length} characters)` };
     return { tag: "json", val: bounded(document, room) };
   }

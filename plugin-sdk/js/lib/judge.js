@@ -1,4 +1,4 @@
-/** The role of a judge: it says what of the finished tree counts. */
+/** The role judge: decides what counts in the finished tree. */
 import { refusePromise, sentence } from "./failure.js";
 import { InputFile, ReadError } from "./input.js";
 import { fromWire } from "./item.js";
@@ -6,10 +6,10 @@ import { Plugin } from "./plugin.js";
 import { Rulings } from "./rulings.js";
 import { text } from "./text.js";
 
-/** Items that are asked for at a time; the host gives fewer where they are large. */
+/** Items requested at a time. The host returns fewer if they are large. */
 const BATCH = 256;
 
-/** The export `judge` of a module, made of `(plugin, tree, evidence, out) => void`. */
+/** Makes the export `judge` of a module from `(plugin, tree, evidence, out) => void`. */
 export function judge(judgement) {
   return {
     judge(info, tree, evidence) {
@@ -21,7 +21,7 @@ export function judge(judgement) {
       } catch (thrown) {
         failure = { sentence: sentence(thrown) };
       }
-      // What was said before stays, whatever happened after it.
+      // Rulings made before a failure stay.
       out.flush();
       if (failure) throw failure.sentence;
     },
@@ -41,10 +41,10 @@ function* judgedItems(tree) {
   }
 }
 
-/** An item of the contract as an author reads it. */
+/** Converts an item of the contract for the module. */
 export function judgedItem({ index, set, item, leaf, ruling }) {
   const read = fromWire(item);
   const isFailure = leaf && (read.status === "failed" || read.status === "timeout");
-  // The engine writes `none` as `null`.
+  // This engine represents `none` as `null`.
   return { index: Number(index), set, item: read, leaf, isFailure, ruling: ruling ?? undefined };
 }

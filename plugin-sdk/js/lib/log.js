@@ -1,4 +1,4 @@
-/** Lines for the log of the run. */
+/** Writes lines to the log of the run. */
 import { write } from "#log";
 import { text } from "./text.js";
 

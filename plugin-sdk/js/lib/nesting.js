@@ -1,9 +1,18 @@
-/** How deep a JSON document is nested: `JSON.parse` calls itself for each level, and a component that overflows its stack is ended. */
+/**
+ * Checks the nesting of JSON documents. `JSON.parse` recurses at each level, and a stack overflow
+ * ends the component.
+ */
 
-/** Levels at most. The engine stands about 5,000; who walks through the value needs some of the stack too. */
+/**
+ * Most levels. The engine can parse about 5,000, but code that walks through the value also needs
+ * stack.
+ */
 export const MAX_NESTING = 512;
 
-/** Whether `document` has more levels than `MAX_NESTING`. What stands in strings does not count; it is skipped with the engine's own search. */
+/**
+ * Returns whether `document` has more levels than `MAX_NESTING`. It skips strings with the engine's
+ * own search.
+ */
 export function isNestedTooDeeply(document) {
   let depth = 0;
   for (let at = 0; at < document.length; at++) {
@@ -23,12 +32,15 @@ export function isNestedTooDeeply(document) {
   return false;
 }
 
-/** Where the string that begins at `at` ends; the end of the document where it does not. */
+/**
+ * Returns the end of the string that starts at `at`, or the end of the document if the string does
+ * not end.
+ */
 function endOfString(document, at) {
   for (;;) {
     at = document.indexOf('"', at + 1);
     if (at < 0) return document.length;
-    // A quote after an odd number of backslashes belongs to the string.
+    // A quote after an odd number of backslashes is part of the string.
     let before = at;
     while (document.charCodeAt(before - 1) === 0x5c) before--;
     if ((at - before) % 2 === 0) return at;

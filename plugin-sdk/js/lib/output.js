@@ -1,12 +1,17 @@
-/** Where the tree goes: in batches, so that neither side holds a whole result. */
+/** Sends the tree in batches, so that neither side holds a whole result. */
 import { emit } from "#output";
 import { toWire, weight } from "./item.js";
 
-/** Items of a batch at most. */
+/** Most items in a batch. */
 const BATCH_ITEMS = 256;
-/** Characters of a batch's texts, after which it is sent: far below what the host takes in one call, even at four bytes each. */
+/**
+ * Characters of texts after which a batch is sent: far below the limit of a call, even at four
+ * bytes each.
+ */
 const BATCH_CHARACTERS = 1 << 20;
-/** Levels of `items` in `items`: more than the host takes, and few enough for the engine's stack. */
+/**
+ * Most levels of nested `items`: more than the host accepts, and few enough for the engine's stack.
+ */
 const MAX_NESTING = 256;
 
 export class Output {
@@ -18,7 +23,7 @@ export class Output {
     this.#append(item, item?.depth ?? 0, 0);
   }
 
-  /** Hands over what has gathered. Happens by itself when a batch is full and at the end of the call. */
+  /** Sends what is pending. The SDK does this when a batch is full and at the end of the call. */
   flush() {
     if (this.#batch.length === 0) return;
     const batch = this.#batch;

@@ -1,4 +1,4 @@
-/** What a module may know of the plugin that it works for. */
+/** The plugin that the module works for. */
 
 export class Plugin {
   constructor(info) {
@@ -7,7 +7,7 @@ export class Plugin {
     this.format = info.format;
     /** How many results the run expects of this plugin. */
     this.expectedResults = Number(info.expectedResults);
-    /** The free options of the definition, as an object; `{}` when it gives none. */
+    /** The options of the definition as an object, or `{}`. */
     this.options = parse(info.options);
   }
 }

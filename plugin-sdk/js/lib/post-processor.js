@@ -1,10 +1,10 @@
-/** The role of a post-processor: the files of one result set become items. */
+/** The role post-processor: turns the files of a result set into items. */
 import { refusePromise, sentence } from "./failure.js";
 import { InputFile } from "./input.js";
 import { Output } from "./output.js";
 import { Plugin } from "./plugin.js";
 
-/** The export `postProcessor` of a module, made of `(plugin, files, out) => void`. */
+/** Makes the export `postProcessor` of a module from `(plugin, files, out) => void`. */
 export function postProcessor(process) {
   return {
     process(info, files) {
@@ -15,7 +15,7 @@ export function postProcessor(process) {
       } catch (thrown) {
         failure = { sentence: sentence(thrown) };
       }
-      // What was emitted before stays, whatever happened after it.
+      // Items emitted before a failure stay.
       out.flush();
       if (failure) throw failure.sentence;
     },

@@ -1,12 +1,15 @@
-/** What a judge says: rulings and checks, in batches. */
+/** Sends rulings and checks in batches. */
 import { report, rule } from "#judgement";
 import { shorten, text } from "./text.js";
 
-/** Rulings, or checks, of a batch at most. */
+/** Most rulings or checks in a batch. */
 const BATCH = 256;
-/** Bytes of a text but the class and the id: the host ends the call at more. A longer one is cut. */
+/**
+ * Most bytes of a text, except class and ID. The host ends the call at more, so a longer one is
+ * cut.
+ */
 const MAX_TEXT = 4 << 10;
-/** Characters of a check's id. */
+/** Most characters of a check's ID. */
 const MAX_ID = 64;
 
 const CLASS = /^[a-z0-9-]{1,64}$/;
@@ -16,7 +19,7 @@ export class Rulings {
   #rulings = [];
   #checks = [];
 
-  /** Says something of an item of the tree, or of the one of that number. */
+  /** Rules on an item of the tree, or on the one with that number. */
   rule(item, ruling) {
     const index = typeof item === "number" ? item : item?.index;
     if (!Number.isSafeInteger(index) || index < 0) throw new TypeError("a ruling is on an item of the tree, or on its number");
@@ -29,7 +32,7 @@ export class Rulings {
     if (this.#rulings.length >= BATCH) this.flush();
   }
 
-  /** Reports a check, in the order in which a person is to see them. */
+  /** Reports a check. Checks are shown in this order. */
   report(check) {
     const { id, name = "", outcome, want = "", got = "", reason = "" } = object(check, "a check");
     if (typeof id !== "string" || id === "" || [...id].length > MAX_ID) {
@@ -41,7 +44,7 @@ export class Rulings {
     if (this.#checks.length >= BATCH) this.flush();
   }
 
-  /** Hands over what has gathered. Happens by itself when a batch is full and at the end of the call. */
+  /** Sends what is pending. The SDK does this when a batch is full and at the end of the call. */
   flush() {
     const [rulings, checks] = [this.#rulings, this.#checks];
     this.#rulings = [];

@@ -1,4 +1,4 @@
-/** The role of a summarizer: the items of all result sets become further items at the plugin's root. */
+/** The role summarizer: adds items at the plugin's root about the items of all result sets. */
 import { refusePromise, sentence } from "./failure.js";
 import { ReadError } from "./input.js";
 import { fromWire } from "./item.js";
@@ -6,10 +6,10 @@ import { Output } from "./output.js";
 import { Plugin } from "./plugin.js";
 import { text } from "./text.js";
 
-/** Entries that are asked for at a time; the host gives fewer where they are large. */
+/** Entries requested at a time. The host returns fewer if they are large. */
 const BATCH = 256;
 
-/** The export `summarizer` of a module, made of `(plugin, entries, out) => void`. */
+/** Makes the export `summarizer` of a module from `(plugin, entries, out) => void`. */
 export function summarizer(summarize) {
   return {
     summarize(info, items) {

@@ -1,22 +1,23 @@
 /**
- * From bytes to text, piece by piece, where the engine has no `TextDecoder`: QuickJS has none. What is not UTF-8 becomes U+FFFD, as
- * the WHATWG encoding standard has it (one for each maximal part of a sequence), and a sequence may begin in one piece and end in the next.
+ * Decodes bytes to text, piece by piece, because QuickJS has no `TextDecoder`. Invalid UTF-8
+ * becomes U+FFFD as in the WHATWG encoding standard: one for each maximal part of a sequence. A
+ * sequence can start in one piece and end in the next.
  */
 
-/** Arguments of one `String.fromCharCode`: each goes on the engine's stack. */
+/** Most arguments of one `String.fromCharCode`, because each uses the engine's stack. */
 const ARGUMENTS = 4096;
 
 export class Utf8Decoder {
-  /** The begin of a sequence whose end was not there yet: three bytes at most. */
+  /** The start of an incomplete sequence: at most three bytes. */
   #rest = new Uint8Array(0);
   #begin = true;
 
-  /** The text of the next bytes. */
+  /** Returns the text of the next bytes. */
   decode(bytes) {
     return this.#decode(bytes, false);
   }
 
-  /** The text of what was begun and will not be ended. */
+  /** Returns the text of an incomplete sequence at the end of the input. */
   end() {
     return this.#decode(new Uint8Array(0), true);
   }
@@ -30,8 +31,8 @@ export class Utf8Decoder {
     }
     const whole = last ? bytes.length : bytes.length - unfinished(bytes);
     this.#rest = bytes.slice(whole);
-    // The engine's own loops are far faster than a loop in the language: each byte becomes a character, and only what is not ASCII is
-    // looked at again.
+    // The engine's own loops are far faster than a loop in JavaScript. So turn each byte into a
+    // character, and process only the parts that are not ASCII again.
     let text = fromUnits(bytes, whole);
     text = text.replace(/[\x80-\xff]+/g, decodeRun);
     if (this.#begin && text.length > 0) {
@@ -42,7 +43,7 @@ export class Utf8Decoder {
   }
 }
 
-/** Bytes at the end that begin a sequence and do not end it. */
+/** Returns how many bytes at the end are an incomplete sequence. */
 function unfinished(bytes) {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back];
@@ -52,12 +53,12 @@ function unfinished(bytes) {
   return 0;
 }
 
-/** Bytes of the sequence that `lead` begins; 1 where it cannot begin one. */
+/** Returns the length of the sequence that `lead` starts, or 1 if it cannot start one. */
 function lengthOf(lead) {
   return lead >= 0xc2 && lead <= 0xdf ? 2 : lead >= 0xe0 && lead <= 0xef ? 3 : lead >= 0xf0 && lead <= 0xf4 ? 4 : 1;
 }
 
-/** The text of the first `length` UTF-16 units. */
+/** Returns the text of the first `length` UTF-16 units. */
 function fromUnits(units, length) {
   let text = "";
   for (let at = 0; at < length; at += ARGUMENTS) {
@@ -67,11 +68,11 @@ function fromUnits(units, length) {
 }
 
 /**
- * The text of a run of bytes above 0x7f, each given as a character. Gathered in an array: the engine takes very long to add a million single
- * characters to a text.
+ * Returns the text of a run of bytes above 0x7f, each passed as a character. It collects units in
+ * an array, because the engine is very slow at adding a million single characters to a string.
  */
 function decodeRun(run) {
-  // No sequence makes more units than it has bytes.
+  // A sequence never has more units than bytes.
   const units = new Uint16Array(run.length);
   let count = 0;
   let at = 0;
@@ -79,7 +80,8 @@ function decodeRun(run) {
     const lead = run.charCodeAt(at++);
     const length = lengthOf(lead);
     let point = length === 1 ? -1 : lead & (0x7f >> length);
-    // The second byte has a narrower range after some leads: overlong forms, surrogates, and what is above U+10FFFF.
+    // After some lead bytes, the second byte has a narrower range: no overlong forms, no
+    // surrogates, nothing above U+10FFFF.
     let low = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
     let high = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
     for (let more = 1; more < length; more++) {

@@ -16,7 +16,7 @@ const lines = plumbline.postProcessor((_plugin, files, out) => {
   }
 });
 
-/** Runs `body` as a module on no file. */
+/** Runs `body` as a module without files. */
 const run = (body) => new Case().run(plumbline.postProcessor(body));
 
 test("lines are the same wherever the host cuts the file", () => {
@@ -93,7 +93,7 @@ test("texts that the host would refuse for their size are cut, and say so", () =
     out.emit({ name: "🚦".repeat(20_000), details: { a: "x".repeat(4 << 20), b: "y", c: { json: "z" } } });
   });
   assert.ok(new TextEncoder().encode(items[0].name).length < 64 << 10);
-  // Not `match`: it would print all of it.
+  // Do not use `match`, which would print everything.
   assert.ok(items[0].details.a.endsWith("x… (1048576 more characters)"));
   assert.equal(items[0].details.b, "… (1 more characters)");
   assert.equal(items[0].details.c, "(left out: a structure of 3 characters)");

@@ -31,7 +31,7 @@ test("text is what the encoding standard makes of the bytes, wherever they are c
 });
 
 test("any bytes are decoded like the standard's decoder decodes them", () => {
-  // A fixed generator: a failure must come again.
+  // Use a fixed generator, so that a failure can be reproduced.
   let seed = 1;
   const next = () => (seed = (seed * 1103515245 + 12345) % 2147483648) >>> 16;
   const likely = [0x41, 0x0a, 0x80, 0x9f, 0xa0, 0xbf, 0xc2, 0xe0, 0xe2, 0xed, 0xef, 0xf0, 0xf4, 0xff];

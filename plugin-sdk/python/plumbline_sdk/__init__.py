@@ -1,6 +1,7 @@
-"""Write a module for Plumbline in Python: one function per role, and everything else is done here.
+"""The SDK for Plumbline modules in Python. A module has one function per role.
 
-README.md beside this package begins at the beginning; `plumbline_sdk.testing` runs a module natively.
+See README.md next to this package for an introduction. `plumbline_sdk.testing` runs a module
+natively.
 """
 
 from . import log

@@ -1,4 +1,4 @@
-"""From an exception to the sentence that the host is given."""
+"""Turns exceptions into error messages for the host."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from .input import ReadError
 
 
 class ModuleError(Exception):
-    """Raise this when nothing can be done at all, such as with options that make no sense: its text is the sentence that people see."""
+    """Raise this if nothing can be done at all, for example if options contradict each other.
+    People see its text."""
 
 
 def sentence(raised: BaseException) -> str:
-    """What the host is told. A `ModuleError` or `ReadError` was meant; any other exception is a mistake in the module, so its type and
-    place belong to the sentence, and the way there to the log."""
+    """Returns the error message for the host. A `ModuleError` or `ReadError` is deliberate. Any
+    other exception is a bug in the module, so the message also has its type and place, and the
+    traceback goes to the log."""
     if isinstance(raised, (ModuleError, ReadError)) and str(raised):
         return str(raised)
     text = f"{type(raised).__name__}: {_text(raised)}"
@@ -26,15 +28,15 @@ def sentence(raised: BaseException) -> str:
     return f"{text} ({_place(frames)})" if frames else text
 
 
-# Frames that are kept: the innermost ones, also of a recursion that never ends.
+# Most frames of a traceback: the innermost ones, also for infinite recursion.
 _FRAMES = 20
 
 _Frame = tuple[str, int, str]
 
 
 def _frames(at: Optional[TracebackType]) -> list[_Frame]:
-    """The way to the exception, innermost last. Not by the module `traceback`: it looks for the source files, and a component that
-    looks for files is ended."""
+    """Returns the traceback, innermost frame last. The module `traceback` would look for source
+    files, which ends a component."""
     frames: deque[_Frame] = deque(maxlen=_FRAMES)
     while at is not None:
         code = at.tb_frame.f_code
@@ -47,7 +49,7 @@ _PACKAGE = "/plumbline_sdk/"
 
 
 def _place(frames: list[_Frame]) -> str:
-    """Where it happened. What the standard library was doing there is in the log."""
+    """Returns the innermost place. The whole traceback is in the log."""
     file, line, _ = frames[-1]
     return f"{file}, line {line}"
 

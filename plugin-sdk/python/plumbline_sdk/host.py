@@ -1,7 +1,7 @@
-"""What the host gives: the generated bindings in a component, a stand-in natively.
+"""The functions of the host: the generated bindings in a component, a substitute natively.
 
-The bindings exist only while componentize-py makes a component, and only those of the world that is built. All of it is imported when the
-module is made and never later: the finished component has no file system to import from.
+The bindings exist only while componentize-py makes a component, and only those of its world. They
+are all imported at build time, because the finished component has no file system to import from.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ except ImportError:
 
 
 def binding(name: str) -> Optional[ModuleType]:
-    """The generated module `wit_world.NAME`; `None` natively, or where the world that is built has no such interface."""
+    """Returns the generated module `wit_world.NAME`, or `None` natively and if the world has no
+    such interface."""
     if not IN_COMPONENT:
         return None
     try:
@@ -29,7 +30,7 @@ def binding(name: str) -> Optional[ModuleType]:
 
 
 class HostError(Exception):
-    """What the stand-in raises where the host answers with an error; `value` is the sentence."""
+    """The substitute raises this where the host returns an error. `value` is the message."""
 
     def __init__(self, value: str) -> None:
         super().__init__(value)
@@ -38,7 +39,7 @@ class HostError(Exception):
 
 @dataclass
 class Native:
-    """Where items, lines, rulings and checks go natively: to whoever is testing."""
+    """Receives items, lines, rulings and checks natively, for tests."""
 
     emit: Optional[Callable[[list[Any]], None]] = None
     write: Optional[Callable[[str, str], None]] = None
@@ -48,5 +49,5 @@ class Native:
 
 native = Native()
 
-# The type that the host's errors have, and in which a module's own sentence is raised.
+# The type of the host's errors, which also carries a module's own error message.
 Err: Any = importlib.import_module("componentize_py_types").Err if IN_COMPONENT else HostError

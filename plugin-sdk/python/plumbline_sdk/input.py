@@ -1,4 +1,4 @@
-"""The files of one result set, as streams."""
+"""The files of a result set, as streams."""
 
 from __future__ import annotations
 
@@ -9,27 +9,30 @@ from typing import Any, Iterator
 
 from . import host
 
-# What is asked for at a time: the most that the host gives.
+# Bytes requested at a time: the maximum of the host.
 CHUNK = 1 << 20
-# The buffer of the smallest file. One that grew since the call began is read in more pieces, and that is all.
+# The smallest buffer. A file that grew since the call started is only read in more pieces.
 SMALLEST_BUFFER = 512
-# Characters that a line may have, unless the caller says otherwise: a bound on what a hostile file can make a module keep.
+# Default limit of a line in characters. It bounds what a hostile file can make a module keep.
 LINE_LIMIT = 1 << 20
-# Bytes that a file may have to be read as one text or JSON document: a parsed document takes several times as many.
+# Default limit in bytes of a file that is read as one text or JSON document. A parsed document
+# takes several times as much.
 WHOLE_LIMIT = 32 << 20
 
 
-# Levels of a JSON document at most: `json` calls itself for each, and a component that overflows its stack is ended. It stands about 1,500;
-# who walks through the value needs some of the stack too.
+# Most levels of a JSON document. `json` recurses at each level, and a stack overflow ends the
+# component. It can parse about 1,500 levels, but code that walks through the value also needs
+# stack.
 MAX_NESTING = 512
 
 
 class ReadError(OSError):
-    """A file that cannot be read, or is not what was asked for. `str()` of it is a sentence for a person."""
+    """A file cannot be read, or is not what the caller asked for. `str()` returns a message for
+    people."""
 
 
 class _Raw(io.RawIOBase):
-    """The host's file as Python's lowest kind of stream."""
+    """A file of the host as a raw stream."""
 
     def __init__(self, file: Any, path: str) -> None:
         self._file = file
@@ -48,22 +51,24 @@ class _Raw(io.RawIOBase):
 
 
 class InputFile(io.BufferedReader):
-    """A file of the result set: a binary stream like those of `open(…, "rb")`, which whatever reads files takes. It is read once, and
-    cannot seek. `lines`, `text` and `json` read it as text."""
+    """A file of the result set: a binary stream like that of `open(…, "rb")`. It can be read once,
+    without seeking. `lines`, `text` and `json` read it as text."""
 
     def __init__(self, file: Any) -> None:
         self.path: str = file.path()
-        """Where the file is, relative to the plugin's directory in the archive, such as `results/global/scan.json`."""
+        """The path relative to the plugin's directory in the archive, such as
+        `results/global/scan.json`."""
         self.file_name: str = self.path.rsplit("/", 1)[-1]
         """The last part of the path."""
         self.size: int = file.size()
-        """Bytes, when the call began."""
-        # A buffer of its own for each file, from the beginning: ten thousand small files must not cost ten thousand large ones.
+        """The size in bytes when the call started."""
+        # Each file has its own buffer from the start. Ten thousand small files must not need ten
+        # thousand large buffers.
         super().__init__(_Raw(file, self.path), min(CHUNK, max(self.size + 1, SMALLEST_BUFFER)))
 
     def lines(self, limit: int = LINE_LIMIT) -> Iterator[str]:
-        """The lines, without their ends. What is not UTF-8 becomes U+FFFD, and a byte order mark is left out. A line of more than
-        `limit` characters is a `ReadError`."""
+        """Iterates over the lines without their ends. Invalid UTF-8 becomes U+FFFD, and a byte
+        order mark is dropped. Raises `ReadError` at a line of more than `limit` characters."""
         text = io.TextIOWrapper(self, encoding="utf-8", errors="replace", newline="\n")
         try:
             number = 0
@@ -77,15 +82,16 @@ class InputFile(io.BufferedReader):
                     raise ReadError(f"line {number} has more than {limit} characters")
                 yield line
         finally:
-            # The wrapper closes what it wraps when it goes; the file is the caller's.
+            # The wrapper would close the file, which belongs to the caller.
             text.detach()
 
     def text(self, limit: int = WHOLE_LIMIT) -> str:
-        """The whole text. More than `limit` bytes are a `ReadError`."""
+        """Returns the whole text. Raises `ReadError` if it has more than `limit` bytes."""
         return self._whole(limit).decode("utf-8", "replace").removeprefix("\ufeff")
 
     def json(self, limit: int = WHOLE_LIMIT) -> Any:
-        """The file as a JSON document, under the same limit, of at most 512 levels. One that is none is a `ReadError` that says where."""
+        """Parses the file as JSON with at most 512 levels, under the same limit. Raises `ReadError`
+        with the position if it is invalid."""
         document = self.text(limit)
         check_nesting(document)
         try:
@@ -105,8 +111,8 @@ _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 
 
 def check_nesting(document: str) -> None:
-    """Raises `ReadError` when a JSON document has more than 512 levels: before `json` is given a text that did not come through
-    `InputFile.json`."""
+    """Raises `ReadError` if a JSON document has more than 512 levels. Call it before `json` parses
+    a text that `InputFile.json` did not read."""
     if document.count("[") + document.count("{") <= MAX_NESTING:
         return
     depth = 0

@@ -1,4 +1,4 @@
-"""Items: as an author writes them, and as the contract has them."""
+"""Converts items between the SDK and the contract."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from typing import Any, Mapping, Optional, Union
 from . import host
 
 
-# Characters of a name: below the 64 KiB of the host, however many bytes each has. A longer one is cut, and stands whole in the details.
+# Most characters of a name: below the 64 KiB of the host, whatever their size in bytes. A longer
+# one is cut, and the details have all of it.
 MAX_NAME = 16_000
-# Characters of all other texts of an item together: below the 16 MiB of the host. What goes over is cut, and says so.
+# Most characters of all other texts of an item: below the 16 MiB of the host. Longer texts are cut
+# and marked.
 MAX_TEXTS = 3 << 20
-# Characters of a key, which may come from a file too.
+# Most characters of a key, which can come from a file too.
 MAX_KEY = 1_000
 
 
 class Status(str, enum.Enum):
-    """How an item ended. Any other text of at most 256 bytes is a status of the format's own, such as `warning`."""
+    """The outcome of an item. Any other text of at most 256 bytes is a status of the format's own,
+    such as `warning`."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -30,7 +33,7 @@ class Status(str, enum.Enum):
 
 @dataclass(frozen=True)
 class Json:
-    """A detail that is a structure although it is a `str`: any other value that is not one is a structure anyway."""
+    """Makes a detail a structure although it is a `str`. Any other type is a structure anyway."""
 
     value: Any
 
@@ -40,16 +43,18 @@ class Item:
     """One entry of the result tree."""
 
     name: str
-    """What a person sees; not empty, at most 64 KiB."""
+    """The name that people see: not empty, at most 64 KiB."""
     depth: int = 0
-    """0 for a root of the result set; at most one more than the depth of the item before."""
+    """0 for a root of the result set. At most one more than the depth of the item before."""
     status: Union[Status, str, None] = None
-    """`None`: the host works it out from the items below, or takes `unknown` where there are none."""
+    """With `None`, the host rolls it up from the children, or sets `unknown` if there are none."""
     meta: Mapping[str, Any] = field(default_factory=dict)
-    """Short facts: `file`, `type`, `error`, or keys of the format's own. `None` is left out, all else is made a `str`."""
+    """Short facts: `file`, `type`, `error`, or keys of the format's own. `None` is left out.
+    Anything else becomes a `str`."""
     details: Mapping[str, Any] = field(default_factory=dict)
-    """What a person reads when something went wrong: `failure`, `error`, `system-out`, or keys of the format's own. A `str` is shown as
-    it is; anything else is a structure that `json` can write; `None` is left out."""
+    """What a person reads when something went wrong: `failure`, `error`, `system-out`, or keys of
+    the format's own. A `str` is shown unchanged. Anything else is a structure that `json` can
+    encode. `None` is left out."""
 
 
 @dataclass
@@ -105,12 +110,13 @@ else:
 
 
 def clean(text: str) -> str:
-    """`text` with U+FFFD for half surrogate pairs, which have no form in UTF-8."""
+    """Replaces half surrogate pairs, which UTF-8 cannot encode, by U+FFFD."""
     return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def to_wire(item: Item) -> tuple[Any, int]:
-    """The item as the contract has it, and about how many bytes its texts have."""
+    """Converts the item for the contract, and returns the approximate size of its texts in
+    bytes."""
     if not isinstance(item, Item):
         raise TypeError(f"an item is an `Item`, not {type(item).__name__}")
     if not isinstance(item.name, str):
@@ -130,10 +136,11 @@ def to_wire(item: Item) -> tuple[Any, int]:
             text, left = _bounded(clean(value), left)
             details.append((clean(key)[:MAX_KEY], _text(text)))
             continue
-        # Escapes keep half surrogate pairs, which are no characters in JSON either: so write characters, and clean those.
+        # Escapes would keep half surrogate pairs, which JSON does not allow either. So write
+        # characters, and clean them.
         document = clean(json.dumps(value.value if isinstance(value, Json) else value, ensure_ascii=False, allow_nan=False))
         if len(document) > left:
-            # Half a document is none.
+            # Half a document is not valid.
             details.append((clean(key)[:MAX_KEY], _text(f"(left out: a structure of {len(document)} characters)")))
             continue
         left -= len(document)
@@ -146,7 +153,7 @@ def to_wire(item: Item) -> tuple[Any, int]:
 
 
 def _bounded(text: str, left: int) -> tuple[str, int]:
-    """As much of `text` as there is room for, and the room that is left."""
+    """Returns as much of `text` as there is room for, and the remaining room."""
     if len(text) <= left:
         return text, left - len(text)
     return f"{text[:left]}… ({len(text) - left} more characters)", 0
@@ -161,7 +168,7 @@ def _status(status: Union[Status, str, None]) -> Any:
 
 
 def from_wire(wire: Any) -> Item:
-    """An item of the contract as an author reads it; a structure comes back as what `json` makes of it."""
+    """Converts an item of the contract for the module. `json` decodes structures."""
     return Item(wire.name, wire.depth, _word(wire.status), dict(wire.meta), {key: _detail(value) for key, value in wire.details})
 
 

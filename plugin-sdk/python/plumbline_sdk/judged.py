@@ -1,4 +1,5 @@
-"""The host of a judge, natively, and what a native run gives back. `plumbline_sdk.testing.Case.judge` is how it is used."""
+"""A native host for judges, and the outcome of a native run. `plumbline_sdk.testing.Case.judge`
+uses it."""
 
 from __future__ import annotations
 
@@ -10,41 +11,43 @@ from . import host
 from .item import from_wire
 from .judgement import Check, JudgedItem, Outcome, Ruling, WireRuling
 
-# Checks that the host takes in one call.
+# Most checks that the host accepts in one call.
 _MAX_CHECKS = 10_000
 
 
 @dataclass
 class Judged:
-    """What a judge said of a case."""
+    """The outcome of a judge for a case."""
 
     tree: list[JudgedItem] = field(default_factory=list)
-    """The tree that it was given."""
+    """The tree that it read."""
     rulings: list[tuple[int, Ruling]] = field(default_factory=list)
-    """The rulings, in the order in which they came, with the numbers of their items."""
+    """The rulings in order, with the numbers of their items."""
     checks: list[Check] = field(default_factory=list)
-    """The checks, in order."""
+    """The checks in order."""
     error: Optional[str] = None
-    """The sentence with which the module ended, if it failed."""
+    """The error message of the module, if it failed."""
     log: list[tuple[str, str]] = field(default_factory=list)
-    """The log: level and message."""
+    """The lines of the log: level and message."""
 
     def ruling(self, name: str) -> Optional[Ruling]:
-        """What this judge said of the first leaf of that name. Raises `KeyError` where there is no such leaf."""
+        """Returns this judge's last ruling on the first leaf with that name. Raises `KeyError` if
+        there is no such leaf."""
         for judged in self.tree:
             if judged.leaf and judged.item.name == name:
                 return dict(self.rulings).get(judged.index)
         raise KeyError(name)
 
     def check(self, id: str) -> Check:
-        """The check of that id. Raises `KeyError` where there is none."""
+        """Returns the check with that ID. Raises `KeyError` if there is none."""
         for check in self.checks:
             if check.id == id:
                 return check
         raise KeyError(id)
 
     def outline(self) -> str:
-        """A line `set/name: class, counts: reason` (or `excused`) for each item that was ruled on, then a line `id: outcome` for each check."""
+        """Returns a line `set/name: class, counts: reason` (or `excused`) for each item with a
+        ruling, then a line `id: outcome` for each check."""
         last = dict(self.rulings)
         ruled = ((judged, last[judged.index]) for judged in self.tree if judged.index in last)
         lines = [
@@ -56,7 +59,7 @@ class Judged:
 
 
 class Tree:
-    """The host's tree: result set by result set, then what a summarizer added."""
+    """The tree of the host: result set by result set, then the items of a summarizer."""
 
     def __init__(self, entries: list[Any], ruled: dict[str, Ruling], error: Optional[str]) -> None:
         entries = sorted(entries, key=lambda entry: (entry.set == "", entry.set))
@@ -87,7 +90,7 @@ class Tree:
             yield JudgedItem(given.index, given.set, from_wire(given.item), given.leaf, ruling)
 
     def take(self, batch: list[Any], judged: Judged) -> str:
-        """Rulings as the host takes them: what is wrong with one, or nothing."""
+        """Stores rulings as the host would. Returns what is wrong with one, or an empty string."""
         for index, ruling in batch:
             if not 0 <= index < self._at:
                 return f"item {index} is ruled on, where {self._at} were given"
@@ -98,7 +101,7 @@ class Tree:
 
 
 def take_checks(batch: list[Any], judged: Judged) -> str:
-    """Checks as the host takes them: what is wrong with one, or nothing."""
+    """Stores checks as the host would. Returns what is wrong with one, or an empty string."""
     known = {check.id for check in judged.checks}
     for check in batch:
         if check.id in known:

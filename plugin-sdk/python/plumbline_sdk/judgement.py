@@ -1,4 +1,4 @@
-"""The finished tree, as a judge reads it, and what it says of it."""
+"""The finished tree that a judge reads, and its rulings and checks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from . import host
 from .input import ReadError
 from .item import Item, Status, clean, from_wire
 
-# Items that are asked for at a time; the host gives fewer where they are large.
+# Items requested at a time. The host returns fewer if they are large.
 BATCH = 256
-# Bytes of a text but the class and the id: the host ends the call at more. A longer one is cut.
+# Most bytes of a text, except class and ID. The host ends the call at more, so a longer one is cut.
 MAX_TEXT = 4 << 10
-# Characters of a check's id.
+# Most characters of a check's ID.
 MAX_ID = 64
 
 _CLASS = re.compile("[a-z0-9-]{1,64}")
@@ -23,54 +23,56 @@ _CLASS = re.compile("[a-z0-9-]{1,64}")
 
 @dataclass(frozen=True)
 class Ruling:
-    """What is said of one item."""
+    """What a judge decides about one leaf."""
 
     class_: str
-    """One word, or a few with `-` between them, such as `known-failure`, `flaky`: 1 to 64 of the characters a-z, 0-9 and `-`."""
+    """A word such as `known-failure` or `flaky`: 1 to 64 of the characters a-z, 0-9 and `-`."""
     counts: bool
-    """Whether the item counts as a failure. Without a ruling, items that failed or timed out do, and no others."""
+    """Whether the leaf counts as a failure. Without a ruling, leaves that failed or timed out
+    count, and no others."""
     reason: str = ""
-    """Why, as a sentence for a person."""
+    """The reason, as a sentence for people."""
     source: str = ""
-    """Where the judge has it from: the entry of a list, an archive, the address of an issue."""
+    """The source of the ruling: the entry of a list, an archive, the URL of an issue."""
 
 
 @dataclass(frozen=True)
 class JudgedItem:
-    """An item of the tree, and what was said of it so far."""
+    """An item of the tree, with the ruling of an earlier judge."""
 
     index: int
-    """Its number in the tree: what a ruling names it by."""
+    """Its number in the tree, which a ruling refers to."""
     set: str
-    """The node's name, or `global`; empty for what a summarizer added."""
+    """The name of the node, or `global`. Empty if a summarizer added the item."""
     item: Item
-    """As it stands in the tree. It has a status in any case."""
+    """The item as it is in the tree. It always has a status."""
     leaf: bool
-    """Whether it has no children: only then it can be ruled on."""
+    """Whether it has no children. A ruling needs a leaf."""
     ruling: Optional[Ruling] = None
-    """What an earlier judge of the chain said."""
+    """The ruling of an earlier judge in the chain."""
 
     @property
     def is_failure(self) -> bool:
-        """Whether it is a leaf that failed or timed out: what counts as a failure while nobody says otherwise."""
+        """Whether it is a leaf that failed or timed out. Such leaves count unless a ruling excuses
+        them."""
         return self.leaf and self.item.status in (Status.FAILED, Status.TIMEOUT)
 
 
 class Outcome(str, enum.Enum):
-    """How a check came out."""
+    """The outcome of a check."""
 
     PASSED = "passed"
     FAILED = "failed"
     UNKNOWN = "unknown"
-    """It could not be evaluated: the reason says why. A plugin with such a check does not pass."""
+    """It could not be evaluated for the given reason. A plugin with such a check does not pass."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One numbered requirement on the results as a whole."""
+    """A requirement on the results as a whole."""
 
     id: str
-    """What it is referred to by, such as `PODS-001`: 1 to 64 characters, unique within one call."""
+    """Identifies it, such as `PODS-001`: 1 to 64 characters, unique within one call."""
     name: str
     """What is required, in a few words."""
     outcome: Union[Outcome, str]
@@ -79,7 +81,7 @@ class Check:
     got: str = ""
     """What was found, such as `96.4 % (27 of 28)`."""
     reason: str = ""
-    """What else a person must know."""
+    """An explanation for people."""
 
 
 @dataclass
@@ -110,7 +112,7 @@ _Check: Any = WireCheck if _judgement is None else _judgement.Check
 
 
 def judged_items(tree: Any) -> Iterator[JudgedItem]:
-    """The items, one after the other. Raises `ReadError` when there cannot be more."""
+    """Iterates over the items. Raises `ReadError` if the rest cannot be read."""
     while True:
         try:
             batch = tree.next(BATCH)
@@ -124,15 +126,16 @@ def judged_items(tree: Any) -> Iterator[JudgedItem]:
 
 
 class Rulings:
-    """Takes rulings and checks, and hands them to the host in batches."""
+    """Receives rulings and checks, and sends them to the host in batches."""
 
     def __init__(self) -> None:
         self._rulings: list[Any] = []
         self._checks: list[Any] = []
 
     def rule(self, item: Union[JudgedItem, int], ruling: Ruling) -> None:
-        """Says something of an item, or of the one of that number, also when the tree has been read to its end. A later ruling takes the
-        place of an earlier one, also of one of an earlier judge. Only leaves that were read can be ruled on: anything else ends the call."""
+        """Rules on an item, or on the one with that number, also after the end of the tree. It
+        replaces an earlier ruling, also one of an earlier judge. The item must be a leaf that was
+        read. Any other ruling ends the call."""
         if not isinstance(ruling, Ruling):
             raise TypeError(f"a ruling is a `Ruling`, not {type(ruling).__name__}")
         if not isinstance(ruling.class_, str) or not _CLASS.fullmatch(ruling.class_):
@@ -144,7 +147,7 @@ class Rulings:
             self.flush()
 
     def report(self, check: Check) -> None:
-        """Reports a check, in the order in which a person is to see them."""
+        """Reports a check. Checks are shown in this order."""
         if not isinstance(check, Check):
             raise TypeError(f"a check is a `Check`, not {type(check).__name__}")
         if not isinstance(check.id, str) or not 1 <= len(check.id) <= MAX_ID:
@@ -157,7 +160,8 @@ class Rulings:
             self.flush()
 
     def flush(self) -> None:
-        """Hands over what has gathered. Happens by itself when a batch is full and at the end of the call."""
+        """Sends what is pending. The SDK does this when a batch is full and at the end of the
+        call."""
         rulings, self._rulings = self._rulings, []
         checks, self._checks = self._checks, []
         if rulings:
@@ -174,7 +178,7 @@ def _to_host(function: str, batch: list[Any]) -> None:
 
 
 def _short(value: Any) -> str:
-    """The text, cut at a character where the host would end the call."""
+    """Cuts the text at a character, below the limit of the host."""
     text = clean(value if isinstance(value, str) else str(value))
     data = text.encode()
     if len(data) <= MAX_TEXT:

@@ -1,4 +1,4 @@
-"""Lines for the log of the run. Bounded: what is over the limit is dropped."""
+"""Writes lines to the log of the run. Lines above its limit are dropped."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ _log = host.binding("imports.log")
 
 
 def debug(message: str) -> None:
-    """A line for whoever looks for a defect."""
+    """Writes a line for debugging."""
     _write("debug", message)
 
 
 def info(message: str) -> None:
-    """A line that is good to know."""
+    """Writes an informational line."""
     _write("info", message)
 
 
 def warning(message: str) -> None:
-    """A line about something that may be wrong."""
+    """Writes a line about something that may be wrong."""
     _write("warning", message)
 
 
 def error(message: str) -> None:
-    """A line about something that is wrong."""
+    """Writes a line about something that is wrong."""
     _write("error", message)
 
 
@@ -40,9 +40,9 @@ def _write(level: str, message: str) -> None:
 
 
 class _Lines(io.TextIOBase):
-    """A standard stream whose lines go to the log: a component has no other place for them."""
+    """A standard stream whose lines go to the log, because a component has no other output."""
 
-    # What is held of a line without an end.
+    # Most characters of a line without an end that are held.
     LIMIT = 4096
 
     def __init__(self, level: str) -> None:

@@ -1,4 +1,4 @@
-"""What an expectation sees of the cluster, and what it says."""
+"""The nodes that expectations read, and the results that they list."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Node:
     taints: tuple[Taint, ...] = ()
     ready: bool = True
     unschedulable: bool = False
-    """The node is cordoned."""
+    """Whether the node is cordoned."""
     os: str = "linux"
-    """Empty when the cluster does not say."""
+    """Empty if unknown."""
     arch: str = "amd64"
-    """Empty when the cluster does not say."""
+    """Empty if unknown."""
 
     @classmethod
     def from_host(cls, node: Any) -> Node:
-        """The node as the host describes it."""
+        """Converts a node of the host."""
         taints = tuple(Taint(taint.key, taint.value, taint.effect) for taint in node.taints)
         return cls(node.name, dict(node.labels), taints, node.ready, node.unschedulable, node.os, node.arch)
 
@@ -44,13 +44,13 @@ class Global:
 
 
 GLOBAL = Global()
-"""One result for the whole cluster."""
+"""The one result of the whole cluster."""
 
 _bound: Any = host.binding("exports.expectations")
 
 
 def result_to_wire(result: Union[Global, Node, str]) -> Any:
-    """An expected result as the contract has it."""
+    """Converts an expected result for the contract."""
     if result is GLOBAL:
         return _bound.ExpectedResult_Global() if _bound is not None else ("global", None)
     name = result.name if isinstance(result, Node) else result

@@ -1,4 +1,4 @@
-"""Where the tree goes: in batches, so that neither side holds a whole result."""
+"""Sends the tree in batches, so that neither side holds a whole result."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from typing import Any
 from . import host
 from .item import Item, to_wire
 
-# Items of a batch at most.
+# Most items in a batch.
 BATCH_ITEMS = 256
-# Characters of a batch's texts, after which it is sent: far below what the host takes in one call, even at four bytes each.
+# Characters of texts after which a batch is sent: far below the limit of a call, even at four bytes
+# each.
 BATCH_CHARACTERS = 1 << 20
 
 _output: Any = host.binding("imports.output")
 
 
 class Output:
-    """Takes items in pre-order and hands them to the host."""
+    """Receives items in pre-order and sends them to the host."""
 
     def __init__(self) -> None:
         self._batch: list[Any] = []
         self._characters = 0
 
     def emit(self, item: Item) -> None:
-        """Appends an item to the tree. One that breaks a rule of the host ends the call: it keeps what came before."""
+        """Appends an item to the tree. If it breaks a rule of the host, the call ends, and the host
+        keeps the items before it."""
         wire, size = to_wire(item)
         self._batch.append(wire)
         self._characters += size
@@ -31,7 +33,8 @@ class Output:
             self.flush()
 
     def flush(self) -> None:
-        """Hands over what has gathered. Happens by itself when a batch is full and at the end of the call."""
+        """Sends what is pending. The SDK does this when a batch is full and at the end of the
+        call."""
         if not self._batch:
             return
         batch, self._batch, self._characters = self._batch, [], 0

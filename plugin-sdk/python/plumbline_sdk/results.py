@@ -1,4 +1,4 @@
-"""What a summarizer reads: the items of all result sets."""
+"""The items of all result sets, which a summarizer reads."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from . import host
 from .input import ReadError
 from .item import Item, from_wire
 
-# Entries that are asked for at a time; the host gives fewer where they are large.
+# Entries requested at a time. The host returns fewer if they are large.
 BATCH = 256
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An item, and whose it is."""
+    """An item with its result set."""
 
     set: str
-    """The node's name, or `global`."""
+    """The name of the node, or `global`."""
     item: Item
 
 
 def entries(items: Any) -> Iterator[Entry]:
-    """The entries, one after the other. Raises `ReadError` when there cannot be more."""
+    """Iterates over the entries. Raises `ReadError` if the rest cannot be read."""
     while True:
         try:
             batch = items.next(BATCH)

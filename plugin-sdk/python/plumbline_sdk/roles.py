@@ -1,7 +1,8 @@
-"""The roles: decorators that make a function what a component exports.
+"""The roles: decorators that export a function from the component.
 
-componentize-py looks into the module that it wraps for a class named after each exported interface. So a decorator puts such a class beside
-the function that it decorates, and leaves the function as it is: tests can call it.
+componentize-py looks for a class named after each exported interface in the module that it wraps.
+So a decorator adds such a class next to the decorated function. It does not change the function, so
+that tests can call it.
 """
 
 from __future__ import annotations
@@ -31,13 +32,14 @@ _J = TypeVar("_J", bound=Judgement)
 _Out = TypeVar("_Out", Output, Rulings)
 _F = TypeVar("_F")
 
-# A codec is a Python module that is imported when it is first named, and a component has nowhere to import from.
+# A codec is a Python module that is imported at its first use, and a component cannot import later.
 for _codec in ("ascii", "latin-1", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "cp1252"):
     codecs.lookup(_codec)
 
 
 def post_processor(process: _P) -> _P:
-    """Makes `process(plugin, files, out)` the post-processor of the module: the files of one result set become items."""
+    """Makes `process(plugin, files, out)` the post-processor of the module, which turns the files
+    of a result set into items."""
 
     class PostProcessor:
         def process(self, plugin: Any, files: list[Any]) -> None:
@@ -47,7 +49,8 @@ def post_processor(process: _P) -> _P:
 
 
 def summarizer(summarize: _S) -> _S:
-    """Makes `summarize(plugin, entries, out)` the summarizer of the module: the items of all result sets become further items."""
+    """Makes `summarize(plugin, entries, out)` the summarizer of the module, which adds items about
+    the items of all result sets."""
 
     class Summarizer:
         def summarize(self, plugin: Any, items: Any) -> None:
@@ -57,7 +60,8 @@ def summarizer(summarize: _S) -> _S:
 
 
 def judge(judgement: _J) -> _J:
-    """Makes `judgement(plugin, tree, evidence, out)` the judge of the module: it says what of the finished tree counts."""
+    """Makes `judgement(plugin, tree, evidence, out)` the judge of the module, which decides what
+    counts in the finished tree."""
 
     class Judge:
         def judge(self, plugin: Any, tree: Any, evidence: list[Any]) -> None:
@@ -68,7 +72,8 @@ def judge(judgement: _J) -> _J:
 
 
 def expectations(expect: _E) -> _E:
-    """Makes `expect(plugin, pod_spec, nodes)` the expectation of the module: it returns (or yields) the results that must arrive."""
+    """Makes `expect(plugin, pod_spec, nodes)` the expectations of the module. It returns or yields
+    the results that must arrive."""
 
     class Expectations:
         def expected_results(self, plugin: Any, pod_spec: Optional[str], nodes: list[Any]) -> list[Any]:
@@ -83,7 +88,8 @@ def expectations(expect: _E) -> _E:
 
 
 def _export(function: _F, role: type) -> _F:
-    """Puts `role` where componentize-py looks for it, and where `plumbline_sdk.testing` finds it whatever else bears its name."""
+    """Stores `role` where componentize-py looks for it, and where `plumbline_sdk.testing` finds it
+    regardless of its name."""
     function.__globals__[role.__name__] = role  # type: ignore[attr-defined]
     function.plumbline_role = role  # type: ignore[attr-defined]
     return function
@@ -94,9 +100,9 @@ def _flushing(out: _Out, work: Callable[[_Out], None]) -> None:
     try:
         work(out)
     except (Exception, SystemExit) as raised:
-        # Ending the interpreter would end the call, and what was emitted last with it.
+        # Ending the interpreter would end the call and lose the items emitted last.
         failure = sentence(raised)
-    # What was said before stays, whatever happened after it.
+    # What the module sent before a failure stays.
     out.flush()
     if failure is not None:
         raise host.Err(failure)

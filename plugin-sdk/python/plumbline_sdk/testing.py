@@ -1,4 +1,4 @@
-"""Runs a module natively against a host that is as strict as the real one: for tests of modules.
+"""Runs a module natively in tests, against a host that is as strict as the real one.
 
     from plumbline_sdk.testing import Case
     run = Case().file("results/global/node.verdicts", "ok disk").run(app.process)
@@ -24,21 +24,22 @@ _MAX_CUSTOM_STATUS = 256
 
 @dataclass
 class Run:
-    """What a native run gives back."""
+    """The outcome of a native run."""
 
     items: list[Item] = field(default_factory=list)
-    """What was emitted, in order."""
+    """The emitted items in order."""
     error: Optional[str] = None
-    """The sentence with which the module ended, if it failed."""
+    """The error message of the module, if it failed."""
     log: list[tuple[str, str]] = field(default_factory=list)
-    """The log: level and message."""
+    """The lines of the log: level and message."""
 
     def outline(self) -> str:
-        """One line `name: status` per item, two spaces per level; `-` where the host is to work the status out."""
+        """Returns a line `name: status` per item, indented by two spaces per level, with `-` if the
+        host rolls the status up."""
         return "".join(f"{'  ' * item.depth}{item.name}: {_word(item)}\n" for item in self.items)
 
     def item(self, name: str) -> Item:
-        """The first item of that name. Raises `KeyError` where there is none."""
+        """Returns the first item with that name. Raises `KeyError` if there is none."""
         for item in self.items:
             if item.name == name:
                 return item
@@ -46,11 +47,12 @@ class Run:
 
 
 class Refused(AssertionError):
-    """The real host would refuse what the module did, and say that the module is defective."""
+    """The module broke a rule, and the real host would end the call."""
 
 
 class Case:
-    """What a module is given. What breaks a rule of the host raises `Refused`; what the module itself raises is `Run.error`."""
+    """The input of a module. A broken rule of the host raises `Refused`. An error of the module
+    itself is in `Run.error`."""
 
     def __init__(self) -> None:
         self._info = {"name": "test", "driver": "Job", "format": "", "expected_results": 1}
@@ -64,63 +66,66 @@ class Case:
         self._ruled: dict[str, Ruling] = {}
 
     def plugin(self, **info: Any) -> Case:
-        """What the module is told of the plugin: `name`, `driver`, `format`, `expected_results`."""
+        """Sets what the module sees of the plugin: `name`, `driver`, `format`,
+        `expected_results`."""
         self._info.update(info)
         return self
 
     def option(self, key: str, value: Any) -> Case:
-        """An option of the definition."""
+        """Adds an option of the definition."""
         self._options[key] = value
         return self
 
     def file(self, path: str, content: Union[str, bytes]) -> Case:
-        """A file of the result set."""
+        """Adds a file of the result set."""
         data = _bytes(content)
         return self._add(path, lambda: [data], len(data), None)
 
     def broken_file(self, path: str, content: Union[str, bytes], error: str) -> Case:
-        """A file that cannot be read any further after `content`."""
+        """Adds a file that fails after `content`."""
         data = _bytes(content)
         return self._add(path, lambda: [data], len(data), error)
 
     def generated_file(self, path: str, pieces: Callable[[], Iterable[bytes]]) -> Case:
-        """A file that is made while it is read."""
+        """Adds a file that is generated while it is read."""
         return self._add(path, pieces, 0, None)
 
     def chunk(self, size: int) -> Case:
-        """How many bytes the host gives at a time: with 1, every border is met."""
+        """Limits each read to so many bytes. With 1, the file is split at every byte."""
         self._chunk = size
         return self
 
     def pod_spec(self, spec: dict[str, Any]) -> Case:
-        """The `podSpec` of the definition."""
+        """Sets the `podSpec` of the definition."""
         self._pod_spec = json.dumps(spec)
         return self
 
     def node(self, node: Node) -> Case:
-        """A node of the cluster."""
+        """Adds a node of the cluster."""
         self._nodes.append(node)
         return self
 
     def results(self, set: str, items: Iterable[Item]) -> Case:
-        """Items of a result set, for a summarizer or a judge; of the empty name, what a summarizer added."""
+        """Adds the items of a result set for a summarizer or a judge. Those with the empty name are
+        from a summarizer."""
         for item in items:
             whole = item if item.status is not None else Item(item.name, item.depth, Status.UNKNOWN, item.meta, item.details)
             self._entries.append(SimpleNamespace(set=set, item=to_wire(whole)[0]))
         return self
 
     def broken_results(self, error: str) -> Case:
-        """The results cannot be read any further after those that were given."""
+        """Makes reading the results fail after the added ones."""
         self._results_error = error
         return self
 
     def ruled(self, name: str, ruling: Ruling) -> Case:
-        """What an earlier judge of the chain said of the first leaf of that name."""
+        """Sets the ruling of an earlier judge on the first leaf with that name."""
         self._ruled[name] = ruling
         return self
 
     def judge(self, judgement: Any) -> Judged:
-        """What the function under `@judge` says of the results; the files are its evidence, in the order in which they were added."""
+        """Runs the function with `@judge` on the results. The files are its evidence, in the order
+        in which they were added."""
         tree = Tree(self._entries, self._ruled, self._results_error)
         judged = Judged(tree=list(tree.items()))
         refusals: list[str] = []
@@ -137,24 +142,25 @@ class Case:
             run = self._call(lambda: judgement.plumbline_role().judge(self._wire_info(), tree, files))
         finally:
             host.native.rule = host.native.report = None
-        # The real host ends the call at once, so a module cannot catch it.
+        # The real host ends the call at once, so a module cannot catch this.
         if refusals:
             raise Refused(refusals[0])
         judged.error, judged.log = run.error, run.log
         return judged
 
     def run(self, process: Any) -> Run:
-        """What the function under `@post_processor` makes of the files."""
+        """Runs the function with `@post_processor` on the files."""
         files = [_File(path, pieces(), size, error, self._chunk) for path, pieces, size, error in sorted(self._files, key=lambda file: file[0])]
         return self._call(lambda: process.plumbline_role().process(self._wire_info(), files))
 
     def summarize(self, summarize: Any) -> Run:
-        """What the function under `@summarizer` makes of the results."""
+        """Runs the function with `@summarizer` on the results."""
         items = _Items(sorted(self._entries, key=lambda entry: entry.set), self._results_error)
         return self._call(lambda: summarize.plumbline_role().summarize(self._wire_info(), items))
 
     def expected(self, expect: Any) -> list[str]:
-        """The results that the function under `@expectations` names, each `global` or `node/NAME`. Raises what the module raises."""
+        """Returns the results that the function with `@expectations` lists, each `global` or
+        `node/NAME`. Raises what the module raises."""
         named: list[Any] = []
 
         def call() -> None:
@@ -190,7 +196,7 @@ class Case:
             for item in batch:
                 problem = _problem(item, run.items[-1].depth if run.items else -1)
                 if problem:
-                    # The real host ends the call here, so a module cannot catch it.
+                    # The real host ends the call here, so a module cannot catch this.
                     refusals.append(problem)
                     raise Refused(problem)
                 run.items.append(from_wire(item))
@@ -209,7 +215,7 @@ class Case:
 
 
 class _File:
-    """The host's file."""
+    """A file of the host."""
 
     def __init__(self, path: str, pieces: Iterable[bytes], size: int, error: Optional[str], chunk: int) -> None:
         self._path, self._pieces, self._size, self._error, self._chunk = path, iter(pieces), size, error, chunk
@@ -235,7 +241,7 @@ class _File:
 
 
 class _Items:
-    """The host's items."""
+    """The items of the host."""
 
     def __init__(self, entries: list[Any], error: Optional[str]) -> None:
         self._entries: Iterator[Any] = iter(entries)

@@ -9,7 +9,7 @@ from plumbline_sdk.testing import Case, Refused
 
 @post_processor
 def process(plugin, files, out):
-    """Each test gives the module its body as the global `body`."""
+    """Runs the global `body`, which each test sets."""
     body(plugin, files, out)
 
 

@@ -1,4 +1,4 @@
-"""Failures whose names match the option `pattern` do not count."""
+"""A judge that excuses failures whose names match the option `pattern`."""
 
 import re
 from typing import Iterable
@@ -19,11 +19,12 @@ def excuse(plugin: Plugin, tree: Iterable[JudgedItem], evidence: list[InputFile]
     excused = Ruling("excused", counts=False, reason=reason, source=plugin.options.get("source", ""))
     matches = expression(plugin.options["pattern"])
     for judged in tree:
-        # A failure that an earlier judge of the chain has ruled on is left alone.
+        # Keep the ruling of an earlier judge in the chain.
         if judged.is_failure and judged.ruling is None and matches.fullmatch(judged.item.name):
             out.rule(judged, excused)
 
 
 def expression(pattern: str) -> "re.Pattern[str]":
-    """Stands for whole names: `*` for any characters, everything else for itself."""
+    """Compiles an expression for whole names. `*` matches any characters, and every other character
+    itself."""
     return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the plugin executes: it writes its results, then says that it is done.
+# The command of the plugin: writes the results, then the done file with their path.
 set -eu
 cat > "$SONOBUOY_RESULTS_DIR/junit.xml" <<'XML'
 <testsuite name="suite" tests="2" failures="1">

@@ -1,4 +1,4 @@
-"""Each line of a `*.verdicts` file is a verdict: `ok NAME` or `bad NAME: reason`."""
+"""Reads `*.verdicts` files. Each line is the result of a check: `ok NAME` or `bad NAME: reason`."""
 
 from typing import Optional
 
@@ -10,7 +10,7 @@ STATUS = {"ok": Status.PASSED, "bad": Status.FAILED}
 @post_processor
 def process(plugin: Plugin, files: list[InputFile], out: Output) -> None:
     for file in files:
-        # No status: the host works it out from the items below.
+        # No status: the host rolls it up from the children.
         out.emit(Item(file.file_name, meta={"file": file.path, "type": "file"}))
         try:
             for line in file.lines():
@@ -18,7 +18,7 @@ def process(plugin: Plugin, files: list[InputFile], out: Output) -> None:
                 if item:
                     out.emit(item)
         except ReadError as error:
-            # A file that cannot be read is no reason to stop; it must not pass either.
+            # Continue with the next file, but never let an unreadable one pass.
             out.emit(Item("unreadable", 1, Status.UNKNOWN, {"error": error}))
 
 

@@ -1,4 +1,4 @@
-//! What is frozen stays.
+//! Tests of compatibility with frozen versions.
 
 use std::fs;
 use std::path::Path;
@@ -8,18 +8,18 @@ use sha2::{Digest, Sha256};
 
 use crate::root;
 
-/// The SHA-256 of the files of the first generation, one after the other in the order of their names. It is never changed: modules that
-/// were built against these files are in the field.
+/// The SHA-256 of the files of the first version, concatenated in the order of their names. It must
+/// never change, because modules in use were built against these files.
 const SINCE_V0_1_0: &str = "09ff7c73c09643af8c5b75c184560dd9dc1068f49fe0de51aff42e364c582da1";
 
-/// The texts of the frozen generation.
+/// Returns the texts of the frozen version.
 fn frozen() -> Vec<(String, String)> {
     ["roles.wit", "types.wit"]
         .map(|name| (name.to_owned(), fs::read_to_string(root().join("wit/since_v0.1.0").join(name)).unwrap()))
         .to_vec()
 }
 
-/// What is said of a contract in which `from` was replaced by `to`.
+/// Returns the differences to a contract in which `from` is replaced by `to`.
 fn said(from: &str, to: &str) -> Vec<String> {
     let before = frozen();
     assert!(before.iter().any(|(_, text)| text.contains(from)), "`{from}` is not there");
@@ -50,7 +50,8 @@ fn the_contract_still_is_what_modules_were_built_against() {
 
 #[test]
 fn additions_are_allowed() {
-    // A function and a type in what the host gives, an interface, a world, a type in a role.
+    // A function and a type in an imported interface, a new interface, a new world, and a type in a
+    // role.
     assert_eq!(said("interface log {", "interface log { flush: func(); record extra { n: u32 }"), [""; 0]);
     assert_eq!(said("interface log {", "interface clock { now: func() -> u64; }\ninterface log {"), [""; 0]);
     assert_eq!(said("size: func() -> u64;", "size: func() -> u64; rewind: func();"), [""; 0]);

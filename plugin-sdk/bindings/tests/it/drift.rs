@@ -1,4 +1,4 @@
-//! What is generated is what is committed.
+//! Tests that the committed files are up to date.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ fn excerpts_of_the_guide_follow_the_templates() {
     }
 }
 
-/// The guide as it is generated.
+/// Returns the guide with up-to-date excerpts.
 fn generated(root: &Path) -> Result<String, String> {
     let files = excerpts(root).map_err(|error| error.to_string())?;
     Ok(String::from_utf8(files.get(Path::new("docs/authors-guide.md")).unwrap().clone()).unwrap())

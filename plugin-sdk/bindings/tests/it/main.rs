@@ -1,4 +1,4 @@
-//! What is generated, and what must not change.
+//! Tests of the generated files, and of the frozen contract.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like the tests themselves")]
 
 mod compatible;
@@ -9,7 +9,7 @@ mod schema;
 
 use std::path::{Path, PathBuf};
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }

@@ -1,4 +1,5 @@
-//! The libraries of Go and C, and the examples written with them, run natively: by Go's own tests, and under the sanitizers of the C compiler.
+//! Runs the libraries of Go and C, and the examples that use them, natively: with Go's own tests,
+//! and with the sanitizers of the C compiler.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use std::process::{Command, Output};
 
 use crate::root;
 
-/// Runs a tool; says so and returns nothing where it is not there.
+/// Runs a tool. If it is missing, prints a note and returns `None`.
 fn run(command: &mut Command, what: &str) -> Option<Output> {
     match command.output() {
         Ok(output) => Some(output),
@@ -24,7 +25,7 @@ fn text(output: &Output) -> String {
 #[test]
 fn go_tests_pass() {
     for directory in ["plugin-sdk/go", "examples/trivy"] {
-        // Nothing has to be fetched, and nothing may be.
+        // No downloads are needed, and none are allowed.
         let mut go = Command::new("go");
         go.args(["test", "./..."]).current_dir(root().join(directory)).env("GOFLAGS", "").env("GOPROXY", "off");
         let Some(output) = run(&mut go, directory) else { return };
@@ -40,7 +41,7 @@ fn with_ending(directory: &Path, ending: &str) -> Vec<PathBuf> {
     files
 }
 
-/// Compiles these sources for `world` with the library and `native/HOST`, which plays the host.
+/// Compiles these sources for `world` with the library and `native/HOST`, which simulates the host.
 fn native(sources: &[PathBuf], world: &str, host: &str, program: &Path) -> Option<()> {
     let sdk = root().join("plugin-sdk/c");
     let bindings = sdk.join("bindings").join(world);
@@ -96,7 +97,8 @@ fn a_judge_in_c_says_the_same_however_the_host_cuts_and_no_sanitizer_complains()
         return;
     }
     fs::write(&list, "known a\nknown c\n").unwrap();
-    // Two failures that are in the list, one that is not, a pass that is, and what a summarizer added.
+    // Two failures that are listed, one that is not, a passed test that is listed, and an item of a
+    // summarizer.
     let few = "n1 0 failed suite\nn1 1 failed known a\nn1 1 timeout other\nn1 1 passed known a\n- 0 failed known c\n";
     let many = format!("{few}{}", "n2 0 failed known a\n".repeat(1000));
     let said = |options: &str, chunk: &str, text: &str| {
@@ -105,7 +107,7 @@ fn a_judge_in_c_says_the_same_however_the_host_cuts_and_no_sanitizer_complains()
         judge.arg(&tree).arg(&list).env("PLUMBLINE_CHUNK", chunk).env("PLUMBLINE_OPTIONS", options);
         judge.output().unwrap()
     };
-    // At most 4 KiB, and no half of a character.
+    // At most 4 KiB, without splitting a character.
     let source = "ü".repeat(2048);
     let wanted = format!(
         "1 known-failure excused n1 ({source})\n4 known-failure excused  ({source})\nREAD-1 failed name \u{fffd} 5 \n"

@@ -1,4 +1,4 @@
-//! The page of the contract.
+//! Tests of the contract's page.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ fn page() -> String {
     String::from_utf8(files.get(Path::new("docs/wit.md")).unwrap().clone()).unwrap()
 }
 
-/// What stands between `open` and `close`, each time.
+/// Returns every text between `open` and `close`.
 fn between<'a>(text: &'a str, open: &str, close: char) -> BTreeSet<&'a str> {
     text.split(open).skip(1).filter_map(|rest| rest.split_once(close)).map(|(inner, _)| inner).collect()
 }

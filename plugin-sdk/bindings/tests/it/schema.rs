@@ -1,4 +1,4 @@
-//! The schemas, and the files that people begin with.
+//! Tests that the schemas accept the templates and examples.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::root;
 
-/// Every file of this name below the directory, a few levels deep.
+/// Collects every file with this name below the directory, a few levels deep.
 fn files(dir: &Path, name: &str, levels: u32, found: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
@@ -32,7 +32,7 @@ fn below(places: &[&str], name: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Checks that each file says which schema it follows, and follows it.
+/// Checks that each file refers to its schema and is valid.
 fn follow(found: &[PathBuf], id: &str, schema: Value) {
     let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
     compiler.add_resource(id, schema).unwrap();
@@ -40,7 +40,7 @@ fn follow(found: &[PathBuf], id: &str, schema: Value) {
     let mut wrong = Vec::new();
     for path in found {
         let text = fs::read_to_string(path).unwrap();
-        // Templates have names in place of names.
+        // Fill in the placeholders of templates.
         let text = text.replace("__NAME__", "my-format").replace("__IDENT__", "my_format");
         let shown = path.display();
         let first = text.lines().next().unwrap_or_default();

@@ -24,7 +24,7 @@ typedef uint8_t plumbline_plugin_log_level_t;
 #define PLUMBLINE_PLUGIN_LOG_LEVEL_WARNING 2
 #define PLUMBLINE_PLUGIN_LOG_LEVEL_ERROR 3
 
-// How an item ended. An item without children carries one of these; the host derives the status of an item with children.
+// The outcome of an item. The host computes the status of an item with children.
 typedef struct plumbline_plugin_types_status_t {
   uint8_t tag;
   union {
@@ -37,8 +37,9 @@ typedef struct plumbline_plugin_types_status_t {
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_SKIPPED 2
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_TIMEOUT 3
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_UNKNOWN 4
-// A status of the format's own, such as `warning`. At most 256 bytes, not empty. One custom status anywhere in a plugin's
-// tree makes the host report counts (`failed: 1, warning: 3`) in place of a single word for items with children.
+// A status of the format's own, such as `warning`: 1 to 256 bytes. If a plugin's tree has a
+// custom status anywhere, items with children have counts (`failed: 1, warning: 3`) in place
+// of a single word.
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_CUSTOM 5
 
 // The value of one entry of `item.details`.
@@ -52,7 +53,7 @@ typedef struct plumbline_plugin_types_detail_t {
 
 // Text, shown as it is.
 #define PLUMBLINE_PLUGIN_TYPES_DETAIL_TEXT 0
-// A JSON document (RFC 8259). It is checked by the host and stored as structure, not as text.
+// A JSON document (RFC 8259). The host checks it and stores it as structure, not as text.
 #define PLUMBLINE_PLUGIN_TYPES_DETAIL_JSON 1
 
 typedef struct {
@@ -80,34 +81,35 @@ typedef struct {
   size_t len;
 } plumbline_plugin_types_list_tuple2_string_detail_t;
 
-// One entry of the result tree. A tree is a list of items in pre-order: `depth` 0 is a root of this result set; an item is the
-// child of the nearest earlier item that is one level up. The first item has depth 0, and a depth is at most one more than
-// the depth before it.
+// One entry of the result tree. A tree is a list of items in pre-order. An item is the child of
+// the nearest earlier item whose depth is lower by one.
 typedef struct plumbline_plugin_types_item_t {
+  // The depth in the tree; 0 is a root of this result set. The first item has depth 0, and each
+  // depth exceeds the one before it by at most one.
   uint32_t   depth;
-  // What a person sees; must not be empty.
+  // The name that people see; must not be empty.
   contract_string_t   name;
-  // `none` leaves the status to the host: rolled up from the children, or `unknown` where there are none.
+  // The status. With `none`, the host computes it: from the children, or `unknown` without any.
   plumbline_plugin_types_option_status_t   status;
-  // Short facts, such as `file` (the path of the file that the item stands for) and `type` (`file`, `node`, `summary`).
-  // A key that occurs twice keeps its last value.
+  // Short facts, such as `file` (the path of the item's file) and `type` (`file`, `node`,
+  // `summary`). If a key occurs twice, the last value counts.
   contract_list_tuple2_string_string_t   meta;
-  // What a person reads when something went wrong: `failure`, `error`, `system-out`, or keys of the format's own.
-  // A key that occurs twice keeps its last value.
+  // What people read when something went wrong: `failure`, `error`, `system-out`, or keys of the
+  // format's own. If a key occurs twice, the last value counts.
   plumbline_plugin_types_list_tuple2_string_detail_t   details;
 } plumbline_plugin_types_item_t;
 
-// What a module may know of the plugin that it works for.
+// What a module learns about the plugin whose results it handles.
 typedef struct plumbline_plugin_types_plugin_info_t {
   // The plugin's name: a DNS-1123 subdomain.
   contract_string_t   name;
-  // `Job`, `DaemonSet` or `Process`. More may come: treat an unknown driver like `Job`.
+  // `Job`, `DaemonSet` or `Process`. Treat an unknown driver like `Job`.
   contract_string_t   driver;
-  // The `result-format` of the definition, as written; empty when it names none.
+  // The `result-format` of the definition, as written; empty if it has none.
   contract_string_t   format;
-  // How many results the run expects of this plugin.
+  // The number of results that the run expects of this plugin.
   uint32_t   expected_results;
-  // The free options that the definition gives its module, as a JSON object; `{}` when it gives none.
+  // The options that the definition has for its module, as a JSON object; `{}` without any.
   contract_string_t   options;
 } plumbline_plugin_types_plugin_info_t;
 
@@ -130,13 +132,13 @@ typedef struct exports_plumbline_plugin_expectations_node_t {
   contract_string_t   name;
   contract_list_tuple2_string_string_t   labels;
   exports_plumbline_plugin_expectations_list_taint_t   taints;
-  // The condition `Ready` is `True`.
+  // Whether the condition `Ready` is `True`.
   bool   ready;
-  // The node is cordoned.
+  // Whether the node is cordoned.
   bool   unschedulable;
-  // `linux`, `windows`, ...; empty when the cluster does not say.
+  // The operating system, such as `linux` or `windows`; empty if the cluster does not report it.
   contract_string_t   os;
-  // `amd64`, `arm64`, ...; empty when the cluster does not say.
+  // The architecture, such as `amd64` or `arm64`; empty if the cluster does not report it.
   contract_string_t   arch;
 } exports_plumbline_plugin_expectations_node_t;
 
@@ -150,7 +152,7 @@ typedef struct exports_plumbline_plugin_expectations_expected_result_t {
 
 // One result for the whole cluster.
 #define EXPORTS_PLUMBLINE_PLUGIN_EXPECTATIONS_EXPECTED_RESULT_GLOBAL 0
-// The result of the node of this name, which must be one of `nodes`.
+// The result of the node with this name, which must be one of `nodes`.
 #define EXPORTS_PLUMBLINE_PLUGIN_EXPECTATIONS_EXPECTED_RESULT_NODE 1
 
 typedef struct {

@@ -38,7 +38,7 @@ typedef struct {
   } val;
 } plumbline_plugin_input_result_list_u8_string_t;
 
-// How an item ended. An item without children carries one of these; the host derives the status of an item with children.
+// The outcome of an item. The host computes the status of an item with children.
 typedef struct plumbline_plugin_types_status_t {
   uint8_t tag;
   union {
@@ -51,8 +51,9 @@ typedef struct plumbline_plugin_types_status_t {
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_SKIPPED 2
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_TIMEOUT 3
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_UNKNOWN 4
-// A status of the format's own, such as `warning`. At most 256 bytes, not empty. One custom status anywhere in a plugin's
-// tree makes the host report counts (`failed: 1, warning: 3`) in place of a single word for items with children.
+// A status of the format's own, such as `warning`: 1 to 256 bytes. If a plugin's tree has a
+// custom status anywhere, items with children have counts (`failed: 1, warning: 3`) in place
+// of a single word.
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_CUSTOM 5
 
 // The value of one entry of `item.details`.
@@ -66,7 +67,7 @@ typedef struct plumbline_plugin_types_detail_t {
 
 // Text, shown as it is.
 #define PLUMBLINE_PLUGIN_TYPES_DETAIL_TEXT 0
-// A JSON document (RFC 8259). It is checked by the host and stored as structure, not as text.
+// A JSON document (RFC 8259). The host checks it and stores it as structure, not as text.
 #define PLUMBLINE_PLUGIN_TYPES_DETAIL_JSON 1
 
 typedef struct {
@@ -94,49 +95,52 @@ typedef struct {
   size_t len;
 } plumbline_plugin_types_list_tuple2_string_detail_t;
 
-// One entry of the result tree. A tree is a list of items in pre-order: `depth` 0 is a root of this result set; an item is the
-// child of the nearest earlier item that is one level up. The first item has depth 0, and a depth is at most one more than
-// the depth before it.
+// One entry of the result tree. A tree is a list of items in pre-order. An item is the child of
+// the nearest earlier item whose depth is lower by one.
 typedef struct plumbline_plugin_types_item_t {
+  // The depth in the tree; 0 is a root of this result set. The first item has depth 0, and each
+  // depth exceeds the one before it by at most one.
   uint32_t   depth;
-  // What a person sees; must not be empty.
+  // The name that people see; must not be empty.
   contract_string_t   name;
-  // `none` leaves the status to the host: rolled up from the children, or `unknown` where there are none.
+  // The status. With `none`, the host computes it: from the children, or `unknown` without any.
   plumbline_plugin_types_option_status_t   status;
-  // Short facts, such as `file` (the path of the file that the item stands for) and `type` (`file`, `node`, `summary`).
-  // A key that occurs twice keeps its last value.
+  // Short facts, such as `file` (the path of the item's file) and `type` (`file`, `node`,
+  // `summary`). If a key occurs twice, the last value counts.
   contract_list_tuple2_string_string_t   meta;
-  // What a person reads when something went wrong: `failure`, `error`, `system-out`, or keys of the format's own.
-  // A key that occurs twice keeps its last value.
+  // What people read when something went wrong: `failure`, `error`, `system-out`, or keys of the
+  // format's own. If a key occurs twice, the last value counts.
   plumbline_plugin_types_list_tuple2_string_detail_t   details;
 } plumbline_plugin_types_item_t;
 
-// What a module may know of the plugin that it works for.
+// What a module learns about the plugin whose results it handles.
 typedef struct plumbline_plugin_types_plugin_info_t {
   // The plugin's name: a DNS-1123 subdomain.
   contract_string_t   name;
-  // `Job`, `DaemonSet` or `Process`. More may come: treat an unknown driver like `Job`.
+  // `Job`, `DaemonSet` or `Process`. Treat an unknown driver like `Job`.
   contract_string_t   driver;
-  // The `result-format` of the definition, as written; empty when it names none.
+  // The `result-format` of the definition, as written; empty if it has none.
   contract_string_t   format;
-  // How many results the run expects of this plugin.
+  // The number of results that the run expects of this plugin.
   uint32_t   expected_results;
-  // The free options that the definition gives its module, as a JSON object; `{}` when it gives none.
+  // The options that the definition has for its module, as a JSON object; `{}` without any.
   contract_string_t   options;
 } plumbline_plugin_types_plugin_info_t;
 
 typedef plumbline_plugin_types_item_t plumbline_plugin_judgement_item_t;
 
-// What is said of one item.
+// A decision about one item.
 typedef struct plumbline_plugin_judgement_ruling_t {
-  // The class: one word, or a few with `-` between them, such as `known-failure`, `flaky`, `regression`. 1 to 64 of the characters
-  // `a-z`, `0-9` and `-`.
+  // The class, such as `known-failure`, `flaky` or `regression`: 1 to 64 characters of `a-z`,
+  // `0-9` and `-`.
   contract_string_t   class_;
-  // Whether the item counts as a failure. Without a ruling, items that failed or timed out do, and no others.
+  // Whether the item counts as a failure. Without a ruling, exactly the items that failed or
+  // timed out count.
   bool   counts;
-  // Why, as a sentence for a person. At most 4 KiB.
+  // The reason: one sentence for people, at most 4 KiB.
   contract_string_t   reason;
-  // Where the judge has it from: the entry of a list, an archive, the address of an issue. May be empty. At most 4 KiB.
+  // The source of the ruling: an entry of a list, an archive, the URL of an issue. May be empty;
+  // at most 4 KiB.
   contract_string_t   source;
 } plumbline_plugin_judgement_ruling_t;
 
@@ -145,17 +149,18 @@ typedef struct {
   plumbline_plugin_judgement_ruling_t val;
 } plumbline_plugin_judgement_option_ruling_t;
 
-// An item of the tree, and what was said of it so far.
+// An item of the tree, with the ruling of earlier judges.
 typedef struct plumbline_plugin_judgement_judged_item_t {
-  // Its number in the tree, counted from 0 in the order in which items come: what a ruling names it by.
+  // The number of the item in the tree, from 0 in the order of `tree`. `rule` takes this number.
   uint64_t   index;
-  // The result set: the node's name, or `global` for the one of a plugin that is not per node; empty for what a summarizer added.
+  // The result set: the name of the node, `global` if the plugin does not run per node, or empty
+  // for an item of the summarizer.
   contract_string_t   set;
-  // As it stands in the tree, `depth` 0 being a root of the result set. `status` is always there.
+  // The item in the tree; `depth` 0 is a root of the result set. It always has a `status`.
   plumbline_plugin_judgement_item_t   item;
-  // Whether it has no children. Statuses of the others follow from those of their children.
+  // Whether the item has no children. The status of other items follows from their children.
   bool   leaf;
-  // What an earlier judge of the chain said.
+  // The ruling of an earlier judge.
   plumbline_plugin_judgement_option_ruling_t   ruling;
 } plumbline_plugin_judgement_judged_item_t;
 
@@ -167,26 +172,27 @@ typedef struct plumbline_plugin_judgement_borrow_tree_t {
   int32_t __handle;
 } plumbline_plugin_judgement_borrow_tree_t;
 
-// How a check came out.
+// The outcome of a check.
 typedef uint8_t plumbline_plugin_judgement_outcome_t;
 
 #define PLUMBLINE_PLUGIN_JUDGEMENT_OUTCOME_PASSED 0
 #define PLUMBLINE_PLUGIN_JUDGEMENT_OUTCOME_FAILED 1
-// It could not be evaluated: the reason says why. A plugin with such a check does not pass.
+// The check could not be evaluated, for the reason given. A plugin with such a check does not
+// pass.
 #define PLUMBLINE_PLUGIN_JUDGEMENT_OUTCOME_UNKNOWN 2
 
-// One numbered requirement on the results as a whole.
+// One requirement on the results as a whole.
 typedef struct plumbline_plugin_judgement_check_t {
-  // What it is referred to by, such as `PODS-001`: 1 to 64 characters, unique within one call.
+  // The id that people refer to, such as `PODS-001`: 1 to 64 characters, unique within one call.
   contract_string_t   id;
-  // What is required, in a few words. At most 4 KiB, like the texts below.
+  // The requirement in a few words. At most 4 KiB, like the strings below.
   contract_string_t   name;
   plumbline_plugin_judgement_outcome_t   outcome;
-  // What was wanted, such as `>= 98 %`.
+  // The required value, such as `>= 98 %`.
   contract_string_t   want;
-  // What was found, such as `96.4 % (27 of 28)`.
+  // The actual value, such as `96.4 % (27 of 28)`.
   contract_string_t   got;
-  // What else a person must know; may be empty.
+  // More that people must know; may be empty.
   contract_string_t   reason;
 } plumbline_plugin_judgement_check_t;
 
@@ -244,23 +250,27 @@ typedef struct {
 } exports_plumbline_plugin_judge_result_void_string_t;
 
 // Imported Functions from `plumbline:plugin/input@0.1.0`
-// Where the file is, relative to the plugin's directory in the archive, `/`-separated, such as
-// `results/global/junit_01.xml`. Unique within a result set.
+// Returns the path, relative to the plugin's directory in the archive and with `/` as
+// separator, such as `results/global/junit_01.xml`. It is unique within a result set.
 extern void plumbline_plugin_input_method_file_path(plumbline_plugin_input_borrow_file_t self, contract_string_t *ret);
-// Size in bytes at the moment the call began.
+// Returns the size in bytes at the start of the call.
 extern uint64_t plumbline_plugin_input_method_file_size(plumbline_plugin_input_borrow_file_t self);
-// The next bytes, at most `max` of them (the host gives at most 1 MiB at a time). Fewer than asked for does not mean the
-// end; an empty list does. The error is a sentence that names the cause: report it in the item of the file.
+// Returns the next bytes: at most `max`, and at most 1 MiB. Fewer bytes than requested do not
+// mean the end of the file; an empty list does. The error is one sentence with the cause:
+// report it in the item of the file.
 extern bool plumbline_plugin_input_method_file_read(plumbline_plugin_input_borrow_file_t self, uint32_t max, contract_list_u8_t *ret, contract_string_t *err);
 
 // Imported Functions from `plumbline:plugin/judgement@0.1.0`
-// The next items, at most `max` of them and at least one, under the rules of `results.items.next`.
+// Returns the next items: at least one and at most `max`, by the rules of
+// `results.items.next`.
 extern bool plumbline_plugin_judgement_method_tree_next(plumbline_plugin_judgement_borrow_tree_t self, uint32_t max, plumbline_plugin_judgement_list_judged_item_t *ret, contract_string_t *err);
-// Says something of items that `tree` gave, by their numbers. A later ruling on an item takes the place of an earlier one, also of one
-// of an earlier judge. Only leaves can be ruled on, also after `tree` was let go of. A number that was not given is a broken rule, and
-// ends the call; what earlier calls of this function said is kept. Batches of a few hundred are a good size.
+// Rules on items of `tree`, by their numbers. A later ruling replaces an earlier one on the same
+// item, also that of an earlier judge. Only leaves can have rulings. `tree` need not be open any
+// more. A number that `tree` has not returned ends the call of the module; the rulings of
+// earlier calls of this function are kept. Pass a few hundred rulings at a time.
 extern void plumbline_plugin_judgement_rule(plumbline_plugin_judgement_list_tuple2_u64_ruling_t *rulings);
-// Reports checks, in the order in which a person is to see them: at most 10,000 in one call of the module.
+// Reports checks, in the order in which people should see them: at most 10,000 in one call of
+// the module.
 extern void plumbline_plugin_judgement_report(plumbline_plugin_judgement_list_check_t *checks);
 
 // Imported Functions from `plumbline:plugin/log@0.1.0`

@@ -38,7 +38,7 @@ typedef struct {
   } val;
 } plumbline_plugin_input_result_list_u8_string_t;
 
-// How an item ended. An item without children carries one of these; the host derives the status of an item with children.
+// The outcome of an item. The host computes the status of an item with children.
 typedef struct plumbline_plugin_types_status_t {
   uint8_t tag;
   union {
@@ -51,8 +51,9 @@ typedef struct plumbline_plugin_types_status_t {
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_SKIPPED 2
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_TIMEOUT 3
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_UNKNOWN 4
-// A status of the format's own, such as `warning`. At most 256 bytes, not empty. One custom status anywhere in a plugin's
-// tree makes the host report counts (`failed: 1, warning: 3`) in place of a single word for items with children.
+// A status of the format's own, such as `warning`: 1 to 256 bytes. If a plugin's tree has a
+// custom status anywhere, items with children have counts (`failed: 1, warning: 3`) in place
+// of a single word.
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_CUSTOM 5
 
 // The value of one entry of `item.details`.
@@ -66,7 +67,7 @@ typedef struct plumbline_plugin_types_detail_t {
 
 // Text, shown as it is.
 #define PLUMBLINE_PLUGIN_TYPES_DETAIL_TEXT 0
-// A JSON document (RFC 8259). It is checked by the host and stored as structure, not as text.
+// A JSON document (RFC 8259). The host checks it and stores it as structure, not as text.
 #define PLUMBLINE_PLUGIN_TYPES_DETAIL_JSON 1
 
 typedef struct {
@@ -94,34 +95,35 @@ typedef struct {
   size_t len;
 } plumbline_plugin_types_list_tuple2_string_detail_t;
 
-// One entry of the result tree. A tree is a list of items in pre-order: `depth` 0 is a root of this result set; an item is the
-// child of the nearest earlier item that is one level up. The first item has depth 0, and a depth is at most one more than
-// the depth before it.
+// One entry of the result tree. A tree is a list of items in pre-order. An item is the child of
+// the nearest earlier item whose depth is lower by one.
 typedef struct plumbline_plugin_types_item_t {
+  // The depth in the tree; 0 is a root of this result set. The first item has depth 0, and each
+  // depth exceeds the one before it by at most one.
   uint32_t   depth;
-  // What a person sees; must not be empty.
+  // The name that people see; must not be empty.
   contract_string_t   name;
-  // `none` leaves the status to the host: rolled up from the children, or `unknown` where there are none.
+  // The status. With `none`, the host computes it: from the children, or `unknown` without any.
   plumbline_plugin_types_option_status_t   status;
-  // Short facts, such as `file` (the path of the file that the item stands for) and `type` (`file`, `node`, `summary`).
-  // A key that occurs twice keeps its last value.
+  // Short facts, such as `file` (the path of the item's file) and `type` (`file`, `node`,
+  // `summary`). If a key occurs twice, the last value counts.
   contract_list_tuple2_string_string_t   meta;
-  // What a person reads when something went wrong: `failure`, `error`, `system-out`, or keys of the format's own.
-  // A key that occurs twice keeps its last value.
+  // What people read when something went wrong: `failure`, `error`, `system-out`, or keys of the
+  // format's own. If a key occurs twice, the last value counts.
   plumbline_plugin_types_list_tuple2_string_detail_t   details;
 } plumbline_plugin_types_item_t;
 
-// What a module may know of the plugin that it works for.
+// What a module learns about the plugin whose results it handles.
 typedef struct plumbline_plugin_types_plugin_info_t {
   // The plugin's name: a DNS-1123 subdomain.
   contract_string_t   name;
-  // `Job`, `DaemonSet` or `Process`. More may come: treat an unknown driver like `Job`.
+  // `Job`, `DaemonSet` or `Process`. Treat an unknown driver like `Job`.
   contract_string_t   driver;
-  // The `result-format` of the definition, as written; empty when it names none.
+  // The `result-format` of the definition, as written; empty if it has none.
   contract_string_t   format;
-  // How many results the run expects of this plugin.
+  // The number of results that the run expects of this plugin.
   uint32_t   expected_results;
-  // The free options that the definition gives its module, as a JSON object; `{}` when it gives none.
+  // The options that the definition has for its module, as a JSON object; `{}` without any.
   contract_string_t   options;
 } plumbline_plugin_types_plugin_info_t;
 
@@ -156,18 +158,21 @@ typedef struct {
 } exports_plumbline_plugin_post_processor_result_void_string_t;
 
 // Imported Functions from `plumbline:plugin/input@0.1.0`
-// Where the file is, relative to the plugin's directory in the archive, `/`-separated, such as
-// `results/global/junit_01.xml`. Unique within a result set.
+// Returns the path, relative to the plugin's directory in the archive and with `/` as
+// separator, such as `results/global/junit_01.xml`. It is unique within a result set.
 extern void plumbline_plugin_input_method_file_path(plumbline_plugin_input_borrow_file_t self, contract_string_t *ret);
-// Size in bytes at the moment the call began.
+// Returns the size in bytes at the start of the call.
 extern uint64_t plumbline_plugin_input_method_file_size(plumbline_plugin_input_borrow_file_t self);
-// The next bytes, at most `max` of them (the host gives at most 1 MiB at a time). Fewer than asked for does not mean the
-// end; an empty list does. The error is a sentence that names the cause: report it in the item of the file.
+// Returns the next bytes: at most `max`, and at most 1 MiB. Fewer bytes than requested do not
+// mean the end of the file; an empty list does. The error is one sentence with the cause:
+// report it in the item of the file.
 extern bool plumbline_plugin_input_method_file_read(plumbline_plugin_input_borrow_file_t self, uint32_t max, contract_list_u8_t *ret, contract_string_t *err);
 
 // Imported Functions from `plumbline:plugin/output@0.1.0`
-// Append items, in pre-order, to the tree of this result set; in the role `summarizer`, to the root of the plugin. Batches of a few hundred items are a good size. Items that break a rule of
-// `item` or a limit end the call: the host says which rule or limit, and keeps the items of earlier batches.
+// Appends items, in pre-order, to the tree of this result set, or to the plugin's root in the
+// role `summarizer`. Emit a few hundred items at a time. An item that breaks a rule of `item`,
+// or a limit, ends the call: the host reports the rule or limit, and keeps the items of earlier
+// batches.
 extern void plumbline_plugin_output_emit(plumbline_plugin_output_list_item_t *items);
 
 // Imported Functions from `plumbline:plugin/log@0.1.0`

@@ -17,7 +17,7 @@ typedef struct contract_string_t {
   size_t len;
 } contract_string_t;
 
-// How an item ended. An item without children carries one of these; the host derives the status of an item with children.
+// The outcome of an item. The host computes the status of an item with children.
 typedef struct plumbline_plugin_types_status_t {
   uint8_t tag;
   union {
@@ -30,8 +30,9 @@ typedef struct plumbline_plugin_types_status_t {
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_SKIPPED 2
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_TIMEOUT 3
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_UNKNOWN 4
-// A status of the format's own, such as `warning`. At most 256 bytes, not empty. One custom status anywhere in a plugin's
-// tree makes the host report counts (`failed: 1, warning: 3`) in place of a single word for items with children.
+// A status of the format's own, such as `warning`: 1 to 256 bytes. If a plugin's tree has a
+// custom status anywhere, items with children have counts (`failed: 1, warning: 3`) in place
+// of a single word.
 #define PLUMBLINE_PLUGIN_TYPES_STATUS_CUSTOM 5
 
 // The value of one entry of `item.details`.
@@ -45,7 +46,7 @@ typedef struct plumbline_plugin_types_detail_t {
 
 // Text, shown as it is.
 #define PLUMBLINE_PLUGIN_TYPES_DETAIL_TEXT 0
-// A JSON document (RFC 8259). It is checked by the host and stored as structure, not as text.
+// A JSON document (RFC 8259). The host checks it and stores it as structure, not as text.
 #define PLUMBLINE_PLUGIN_TYPES_DETAIL_JSON 1
 
 typedef struct {
@@ -73,45 +74,46 @@ typedef struct {
   size_t len;
 } plumbline_plugin_types_list_tuple2_string_detail_t;
 
-// One entry of the result tree. A tree is a list of items in pre-order: `depth` 0 is a root of this result set; an item is the
-// child of the nearest earlier item that is one level up. The first item has depth 0, and a depth is at most one more than
-// the depth before it.
+// One entry of the result tree. A tree is a list of items in pre-order. An item is the child of
+// the nearest earlier item whose depth is lower by one.
 typedef struct plumbline_plugin_types_item_t {
+  // The depth in the tree; 0 is a root of this result set. The first item has depth 0, and each
+  // depth exceeds the one before it by at most one.
   uint32_t   depth;
-  // What a person sees; must not be empty.
+  // The name that people see; must not be empty.
   contract_string_t   name;
-  // `none` leaves the status to the host: rolled up from the children, or `unknown` where there are none.
+  // The status. With `none`, the host computes it: from the children, or `unknown` without any.
   plumbline_plugin_types_option_status_t   status;
-  // Short facts, such as `file` (the path of the file that the item stands for) and `type` (`file`, `node`, `summary`).
-  // A key that occurs twice keeps its last value.
+  // Short facts, such as `file` (the path of the item's file) and `type` (`file`, `node`,
+  // `summary`). If a key occurs twice, the last value counts.
   contract_list_tuple2_string_string_t   meta;
-  // What a person reads when something went wrong: `failure`, `error`, `system-out`, or keys of the format's own.
-  // A key that occurs twice keeps its last value.
+  // What people read when something went wrong: `failure`, `error`, `system-out`, or keys of the
+  // format's own. If a key occurs twice, the last value counts.
   plumbline_plugin_types_list_tuple2_string_detail_t   details;
 } plumbline_plugin_types_item_t;
 
-// What a module may know of the plugin that it works for.
+// What a module learns about the plugin whose results it handles.
 typedef struct plumbline_plugin_types_plugin_info_t {
   // The plugin's name: a DNS-1123 subdomain.
   contract_string_t   name;
-  // `Job`, `DaemonSet` or `Process`. More may come: treat an unknown driver like `Job`.
+  // `Job`, `DaemonSet` or `Process`. Treat an unknown driver like `Job`.
   contract_string_t   driver;
-  // The `result-format` of the definition, as written; empty when it names none.
+  // The `result-format` of the definition, as written; empty if it has none.
   contract_string_t   format;
-  // How many results the run expects of this plugin.
+  // The number of results that the run expects of this plugin.
   uint32_t   expected_results;
-  // The free options that the definition gives its module, as a JSON object; `{}` when it gives none.
+  // The options that the definition has for its module, as a JSON object; `{}` without any.
   contract_string_t   options;
 } plumbline_plugin_types_plugin_info_t;
 
 typedef plumbline_plugin_types_item_t plumbline_plugin_results_item_t;
 
-// An item, and whose it is.
+// An item and its result set.
 typedef struct plumbline_plugin_results_entry_t {
-  // The result set: the node's name, or `global` for the one of a plugin that is not per node.
+  // The result set: the name of the node, or `global` if the plugin does not run per node.
   contract_string_t   set;
-  // As the module emitted it, `depth` 0 being a root of the result set. `status` is always there: rolled up where there are children,
-  // `unknown` where nobody gave one.
+  // The item as the module emitted it; `depth` 0 is a root of the result set. It always has a
+  // `status`: rolled up from its children, or `unknown` if the module set none.
   plumbline_plugin_results_item_t   item;
 } plumbline_plugin_results_entry_t;
 
@@ -162,17 +164,22 @@ typedef struct {
 } exports_plumbline_plugin_summarizer_result_void_string_t;
 
 // Imported Functions from `plumbline:plugin/results@0.1.0`
-// The next entries, at most `max` of them and at least one; the host gives at most 1024, and ends a batch at about 1 MiB of texts.
-// Fewer than asked for does not mean the end; an empty list does, and so does every call after it.
+// Returns the next entries: at least one and at most `max`. The host returns at most 1024 of
+// them, and ends a batch at about 1 MiB of strings. Fewer entries than requested do not mean
+// the end; an empty list does, and so does every call after it.
 // 
-// Result sets come in the lexical order of their names, each with its items in pre-order; a result set without any item
-// does not come. What the host itself says of results that are missing (`errors` in the archive) follows after all of them, in the
-// same order, so a set may come a second time. The error is a sentence that names the cause; there is nothing after it.
+// Result sets come in lexical order of their names, each with its items in pre-order. Empty
+// result sets are left out. The host's own items about missing results (`errors` in the
+// archive) follow after all result sets, in the same order, so a set may come a second time.
+// 
+// The error is one sentence with the cause. No items follow after it.
 extern bool plumbline_plugin_results_method_items_next(plumbline_plugin_results_borrow_items_t self, uint32_t max, plumbline_plugin_results_list_entry_t *ret, contract_string_t *err);
 
 // Imported Functions from `plumbline:plugin/output@0.1.0`
-// Append items, in pre-order, to the tree of this result set; in the role `summarizer`, to the root of the plugin. Batches of a few hundred items are a good size. Items that break a rule of
-// `item` or a limit end the call: the host says which rule or limit, and keeps the items of earlier batches.
+// Appends items, in pre-order, to the tree of this result set, or to the plugin's root in the
+// role `summarizer`. Emit a few hundred items at a time. An item that breaks a rule of `item`,
+// or a limit, ends the call: the host reports the rule or limit, and keeps the items of earlier
+// batches.
 extern void plumbline_plugin_output_emit(plumbline_plugin_output_list_item_t *items);
 
 // Imported Functions from `plumbline:plugin/log@0.1.0`

@@ -1,9 +1,11 @@
-// In Node, for tests: rulings and checks go to whoever is testing.
+// In Node, for tests: rulings and checks go to the test.
 
-/** @type {{ rule(rulings: [number, object][]): void, report(checks: object[]): void } | undefined} */
+/**
+ * @type {{ rule(rulings: [number, object][]): void, report(checks: object[]): void } | undefined}
+ */
 let host;
 
-/** Says where rulings and checks go from now on; `undefined` for nowhere. */
+/** Sets the receiver of rulings and checks. `undefined` discards them. */
 export function sendTo(take) {
   host = take;
 }

@@ -1,9 +1,9 @@
-// In Node, for tests: lines go to whoever is testing, and to standard error where nobody is.
+// In Node, for tests: lines go to the test, or to standard error.
 
 /** @type {((level: string, message: string) => void) | undefined} */
 let sink;
 
-/** Says where lines go from now on; `undefined` for standard error. */
+/** Sets the receiver of lines. `undefined` is standard error. */
 export function sendTo(take) {
   sink = take;
 }

@@ -1,9 +1,9 @@
-// In Node, for tests: items go to whoever is testing.
+// In Node, for tests: items go to the test.
 
 /** @type {((items: object[]) => void) | undefined} */
 let sink;
 
-/** Says where items go from now on; `undefined` for nowhere. */
+/** Sets the receiver of items. `undefined` discards them. */
 export function sendTo(take) {
   sink = take;
 }

@@ -1,10 +1,10 @@
-/** The host of a judge: the tree that it gives, and the rules by which it takes what is said of it. */
+/** A host for judges: delivers the tree, and checks rulings and checks as the real host does. */
 import { judgedItem } from "../judge.js";
 
-/** Checks that the host takes in one call. */
+/** Most checks that the host accepts in one call. */
 const MAX_CHECKS = 10_000;
 
-/** The entries as the host numbers them: by the names of their sets, those of a summarizer last. */
+/** Numbers the entries as the host does: by the names of their sets, those of a summarizer last. */
 export function wireTree(entries, ruled) {
   const order = (set) => (set === "" ? [1, ""] : [0, set]);
   const sorted = [...entries].sort((one, other) => compare(order(one.set), order(other.set)));
@@ -25,7 +25,7 @@ function compare([first, one], [second, other]) {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** What a native run of a judge gives back. */
+/** The outcome of a native run of a judge. */
 export class Judged {
   tree = [];
   rulings = [];
@@ -37,18 +37,21 @@ export class Judged {
     this.tree = tree.map(judgedItem);
   }
 
-  /** What this judge said of the first leaf of that name. */
+  /** Returns this judge's ruling on the first leaf with that name. */
   ruling(name) {
     const judged = this.tree.find(({ leaf, item }) => leaf && item.name === name);
     return judged && this.#last(judged.index);
   }
 
-  /** The check of that id. */
+  /** Returns the check with that ID. */
   check(id) {
     return this.checks.find((check) => check.id === id);
   }
 
-  /** A line `set/name: class, counts: reason` (or `excused`) for each item that was ruled on, then a line `id: outcome` for each check. */
+  /**
+   * Returns a line `set/name: class, counts: reason` (or `excused`) for each item with a ruling,
+   * then a line `id: outcome` for each check.
+   */
   outline() {
     const lines = [];
     for (const { index, set, item } of this.tree) {
@@ -64,7 +67,10 @@ export class Judged {
   }
 }
 
-/** The host's side of a call: gives the tree, and takes what is said of it. `refuse` ends the call. */
+/**
+ * The host's side of a call: delivers the tree, and receives rulings and checks. `refuse` ends the
+ * call.
+ */
 export function host(tree, judged, error, refuse) {
   let given = 0;
   const source = {
@@ -79,7 +85,7 @@ export function host(tree, judged, error, refuse) {
     rule(rulings) {
       for (const [index, ruling] of rulings) {
         if (index >= given) refuse(`item ${index} is ruled on, where ${given} were given`);
-        if (!tree[index].leaf) refuse(`item ${index} (\`${tree[index].item.name}\`) is ruled on, and is no leaf`);
+        if (!tree[index].leaf) refuse(`item ${index} (\`${tree[index].item.name}\`) is ruled on, and is not a leaf`);
         judged.rulings.push({ index, ...ruling });
       }
     },

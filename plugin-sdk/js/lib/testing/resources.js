@@ -1,6 +1,6 @@
-/** The host's resources, as a module sees them. */
+/** The resources of the host, as a module sees them. */
 
-/** A file that gives its bytes `chunk` at a time. */
+/** A file that delivers `chunk` bytes at a time. */
 export function file({ path, pieces, error }, chunk) {
   const source = typeof pieces === "function" ? pieces() : pieces;
   const iterator = source[Symbol.iterator]();
@@ -22,7 +22,7 @@ export function file({ path, pieces, error }, chunk) {
   };
 }
 
-/** All entries, in the order of the host: by the names of their sets. */
+/** All entries in the order of the host: by the names of their sets. */
 export function results(entries, error) {
   const sorted = [...entries].sort((one, other) => (one.set < other.set ? -1 : one.set > other.set ? 1 : 0));
   let at = 0;

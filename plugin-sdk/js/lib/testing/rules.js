@@ -1,9 +1,9 @@
-/** The rules of an item, as the host enforces them (`wit/types.wit`). */
+/** The rules for items that the host enforces (`wit/types.wit`). */
 
 const MAX_NAME = 64 << 10;
 const MAX_CUSTOM_STATUS = 256;
 
-/** What is wrong with a wire item after one of depth `previous`, as a sentence. */
+/** Returns what is wrong with a wire item after one of depth `previous`, as a sentence. */
 export function problem(item, previous) {
   const deepest = previous === undefined ? 0 : previous + 1;
   if (item.depth > deepest) {

@@ -1,18 +1,21 @@
-/** What a native run gives back. */
+/** The outcome of a native run. */
 export class Run {
-  /** What was emitted, in order, each with its `depth`. */
+  /** The emitted items in order, each with its `depth`. */
   items = [];
-  /** The sentence with which the module ended, if it failed. */
+  /** The error message of the module, if it failed. */
   error = undefined;
   /** The log: `[level, message]`. */
   log = [];
 
-  /** One line `name: status` per item, two spaces per level; `-` where the host is to work the status out. */
+  /**
+   * Returns a line `name: status` per item, indented by two spaces per level, with `-` if the host
+   * rolls the status up.
+   */
   outline() {
     return this.items.map(({ depth, name, status }) => `${"  ".repeat(depth)}${name}: ${status ?? "-"}\n`).join("");
   }
 
-  /** The first item of that name. */
+  /** Returns the first item with that name. */
   item(name) {
     return this.items.find((item) => item.name === name);
   }

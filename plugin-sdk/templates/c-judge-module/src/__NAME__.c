@@ -1,14 +1,15 @@
-/* A judge: failures whose names match the option `pattern` do not count. */
+/* A judge that excuses failures whose names match the option `pattern`. */
 #include <plumbline.h>
 
-/* What the definition says. */
+/* Options of the definition. */
 typedef struct options {
-    plumbline_text pattern; /* the names of failures that do not count */
-    plumbline_text reason;  /* why they do not */
-    plumbline_text source;  /* where that stands */
+    plumbline_text pattern; /* matches the names of failures that do not count */
+    plumbline_text reason;  /* why they do not count */
+    plumbline_text source;  /* where the reason is recorded, such as a URL */
 } options;
 
-/* What a JSON text says between its quotes. Escapes are not resolved: a text with one is none. */
+/* The content of a JSON string. Returns false for any other value, and for a string with an
+ * escape. */
 static bool text(plumbline_text json, plumbline_text *found) {
     if (json.len < 2 || json.ptr[0] != '"') return false;
     *found = (plumbline_text){json.ptr + 1, json.len - 2};
@@ -31,7 +32,8 @@ static const char *read_options(plumbline_text rest, options *options) {
     return options->pattern.len > 0 ? NULL : "the option `pattern` is missing: it says which failures do not count";
 }
 
-/* Whether `pattern` stands for the whole of `name`: `*` for any characters, everything else for itself. */
+/* Whether `pattern` matches all of `name`. `*` matches any characters, and every other character
+ * itself. */
 static bool matches(plumbline_text pattern, plumbline_text name) {
     size_t p = 0, n = 0, star = SIZE_MAX, from = 0;
     while (n < name.len) {
@@ -42,7 +44,7 @@ static bool matches(plumbline_text pattern, plumbline_text name) {
             p++;
             n++;
         } else if (star != SIZE_MAX) {
-            /* The last `*` stands for one character more. */
+            /* Let the last `*` match one more character. */
             p = star + 1;
             n = ++from;
         } else {
@@ -62,7 +64,7 @@ const char *plumbline_judge(const plumbline_plugin *plugin, plumbline_tree *tree
     plumbline_judged judged;
     plumbline_got got;
     while ((got = plumbline_next_judged(tree, &judged)) == PLUMBLINE_OK) {
-        /* A failure that an earlier judge of the chain has ruled on is left alone. */
+        /* Keep the ruling of an earlier judge in the chain. */
         if (!plumbline_is_failure(&judged) || judged.ruled || !matches(options.pattern, judged.item.name)) continue;
         plumbline_rule(out, judged.index,
                        (plumbline_ruling){.word = PLUMBLINE_TEXT("excused"), .counts = false, .reason = options.reason,

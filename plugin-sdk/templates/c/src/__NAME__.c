@@ -1,12 +1,12 @@
-/* Reads `*.verdicts`: a line for each check, `ok NAME` or `bad NAME: reason`. */
+/* Reads `*.verdicts` files. Each line is the result of a check: `ok NAME` or `bad NAME: reason`. */
 #include <plumbline.h>
 
-/* Of a longer line the rest is left out: a hostile file must not fill the memory. */
+/* Bytes kept of a line. The rest is dropped, so that a hostile file cannot fill the memory. */
 #define MAX_LINE (64u << 10)
 
-/* What a definition may set below `plumbline.options`. */
+/* Options that a definition can set under `plumbline.options`. */
 typedef struct options {
-    bool strict; /* a line that is not understood is a failure */
+    bool strict; /* whether a line that cannot be parsed is a failure */
 } options;
 
 static const char *read_options(plumbline_text rest, options *options) {
@@ -19,7 +19,7 @@ static const char *read_options(plumbline_text rest, options *options) {
     return NULL;
 }
 
-/* The item of one line. */
+/* Emits the item of one line. */
 static void check(plumbline_text line, options options, plumbline_output *out) {
     plumbline_text rest, reason;
     plumbline_text verdict = plumbline_cut(line, ' ', &rest);
@@ -41,7 +41,7 @@ const char *plumbline_process(const plumbline_plugin *plugin, plumbline_file **f
     const char *wrong = read_options(plugin->options, &options);
     if (wrong != NULL) return wrong;
     for (size_t i = 0; i < count; i++) {
-        /* No status: the host rolls it up from the items below. */
+        /* No status: the host rolls it up from the children. */
         plumbline_item(out, 0, plumbline_name(files[i]));
         plumbline_meta(out, "file", plumbline_path(files[i]));
         plumbline_meta(out, "type", PLUMBLINE_TEXT("file"));
@@ -52,7 +52,7 @@ const char *plumbline_process(const plumbline_plugin *plugin, plumbline_file **f
             if (line.len > 0) check(line, options, out);
         }
         if (got == PLUMBLINE_BROKEN) {
-            /* A file that cannot be read is no reason to stop; it must not pass either. */
+            /* Continue with the next file, but never let an unreadable one pass. */
             plumbline_item(out, 1, PLUMBLINE_TEXT("unreadable"));
             plumbline_set_status(out, PLUMBLINE_UNKNOWN);
             plumbline_meta(out, "error", plumbline_error(files[i]));

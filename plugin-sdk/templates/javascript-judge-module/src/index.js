@@ -1,4 +1,4 @@
-// Failures whose names match the option `pattern` do not count.
+// A judge that excuses failures whose names match the option `pattern`.
 import * as plumbline from "../sdk/javascript/index.js";
 
 const OPTIONS = ["pattern", "reason", "source"];
@@ -12,14 +12,17 @@ export const judge = plumbline.judge((plugin, tree, evidence, out) => {
   }
   const matches = expression(pattern);
   for (const judged of tree) {
-    // A failure that an earlier judge of the chain has ruled on is left alone.
+    // Keep the ruling of an earlier judge in the chain.
     if (judged.isFailure && !judged.ruling && matches.test(judged.item.name)) {
       out.rule(judged, { class: "excused", counts: false, reason, source });
     }
   }
 });
 
-/** Stands for whole names: `*` for any characters, everything else for itself. */
+/**
+ * Compiles an expression for whole names. `*` matches any characters, and every other character
+ * itself.
+ */
 function expression(pattern) {
   const parts = pattern.split("*").map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`, "s");

@@ -1,9 +1,9 @@
-// Each line of a `*.verdicts` file is a verdict: `ok NAME` or `bad NAME: reason`.
+// Reads `*.verdicts` files. Each line is the result of a check: `ok NAME` or `bad NAME: reason`.
 import * as plumbline from "../sdk/javascript/index.js";
 
 export const postProcessor = plumbline.postProcessor((plugin, files, out) => {
   for (const file of files) {
-    // No status: the host works it out from the items below.
+    // No status: the host rolls it up from the children.
     out.emit({ name: file.name, meta: { file: file.path, type: "file" } });
     try {
       for (const line of file.lines()) {
@@ -11,7 +11,8 @@ export const postProcessor = plumbline.postProcessor((plugin, files, out) => {
         if (item) out.emit(item);
       }
     } catch (error) {
-      // A file that cannot be read is no reason to stop; it must not pass either. Anything else is a mistake of ours.
+      // Continue with the next file, but never let an unreadable one pass. Any other error is a bug
+      // in this module.
       if (!(error instanceof plumbline.ReadError)) throw error;
       out.emit({ depth: 1, name: "unreadable", status: "unknown", meta: { error: error.message } });
     }

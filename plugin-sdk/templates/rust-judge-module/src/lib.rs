@@ -1,18 +1,18 @@
-//! Failures whose names match the option `pattern` do not count.
+//! A judge that excuses failures whose names match the option `pattern`.
 
 use plumbline_sdk::{InputFile, Judge, PluginInfo, Ruling, Rulings, Tree};
 use serde::Deserialize;
 
-/// What the definition says.
+/// Options of the definition.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Options {
-    /// The names of failures that do not count.
+    /// Matches the names of failures that do not count.
     pattern: String,
-    /// Why they do not.
+    /// Why they do not count.
     #[serde(default = "known")]
     reason: String,
-    /// Where that stands.
+    /// Where the reason is recorded, such as a URL.
     #[serde(default)]
     source: String,
 }
@@ -21,7 +21,7 @@ fn known() -> String {
     "it is known to fail".into()
 }
 
-/// Excuses what matches.
+/// Excuses the failures that match.
 pub struct __TYPE__;
 
 impl Judge for __TYPE__ {
@@ -29,7 +29,7 @@ impl Judge for __TYPE__ {
         let options: Options = plugin.options()?;
         for judged in tree {
             let judged = judged?;
-            // A failure that an earlier judge of the chain has ruled on is left alone.
+            // Keep the ruling of an earlier judge in the chain.
             if judged.is_open_failure() && matches(&options.pattern, &judged.item.name) {
                 out.rule(judged.index, Ruling::excused("excused", &options.reason).source(&options.source));
             }
@@ -38,7 +38,8 @@ impl Judge for __TYPE__ {
     }
 }
 
-/// Whether `pattern` stands for the whole of `name`: `*` for any characters, everything else for itself.
+/// Whether `pattern` matches all of `name`. `*` matches any characters, and every other character
+/// itself.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(first) else { return false };

@@ -1,13 +1,13 @@
-//! The format `__NAME__`: lines `ok NAME` and `bad NAME: reason` in files `*.verdicts`.
+//! Reads the format `__NAME__`: `*.verdicts` files with lines `ok NAME` or `bad NAME: reason`.
 
 use std::io::{self, BufRead, Read};
 
 use plumbline_sdk::{InputFile, Item, Output, PluginInfo, PostProcessor, Status};
 
-/// Bytes of one line: files come from strangers, and a line is kept as a whole.
+/// Bytes of one line at most. A line is kept in memory, and files are not trusted.
 const MAX_LINE: u64 = 64 << 10;
 
-/// Reads files of verdicts.
+/// Reads `*.verdicts` files.
 pub struct __TYPE__;
 
 impl PostProcessor for __TYPE__ {
@@ -15,7 +15,7 @@ impl PostProcessor for __TYPE__ {
         for file in files {
             out.emit(Item::new(0, file.file_name()).meta("file", file.path()).meta("type", "file"));
             if let Err(error) = read(file, out) {
-                // What cannot be read never passes.
+                // Input that cannot be read never passes.
                 out.emit(Item::new(1, "unreadable").status(Status::Unknown).meta("error", error.to_string()));
             }
         }
@@ -37,7 +37,7 @@ fn read(mut file: InputFile, out: &mut Output) -> io::Result<()> {
     }
 }
 
-/// The item of one line; nothing of a line without a verdict.
+/// Returns the item of one line, or `None` for a line without a verdict.
 fn verdict(line: &str) -> Option<Item> {
     let (verdict, rest) = line.split_once(char::is_whitespace)?;
     let (name, reason) = rest.split_once(':').unwrap_or((rest, ""));

@@ -6,6 +6,6 @@ fn each_line_is_an_item() {
     let case = Case::new().file("results/global/node.verdicts", "ok   disk\nbad  clock: 3 s behind\n");
     let run = case.run::<__TYPE__>();
     assert_eq!(run.outline(), "node.verdicts: -\n  disk: passed\n  clock: failed\n");
-    // What is read must not depend on where the host cuts the file.
+    // The outcome must not depend on where the host splits the file.
     assert_eq!(case.chunk(1).run::<__TYPE__>(), run);
 }

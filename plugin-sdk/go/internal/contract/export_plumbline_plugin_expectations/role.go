@@ -1,6 +1,7 @@
 //go:build wasip1
 
-// Package export_plumbline_plugin_expectations is where the generated export finds the role.
+// Package export_plumbline_plugin_expectations connects the generated export to the registered
+// role.
 package export_plumbline_plugin_expectations
 
 import (
@@ -9,5 +10,5 @@ import (
 	witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 )
 
-// ExpectedResults plays the role. The SDK sets it.
+// ExpectedResults implements the role. The SDK sets it.
 var ExpectedResults func(plumbline_plugin_types.PluginInfo, witTypes.Option[string], []plumbline_plugin_expectations.Node) witTypes.Result[[]plumbline_plugin_expectations.ExpectedResult, string]

@@ -1,6 +1,6 @@
 //go:build wasip1
 
-// Package export_plumbline_plugin_judge is where the generated export finds the role.
+// Package export_plumbline_plugin_judge connects the generated export to the registered role.
 package export_plumbline_plugin_judge
 
 import (
@@ -10,5 +10,5 @@ import (
 	witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 )
 
-// Judge plays the role. The SDK sets it.
+// Judge implements the role. The SDK sets it.
 var Judge func(plumbline_plugin_types.PluginInfo, *plumbline_plugin_judgement.Tree, []*plumbline_plugin_input.File) witTypes.Result[witTypes.Unit, string]

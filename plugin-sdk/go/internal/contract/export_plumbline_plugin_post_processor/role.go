@@ -1,6 +1,7 @@
 //go:build wasip1
 
-// Package export_plumbline_plugin_post_processor is where the generated export finds the role.
+// Package export_plumbline_plugin_post_processor connects the generated export to the registered
+// role.
 package export_plumbline_plugin_post_processor
 
 import (
@@ -9,5 +10,5 @@ import (
 	witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 )
 
-// Process plays the role. The SDK sets it.
+// Process implements the role. The SDK sets it.
 var Process func(plumbline_plugin_types.PluginInfo, []*plumbline_plugin_input.File) witTypes.Result[witTypes.Unit, string]

@@ -1,6 +1,6 @@
 //go:build wasip1
 
-// Package export_plumbline_plugin_summarizer is where the generated export finds the role.
+// Package export_plumbline_plugin_summarizer connects the generated export to the registered role.
 package export_plumbline_plugin_summarizer
 
 import (
@@ -9,5 +9,5 @@ import (
 	witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 )
 
-// Summarize plays the role. The SDK sets it.
+// Summarize implements the role. The SDK sets it.
 var Summarize func(plumbline_plugin_types.PluginInfo, *plumbline_plugin_results.Items) witTypes.Result[witTypes.Unit, string]

@@ -28,20 +28,20 @@ type Node struct {
         Name string
 Labels []witTypes.Tuple2[string, string]
 Taints []Taint
-// The condition `Ready` is `True`.
+// Whether the condition `Ready` is `True`.
 Ready bool
-// The node is cordoned.
+// Whether the node is cordoned.
 Unschedulable bool
-// `linux`, `windows`, ...; empty when the cluster does not say.
+// The operating system, such as `linux` or `windows`; empty if the cluster does not report it.
 Os string
-// `amd64`, `arm64`, ...; empty when the cluster does not say.
+// The architecture, such as `amd64` or `arm64`; empty if the cluster does not report it.
 Arch string
 }
 
 const (
 // One result for the whole cluster.
 ExpectedResultGlobal uint8 = 0
-// The result of the node of this name, which must be one of `nodes`.
+// The result of the node with this name, which must be one of `nodes`.
 ExpectedResultNode uint8 = 1
 )
 

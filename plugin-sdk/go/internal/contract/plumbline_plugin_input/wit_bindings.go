@@ -20,7 +20,7 @@ witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 //go:wasmimport plumbline:plugin/input@0.1.0 [resource-drop]file
 func resourceDropFile(handle int32)
 
-// A file of the result set, or of the evidence. Reading is sequential; a file can be read once.
+// A file of the result set or of the evidence. It is read sequentially, and only once.
 type File struct {
         handle *witRuntime.Handle
 }

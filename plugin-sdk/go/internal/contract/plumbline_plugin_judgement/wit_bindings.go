@@ -19,37 +19,40 @@ witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 
 type Item = plumbline_plugin_types.Item
 
-// What is said of one item.
+// A decision about one item.
 type Ruling struct {
-        // The class: one word, or a few with `-` between them, such as `known-failure`, `flaky`, `regression`. 1 to 64 of the characters
-// `a-z`, `0-9` and `-`.
+        // The class, such as `known-failure`, `flaky` or `regression`: 1 to 64 characters of `a-z`,
+// `0-9` and `-`.
 Class string
-// Whether the item counts as a failure. Without a ruling, items that failed or timed out do, and no others.
+// Whether the item counts as a failure. Without a ruling, exactly the items that failed or
+// timed out count.
 Counts bool
-// Why, as a sentence for a person. At most 4 KiB.
+// The reason: one sentence for people, at most 4 KiB.
 Reason string
-// Where the judge has it from: the entry of a list, an archive, the address of an issue. May be empty. At most 4 KiB.
+// The source of the ruling: an entry of a list, an archive, the URL of an issue. May be empty;
+// at most 4 KiB.
 Source string
 }
 
-// An item of the tree, and what was said of it so far.
+// An item of the tree, with the ruling of earlier judges.
 type JudgedItem struct {
-        // Its number in the tree, counted from 0 in the order in which items come: what a ruling names it by.
+        // The number of the item in the tree, from 0 in the order of `tree`. `rule` takes this number.
 Index uint64
-// The result set: the node's name, or `global` for the one of a plugin that is not per node; empty for what a summarizer added.
+// The result set: the name of the node, `global` if the plugin does not run per node, or empty
+// for an item of the summarizer.
 Set string
-// As it stands in the tree, `depth` 0 being a root of the result set. `status` is always there.
+// The item in the tree; `depth` 0 is a root of the result set. It always has a `status`.
 Item plumbline_plugin_types.Item
-// Whether it has no children. Statuses of the others follow from those of their children.
+// Whether the item has no children. The status of other items follows from their children.
 Leaf bool
-// What an earlier judge of the chain said.
+// The ruling of an earlier judge.
 Ruling witTypes.Option[Ruling]
 }
 
 //go:wasmimport plumbline:plugin/judgement@0.1.0 [resource-drop]tree
 func resourceDropTree(handle int32)
 
-// The items of all result sets, one after the other, in the order of `results.items`; then those of the summarizer.
+// The items of all result sets, in the order of `results.items`, then those of the summarizer.
 type Tree struct {
         handle *witRuntime.Handle
 }
@@ -94,24 +97,25 @@ func TreeFromBorrowHandle(handleValue int32) *Tree {
 const (
         OutcomePassed uint8 = 0
 OutcomeFailed uint8 = 1
-// It could not be evaluated: the reason says why. A plugin with such a check does not pass.
+// The check could not be evaluated, for the reason given. A plugin with such a check does not
+// pass.
 OutcomeUnknown uint8 = 2
 )
-// How a check came out.
+// The outcome of a check.
 type Outcome = uint8
 
-// One numbered requirement on the results as a whole.
+// One requirement on the results as a whole.
 type Check struct {
-        // What it is referred to by, such as `PODS-001`: 1 to 64 characters, unique within one call.
+        // The id that people refer to, such as `PODS-001`: 1 to 64 characters, unique within one call.
 Id string
-// What is required, in a few words. At most 4 KiB, like the texts below.
+// The requirement in a few words. At most 4 KiB, like the strings below.
 Name string
 Outcome Outcome
-// What was wanted, such as `>= 98 %`.
+// The required value, such as `>= 98 %`.
 Want string
-// What was found, such as `96.4 % (27 of 28)`.
+// The actual value, such as `96.4 % (27 of 28)`.
 Got string
-// What else a person must know; may be empty.
+// More that people must know; may be empty.
 Reason string
 }
 

@@ -19,19 +19,19 @@ witTypes "github.com/plumbline-dev/plumbline/plugin-sdk/go/internal/wit/types"
 
 type Item = plumbline_plugin_types.Item
 
-// An item, and whose it is.
+// An item and its result set.
 type Entry struct {
-        // The result set: the node's name, or `global` for the one of a plugin that is not per node.
+        // The result set: the name of the node, or `global` if the plugin does not run per node.
 Set string
-// As the module emitted it, `depth` 0 being a root of the result set. `status` is always there: rolled up where there are children,
-// `unknown` where nobody gave one.
+// The item as the module emitted it; `depth` 0 is a root of the result set. It always has a
+// `status`: rolled up from its children, or `unknown` if the module set none.
 Item plumbline_plugin_types.Item
 }
 
 //go:wasmimport plumbline:plugin/results@0.1.0 [resource-drop]items
 func resourceDropItems(handle int32)
 
-// The items of all result sets, one after the other.
+// The items of all result sets, one set after the other.
 type Items struct {
         handle *witRuntime.Handle
 }

@@ -20,12 +20,13 @@ StatusFailed uint8 = 1
 StatusSkipped uint8 = 2
 StatusTimeout uint8 = 3
 StatusUnknown uint8 = 4
-// A status of the format's own, such as `warning`. At most 256 bytes, not empty. One custom status anywhere in a plugin's
-// tree makes the host report counts (`failed: 1, warning: 3`) in place of a single word for items with children.
+// A status of the format's own, such as `warning`: 1 to 256 bytes. If a plugin's tree has a
+// custom status anywhere, items with children have counts (`failed: 1, warning: 3`) in place
+// of a single word.
 StatusCustom uint8 = 5
 )
 
-// How an item ended. An item without children carries one of these; the host derives the status of an item with children.
+// The outcome of an item. The host computes the status of an item with children.
 type Status struct {
         tag uint8
         value any
@@ -66,7 +67,7 @@ func MakeStatusCustom(value string) Status {
 const (
 // Text, shown as it is.
 DetailText uint8 = 0
-// A JSON document (RFC 8259). It is checked by the host and stored as structure, not as text.
+// A JSON document (RFC 8259). The host checks it and stores it as structure, not as text.
 DetailJson uint8 = 1
 )
 
@@ -102,33 +103,34 @@ func MakeDetailJson(value string) Detail {
 
 
 
-// One entry of the result tree. A tree is a list of items in pre-order: `depth` 0 is a root of this result set; an item is the
-// child of the nearest earlier item that is one level up. The first item has depth 0, and a depth is at most one more than
-// the depth before it.
+// One entry of the result tree. A tree is a list of items in pre-order. An item is the child of
+// the nearest earlier item whose depth is lower by one.
 type Item struct {
-        Depth uint32
-// What a person sees; must not be empty.
+        // The depth in the tree; 0 is a root of this result set. The first item has depth 0, and each
+// depth exceeds the one before it by at most one.
+Depth uint32
+// The name that people see; must not be empty.
 Name string
-// `none` leaves the status to the host: rolled up from the children, or `unknown` where there are none.
+// The status. With `none`, the host computes it: from the children, or `unknown` without any.
 Status witTypes.Option[Status]
-// Short facts, such as `file` (the path of the file that the item stands for) and `type` (`file`, `node`, `summary`).
-// A key that occurs twice keeps its last value.
+// Short facts, such as `file` (the path of the item's file) and `type` (`file`, `node`,
+// `summary`). If a key occurs twice, the last value counts.
 Meta []witTypes.Tuple2[string, string]
-// What a person reads when something went wrong: `failure`, `error`, `system-out`, or keys of the format's own.
-// A key that occurs twice keeps its last value.
+// What people read when something went wrong: `failure`, `error`, `system-out`, or keys of the
+// format's own. If a key occurs twice, the last value counts.
 Details []witTypes.Tuple2[string, Detail]
 }
 
-// What a module may know of the plugin that it works for.
+// What a module learns about the plugin whose results it handles.
 type PluginInfo struct {
         // The plugin's name: a DNS-1123 subdomain.
 Name string
-// `Job`, `DaemonSet` or `Process`. More may come: treat an unknown driver like `Job`.
+// `Job`, `DaemonSet` or `Process`. Treat an unknown driver like `Job`.
 Driver string
-// The `result-format` of the definition, as written; empty when it names none.
+// The `result-format` of the definition, as written; empty if it has none.
 Format string
-// How many results the run expects of this plugin.
+// The number of results that the run expects of this plugin.
 ExpectedResults uint32
-// The free options that the definition gives its module, as a JSON object; `{}` when it gives none.
+// The options that the definition has for its module, as a JSON object; `{}` without any.
 Options string
 }

@@ -1,15 +1,16 @@
 //go:build wasip1
 
-// Package wit_runtime is what the generated bindings need of a runtime: handles of resources, and memory that the host may fill.
+// Package wit_runtime is the runtime of the generated bindings: handles of resources, and memory
+// for the host to fill.
 package wit_runtime
 
-// Handle is the number of a resource of the host; 0 when it was given away.
+// Handle is the number of a host resource, or 0 after its ownership was transferred.
 type Handle struct{ number int32 }
 
-// MakeHandle takes the number over.
+// MakeHandle returns a handle that owns the number.
 func MakeHandle(number int32) *Handle { return &Handle{number} }
 
-// Use is the number, for a call that borrows the resource.
+// Use returns the number for a call that borrows the resource.
 func (h *Handle) Use() int32 {
 	if h.number == 0 {
 		panic("a resource of the host is used after it was dropped")
@@ -17,19 +18,19 @@ func (h *Handle) Use() int32 {
 	return h.number
 }
 
-// Take is the number, which is the caller's from here on.
+// Take returns the number and transfers its ownership to the caller.
 func (h *Handle) Take() int32 {
 	number := h.Use()
 	h.number = 0
 	return number
 }
 
-// TakeOrNil is like Take; 0 when there is nothing to take.
+// TakeOrNil is like Take, but returns 0 if there is no number.
 func (h *Handle) TakeOrNil() int32 {
 	number := h.number
 	h.number = 0
 	return number
 }
 
-// Set puts a number into a handle that was given away.
+// Set stores a number in an empty handle.
 func (h *Handle) Set(number int32) { h.number = number }

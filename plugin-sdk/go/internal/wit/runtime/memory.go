@@ -7,10 +7,11 @@ import (
 	"unsafe"
 )
 
-// block has the strictest alignment that the canonical ABI knows.
+// block has the strictest alignment of the canonical ABI.
 type block [8]byte
 
-// Allocate is memory that stays where it is, and stays, until the pinner lets go of it. No memory is a nil pointer.
+// Allocate returns memory that neither moves nor is freed until the pinner releases it. For size 0
+// it returns a nil pointer.
 func Allocate(pinner *runtime.Pinner, size, align uintptr) unsafe.Pointer {
 	if size == 0 {
 		return nil
@@ -19,40 +20,43 @@ func Allocate(pinner *runtime.Pinner, size, align uintptr) unsafe.Pointer {
 	if align == 1 {
 		memory = unsafe.Pointer(unsafe.SliceData(make([]byte, size)))
 	} else {
-		// Words, because Go aligns a slice as its elements are.
+		// Use words, because Go aligns a slice like its elements.
 		memory = unsafe.Pointer(unsafe.SliceData(make([]uint64, (size+unsafe.Sizeof(block{})-1)/unsafe.Sizeof(block{}))))
 	}
 	pinner.Pin(memory)
 	return memory
 }
 
-// The host puts what it hands over into memory that it asks for with realloc, and meanwhile a module must not call the host: the host ends
-// the call for it. Go's allocator may do so, because its collector asks WASI for the time. So nothing is allocated then: the memory is lent
-// beforehand, and realloc only cuts pieces off it.
+// The host writes data into memory that it requests with realloc. Meanwhile, a module must not call
+// the host, or the host ends the call. Go's allocator could do so, because its garbage collector
+// asks WASI for the time. So nothing is allocated then: memory is lent beforehand, and realloc only
+// returns pieces of it.
 var (
-	// lent is what is left of it; whole keeps all of it alive until there is other.
+	// lent is the rest of the lent memory. whole keeps all of it alive until it is replaced.
 	lent, whole []byte
-	// given holds what had to be allocated all the same.
+	// given contains memory that had to be allocated anyway.
 	given runtime.Pinner
 	// started is set when Go can allocate.
 	started bool
-	// early is for the WASI adapter, which asks for its state (one page) while Go is starting; bss, so it costs no bytes in the file.
+	// early is for the WASI adapter, which requests its state (one page) while Go starts. It is in
+	// bss and adds nothing to the file.
 	early [2 * 65536]byte
 )
 
 func init() { started = true }
 
-// Lend makes so many bytes ready for what the next call of the host gives back.
+// Lend provides so many bytes for the outcome of the next call of the host.
 func Lend(size uintptr) {
 	whole = make([]byte, size)
 	lent = whole
 }
 
-// Unpin lets go of what the host wrote: whoever still needs it has pointers to it by now. Called after each call of which something
-// came back, because a buffer for each piece of a long file would add up to the file.
+// Unpin releases what the host wrote. Code that still needs it has pointers to it. The bindings
+// call it after each call with an outcome, because otherwise the buffers of a long file would add
+// up to the whole file.
 func Unpin() { given.Unpin() }
 
-// realloc is where the host gets memory for what it hands over.
+// realloc returns memory for data of the host.
 //
 //go:wasmexport cabi_realloc
 func realloc(old unsafe.Pointer, oldSize, align, size uintptr) unsafe.Pointer {
@@ -69,10 +73,10 @@ func realloc(old unsafe.Pointer, oldSize, align, size uintptr) unsafe.Pointer {
 		}
 	}
 	if !started {
-		// A panic needs a runtime. The host says that the module trapped.
+		// A panic needs a runtime. The host reports a trap of the module.
 		return nil
 	}
-	// More than anybody expected: the arguments of a call with thousands of nodes, before anything was collected.
+	// More than was lent, for example the arguments of a call with thousands of nodes.
 	memory := Allocate(&given, size, align)
 	if oldSize > 0 {
 		copy(unsafe.Slice((*byte)(memory), size), unsafe.Slice((*byte)(old), oldSize))
