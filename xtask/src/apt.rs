@@ -1,4 +1,5 @@
-//! Packages of Debian, downloaded and unpacked without installing anything: a private apt beside the machine's own.
+//! Downloads and unpacks Debian packages without installing them, through a private apt with its
+//! own state.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,18 +11,22 @@ use crate::mirrors::{Archive, Mirrors};
 use crate::process;
 use crate::report::say;
 
-/// The keys of Debian's archives, from the package `debian-archive-keyring`. Where that file is missing, apt's own trusted keys count.
+/// The keys of Debian's archives, from the package `debian-archive-keyring`. If the file is
+/// missing, apt uses its own trusted keys.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// An apt that knows one suite, or a few, and keeps all its state in one directory.
+/// An apt that knows only the given suites and keeps all its state in one directory.
 #[derive(Debug)]
 pub(crate) struct Apt {
     dir: PathBuf,
 }
 
 impl Apt {
-    /// Fetches the package lists of `suites` into `dir` (made if missing), through the first of the machine's mirrors that has
-    /// them. The machine's proxies, credentials and trusted keys are used; its sources and state are not touched.
+    /// Fetches the package lists of `suites` into `dir`, which is created if missing. It uses the
+    /// first of the machine's mirrors that has them.
+    ///
+    /// apt uses the machine's proxies, credentials and trusted keys. The machine's sources and
+    /// state are not changed.
     pub(crate) fn open(dir: &Path, mirrors: &Mirrors, suites: &[&str]) -> Result<Self, Error> {
         let mut sources = String::new();
         let mut places: Vec<Vec<String>> = Vec::new();
@@ -33,7 +38,7 @@ impl Apt {
             }
             places.push(of_suite.iter().map(|mirror| source(mirror, suite)).collect());
         }
-        // The n-th mirror of each archive, the last one again where an archive has fewer.
+        // Try the n-th mirror of each archive, or its last one if it has fewer.
         let rounds = places.iter().map(Vec::len).max().unwrap_or_default();
         let mut last = None;
         for round in 0..rounds {
@@ -70,20 +75,21 @@ impl Apt {
         command
     }
 
-    /// The versions of a package, newest first; none if it is not there.
+    /// Returns the versions of a package, newest first; none if the package does not exist.
     pub(crate) fn versions(&self, package: &str) -> Result<Vec<String>, Error> {
         let printed = process::output(self.command("apt-cache").args(["madison", package]))?;
         Ok(madison_versions(&printed))
     }
 
-    /// All packages that `package` needs, however far down, itself included.
+    /// Returns all packages that `package` needs, directly or indirectly, including itself.
     pub(crate) fn closure(&self, package: &str) -> Result<Vec<String>, Error> {
         let mut command = self.command("apt-cache");
         command.args(["depends", "--recurse", "--important", package]);
         Ok(closure_names(&process::output(&mut command)?))
     }
 
-    /// Downloads packages (`NAME` or `NAME=VERSION`), says how much that is, and unpacks them all into `into`.
+    /// Downloads packages (`NAME` or `NAME=VERSION`), prints the size of the download, and unpacks
+    /// them into `into`.
     pub(crate) fn unpack<S: AsRef<OsStr>>(&self, packages: &[S], into: &Path) -> Result<(), Error> {
         let downloads = self.dir.join("downloads");
         fs::create_dir_all(&downloads).map_err(Error::io("create", &downloads))?;
@@ -105,13 +111,13 @@ impl Apt {
     }
 }
 
-/// A source in apt's format for one suite of one mirror.
+/// Returns a source in apt's format for one suite of one mirror.
 fn source(mirror: &str, suite: &str) -> String {
     let keys = if Path::new(KEYRING).is_file() { format!("Signed-By: {KEYRING}\n") } else { String::new() };
     format!("Types: deb\nURIs: {mirror}\nSuites: {suite}\nComponents: main\n{keys}\n")
 }
 
-/// Read by apt after the machine's own configuration.
+/// Returns the configuration that apt reads after the machine's own.
 fn configuration(dir: &Path) -> String {
     let dir = dir.display();
     format!(
@@ -142,7 +148,8 @@ Acquire::https::Timeout "30";
     )
 }
 
-/// Whether a version of a Debian package is that release of its upstream: `1.95.0+dfsg1-2` of `1.95.0`, but not of `1.95`.
+/// Returns whether a version of a Debian package is this upstream release: `1.95.0+dfsg1-2` is
+/// release `1.95.0`, but not `1.95`.
 pub(crate) fn is_release(version: &str, release: &str) -> bool {
     let without_epoch = version.split_once(':').map_or(version, |(_, rest)| rest);
     without_epoch
@@ -150,20 +157,21 @@ pub(crate) fn is_release(version: &str, release: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['+', '-']) || rest.starts_with("~bpo"))
 }
 
-/// The second column of `NAME | VERSION | SOURCE`.
+/// Returns the second column of `NAME | VERSION | SOURCE`.
 fn madison_versions(printed: &str) -> Vec<String> {
     let version = |line: &str| line.split('|').nth(1).map(|version| version.trim().to_owned());
     printed.lines().filter_map(version).collect()
 }
 
-/// The lines that start a package; what it depends on is indented, virtual packages stand in angle brackets, those of other
-/// architectures have a colon.
+/// Returns the names on unindented lines, each of which starts a package. Dependencies are
+/// indented, virtual packages are in angle brackets, and packages of other architectures have a
+/// colon.
 fn closure_names(printed: &str) -> Vec<String> {
     let is_name = |line: &&str| !line.is_empty() && !line.starts_with([' ', '<', '|']) && !line.contains(':');
     printed.lines().filter(is_name).map(str::to_owned).collect()
 }
 
-/// How many packages and bytes, from lines such as `'URI' FILE SIZE HASH`.
+/// Returns the number of packages and bytes, from lines such as `'URI' FILE SIZE HASH`.
 fn download_size(printed: &str) -> (usize, u64) {
     let size = |line: &str| line.strip_prefix('\'')?.split_whitespace().nth(2)?.parse::<u64>().ok();
     printed.lines().filter_map(size).fold((0, 0), |(count, total), size| (count + 1, total + size))

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::fuzz;
 use crate::image;
 
-/// What `cargo xtask help` prints.
+/// The output of `cargo xtask help`.
 pub(crate) const HELP: &str = "\
 cargo xtask COMMAND [ARGS…]
 
@@ -62,7 +62,7 @@ Environment:
   XDG_CACHE_HOME  $XDG_CACHE_HOME/plumbline keeps what all checkouts share (default: ~/.cache/plumbline)
 ";
 
-/// One command of `cargo xtask`.
+/// A command of `cargo xtask`.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     Help,
@@ -80,12 +80,13 @@ pub(crate) enum Task {
     E2e(e2e::Options),
     Check,
     Deny,
-    /// Prints how large the code is.
+    /// Prints the size of the code.
     Measure,
 }
 
 impl Task {
-    /// Reads the arguments after the program's name. No command at all is a request for help.
+    /// Parses the arguments after the program's name. Without a command, the result is
+    /// [`Task::Help`].
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut args = args.into_iter();
         let Some(name) = args.next() else { return Ok(Self::Help) };
@@ -120,7 +121,7 @@ fn too_many(name: &OsStr, extra: &OsStr) -> Error {
     Error::Usage(format!("`{}` does not take the argument `{}`", name.display(), extra.display()))
 }
 
-/// `[TARGET] [--seconds N | --hours N] [-- ARGS…]`.
+/// Parses `[TARGET] [--seconds N | --hours N] [-- ARGS…]`.
 fn fuzz_options(args: Vec<OsString>) -> Result<fuzz::Options, Error> {
     let mut args = args.into_iter();
     let mut options = fuzz::Options::default();
@@ -146,7 +147,8 @@ fn fuzz_options(args: Vec<OsString>) -> Result<fuzz::Options, Error> {
     Ok(options)
 }
 
-/// `run -- ARGS` means the same as `run ARGS`. (For `test` the separator has a meaning of its own.)
+/// Removes a leading `--`: `run -- ARGS` means the same as `run ARGS`. (For `test` the separator
+/// has a meaning of its own.)
 fn without_separator(mut args: Vec<OsString>) -> Vec<OsString> {
     if args.first().is_some_and(|first| first == OsStr::new("--")) {
         args.remove(0);

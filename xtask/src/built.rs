@@ -1,4 +1,4 @@
-//! What cargo built, and where it put it.
+//! Builds with cargo, and finds the resulting files.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -8,11 +8,12 @@ use serde_json::Value;
 use crate::error::Error;
 use crate::process;
 
-/// What cargo told of one build.
+/// The messages of one cargo build.
 #[derive(Debug)]
 pub(crate) struct Built(Vec<Value>);
 
-/// Runs a `build`, or a `test --no-run`. What cargo says stays on the terminal; what it tells programs is for us.
+/// Runs a `build`, or a `test --no-run`. Diagnostics go to the terminal, and the messages on stdout
+/// are collected.
 pub(crate) fn build(cargo: &mut Command) -> Result<Built, Error> {
     cargo.arg("--message-format=json-render-diagnostics");
     let output = cargo.stderr(Stdio::inherit()).output().map_err(|source| process::not_started(cargo, source))?;
@@ -27,13 +28,13 @@ impl Built {
         Self(messages.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
     }
 
-    /// The program `name`.
+    /// Returns the path of the program `name`.
     pub(crate) fn program(&self, name: &str) -> Result<PathBuf, Error> {
-        // The tests inside a program make a binary of the same name.
+        // The unit tests of a program produce a binary with the same name.
         self.executable(name, "bin", false)
     }
 
-    /// The integration tests `name`.
+    /// Returns the path of the integration tests `name`.
     pub(crate) fn tests(&self, name: &str) -> Result<PathBuf, Error> {
         self.executable(name, "test", true)
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask check`: everything that must hold besides the tests.
+//! `cargo xtask check`: all checks except the tests.
 
 use std::env;
 use std::ffi::OsStr;
@@ -11,22 +11,23 @@ use crate::paths::Workspace;
 use crate::report;
 use crate::steps::{Outcome, Steps};
 use crate::wasm_std::WasmStd;
-use crate::{fuzz, modules, process, tasks};
+use crate::{fuzz, modules, process, prose, tasks};
 
-/// The parts of a toolchain that not every installation has, by the subcommand that they give cargo.
+/// The toolchain components that may be missing: the cargo subcommand and the component.
 const COMPONENTS: [(&str, &str); 2] = [("fmt", "rustfmt"), ("clippy", "clippy")];
 
-/// All of it; the first step that fails ends it.
+/// Runs all checks, and stops at the first one that fails.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), Error> {
     let root = workspace.root();
     let locked = |subcommand| process::cargo_locked(root, subcommand);
     let mut steps = Steps::default();
     steps.step("tools", || components(root))?;
-    // It has no notion of a lock file.
+    // `cargo fmt` does not support `--locked`.
     steps.step("format", || {
         process::run(process::cargo(root).args(["fmt", "--all", "--check"]))?;
         passes(process::cargo(root).args(["fmt", "--check", "--manifest-path"]).arg(fuzz::manifest(root)))
     })?;
+    steps.step("prose", || prose::check(workspace))?;
     let mut std = None;
     steps.step("set-up", || {
         std = Some(tasks::setup(workspace)?);
@@ -54,7 +55,7 @@ fn passes(command: &mut Command) -> Result<Outcome, Error> {
     Ok(Outcome::Passed)
 }
 
-/// What is missing is named before minutes are spent on the rest.
+/// Reports missing components before the other checks spend minutes.
 fn components(root: &Path) -> Result<Outcome, Error> {
     for (subcommand, component) in COMPONENTS {
         process::output(process::cargo(root).args([subcommand, "--version"])).map_err(|error| Error::Missing {
@@ -65,7 +66,7 @@ fn components(root: &Path) -> Result<Outcome, Error> {
     Ok(Outcome::Passed)
 }
 
-/// The modules' code for WebAssembly, which a lint run for this machine does not see.
+/// Lints the modules' code for WebAssembly, which a lint run for this machine does not include.
 fn lint_modules(workspace: &Workspace, std: Option<&WasmStd>) -> Result<Outcome, Error> {
     let Some(std) = std.filter(|std| std.has_own_compiler()) else {
         return Ok(Outcome::Skipped("modules are compiled by another compiler than clippy's".to_owned()));
@@ -77,8 +78,8 @@ fn lint_modules(workspace: &Workspace, std: Option<&WasmStd>) -> Result<Outcome,
     passes(cargo.args(["--", "-D", "warnings"]))
 }
 
-/// Whatever is generated (lock files, snapshots) must be committed as it is generated. Only where no person is at work in the
-/// checkout can a difference be told from work in progress.
+/// Checks that generated files (lock files, snapshots) are committed in their current form. This
+/// only runs in CI, because elsewhere a difference may be work in progress.
 fn unchanged(root: &Path) -> Result<Outcome, Error> {
     if !is_set(env::var_os("CI").as_deref()) {
         return Ok(Outcome::Skipped("CI is not set: changes may be work in progress".to_owned()));
@@ -98,14 +99,15 @@ fn differences(root: &Path) -> Result<Outcome, Error> {
     Err(Error::unexpected(format!("these files are not as they were committed:\n{}", changed.trim_end())))
 }
 
-/// The checkout of a build machine may belong to another user than the one who builds; git would refuse it.
+/// Returns a git command for this checkout. On a build machine the checkout may belong to another
+/// user, which git would reject by default.
 fn git(root: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(root).arg("-c").arg(format!("safe.directory={}", root.display()));
     command
 }
 
-/// Whether a variable like `CI` says yes.
+/// Returns whether a variable such as `CI` is set to a true value.
 fn is_set(value: Option<&OsStr>) -> bool {
     value.is_some_and(|value| !["", "0", "false"].map(OsStr::new).contains(&value))
 }

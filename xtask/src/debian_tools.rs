@@ -1,4 +1,5 @@
-//! Programs of others that tests are held against, from Debian's packages: unpacked into the cache, nothing is installed on the system.
+//! External programs that tests compare with, from Debian packages. They are unpacked into the
+//! cache; nothing is installed on the system.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -17,14 +18,14 @@ use crate::skip;
 
 /// A program that tests need.
 struct Tool {
-    /// The package that has it.
+    /// The package that contains it.
     package: &'static str,
-    /// Where in the package.
+    /// The path of the program in the package.
     program: &'static str,
-    /// The variable that tells the tests where the program is.
+    /// The variable that passes the program's path to the tests.
     variable: &'static str,
     what: &'static str,
-    /// What is skipped without it.
+    /// The tests that are skipped without it.
     tests: &'static str,
 }
 
@@ -45,13 +46,16 @@ const TOOLS: [Tool; 2] = [
     },
 ];
 
-/// Where the running system says which release of Debian it is.
+/// The file with the system's Debian release.
 const OS_RELEASE: &str = "/etc/os-release";
-/// A library may need further ones, and these again; the deepest chain so far has three.
+/// Maximum number of rounds, because a library may need others. The longest chain so far has three.
 const MAX_ROUNDS: usize = 12;
 
-/// The variables that tell the tests where the programs are: of those that are named already, in our cache, or unpacked there now. One
-/// that cannot be had is left out, with the reason told: the tests then say that they are skipped.
+/// Returns the variables that pass the programs' paths to the tests. A program comes from its
+/// variable if that is set, then from the cache, and is otherwise unpacked now.
+///
+/// Programs that are not available are left out, with the reason printed. The tests then report
+/// that they are skipped.
 pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
     TOOLS.iter().filter_map(|tool| Some((tool.variable, tool.ensure()?))).collect()
 }
@@ -72,7 +76,7 @@ impl Tool {
         if !program.is_file() {
             say(format_args!("unpacking Debian's package {}, {}, into {}", self.package, self.what, root.display()));
             if let Err(error) = self.install(&root, &suite) {
-                // Half an installation would be taken for a whole one the next time.
+                // Remove an incomplete installation, or it would be used the next time.
                 let _ = fs::remove_dir_all(&root);
                 return Err(error);
             }
@@ -94,13 +98,13 @@ impl Tool {
             self.add_libraries(&apt, &program, &root.join("packages"), &libraries)?;
         }
         fs::remove_dir_all(&apt_dir).map_err(Error::io("remove", &apt_dir))?;
-        // Last: it is what says that all is there.
+        // Write the start script last: it marks the installation as complete.
         let start = bin.join(self.package);
         fs::write(&start, script(&program, &libraries)?).map_err(Error::io("write", &start))?;
         process::output(Command::new("chmod").arg("755").arg(&start)).map(drop)
     }
 
-    /// Only those libraries that the system does not have: its own fit its own loader.
+    /// Adds only the libraries that the system does not have, because its own fit its own loader.
     fn add_libraries(&self, apt: &Apt, program: &Path, packages: &Path, libraries: &Path) -> Result<(), Error> {
         let known: BTreeSet<String> = apt.closure(self.package)?.into_iter().collect();
         fs::create_dir_all(packages).map_err(Error::io("create", packages))?;
@@ -116,7 +120,7 @@ impl Tool {
                 let package = package_names(&name).into_iter().find(|package| known.contains(package));
                 apt.unpack(&[package.ok_or_else(|| none(&name))?], packages)?;
                 let from = find(packages, &name)?.ok_or_else(|| none(&name))?;
-                // Through its links: the file under the name that is looked for.
+                // Copy the target of links, under the name that the loader looks for.
                 fs::copy(&from, libraries.join(&name)).map_err(Error::io("copy", &from))?;
             }
         }
@@ -124,7 +128,8 @@ impl Tool {
     }
 }
 
-/// How Debian calls the package of a library: `libgpgme.so.11` is in `libgpgme11`, or `libgpgme11t64` since times have 64 bits.
+/// Returns the possible names of a library's Debian package. `libgpgme.so.11` is in `libgpgme11`,
+/// or in `libgpgme11t64` since the change to 64-bit time.
 fn package_names(library: &str) -> Vec<String> {
     let Some((name, version)) = library.split_once(".so.") else { return Vec::new() };
     let name = name.to_ascii_lowercase().replace('_', "-");
@@ -133,7 +138,7 @@ fn package_names(library: &str) -> Vec<String> {
     vec![format!("{plain}t64"), plain]
 }
 
-/// The name of the release in `os-release`, where the system is Debian.
+/// Returns the codename of the release in `os-release`, if the system is Debian.
 fn codename(os_release: &str) -> Option<String> {
     let value = |key: &str| {
         let line = os_release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
@@ -144,22 +149,22 @@ fn codename(os_release: &str) -> Option<String> {
     plain.then_some(name)
 }
 
-/// The libraries that neither the system nor `libraries` has.
+/// Returns the libraries that neither the system nor `libraries` has.
 fn missing(program: &Path, libraries: &Path) -> Result<BTreeSet<String>, Error> {
     let mut command = Command::new("ldd");
     command.env("LC_ALL", "C").env("LD_LIBRARY_PATH", libraries).arg(program);
-    // It fails for a program without any, which is well.
+    // `ldd` fails for a static program, which needs no libraries.
     let output = command.output().map_err(|source| process::not_started(&command, source))?;
     Ok(not_found(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// The names in lines such as `libgpgme.so.11 => not found`.
+/// Returns the names in lines such as `libgpgme.so.11 => not found`.
 fn not_found(printed: &str) -> BTreeSet<String> {
     let name = |line: &str| Some(line.trim().strip_suffix("=> not found")?.trim().to_owned());
     printed.lines().filter_map(name).filter(|name| !name.contains('/')).collect()
 }
 
-/// The file of that name below `dir`.
+/// Finds the file with this name below `dir`.
 fn find(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     for entry in fs::read_dir(dir).map_err(Error::io("read", dir))? {
         let entry = entry.map_err(Error::io("read", dir))?;
@@ -167,7 +172,7 @@ fn find(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
         if entry.file_name() == name && path.is_file() {
             return Ok(Some(path));
         }
-        // Not through links: they may lead out of what was unpacked.
+        // Do not follow links, which may lead out of the unpacked package.
         if entry.file_type().is_ok_and(|kind| kind.is_dir())
             && let Some(found) = find(&path, name)?
         {
@@ -177,7 +182,8 @@ fn find(dir: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     Ok(None)
 }
 
-/// Starts the program with its libraries, and only it: tests and what they start keep the system's.
+/// Returns a script that starts the program with its libraries. Tests and the programs that they
+/// start keep those of the system.
 fn script(program: &Path, libraries: &Path) -> Result<String, Error> {
     let quoted = |path: &Path| match path.to_str() {
         Some(path) if !path.contains('\'') => Ok(format!("'{path}'")),

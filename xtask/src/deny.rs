@@ -1,4 +1,4 @@
-//! The dependency rules of `deny.toml`, checked by cargo-deny.
+//! Checks the dependency rules of `deny.toml` with cargo-deny.
 
 use std::env;
 use std::fs;
@@ -12,22 +12,23 @@ use crate::process;
 use crate::report::say;
 use crate::steps::Outcome;
 
-/// The version that is built when none is installed: the newest when this was written. A minute on two cores, without optimisation;
-/// it then takes two seconds for our tree instead of one.
+/// The version to build if none is installed: the newest at the time of writing. An unoptimized
+/// build takes a minute on two cores. It then checks our dependencies in two seconds instead of
+/// one.
 const VERSION: &str = "0.20.2";
 const PROGRAM: &str = "cargo-deny";
-/// How long the advisory database may take to arrive, in seconds. It is a few MiB; where packets are dropped silently, the wait
-/// would otherwise be minutes.
+/// Timeout in seconds for downloading the advisory database, which is a few MiB. Without it, a
+/// network that drops packets silently would block for minutes.
 const FETCH_SECONDS: &str = "60";
 
-/// A cargo-deny that can be run.
+/// An executable cargo-deny.
 #[derive(Debug)]
 pub(crate) struct Deny {
     program: PathBuf,
 }
 
 impl Deny {
-    /// The one on PATH, else one in our cache, which is built first if it is not there yet.
+    /// Returns the cargo-deny on the path, or else the one in the cache, which is built if missing.
     pub(crate) fn ensure() -> Result<Self, Error> {
         let deny = match on_path() {
             Some(program) => Self { program },
@@ -38,12 +39,13 @@ impl Deny {
         Ok(deny)
     }
 
-    /// Licences, bans and sources.
+    /// Checks licenses, bans and sources.
     pub(crate) fn rules(&self, workspace: &Workspace) -> Result<Outcome, Error> {
         self.check(workspace, &["licenses", "bans", "sources"])
     }
 
-    /// Known defects of dependencies; skipped where the database cannot be reached, because that says nothing about them.
+    /// Checks for known vulnerabilities of dependencies. The check is skipped if the database is
+    /// unreachable, because that says nothing about the dependencies.
     pub(crate) fn advisories(&self, workspace: &Workspace) -> Result<Outcome, Error> {
         let mut fetch = Command::new("timeout");
         fetch.args(["--kill-after=5", FETCH_SECONDS]).arg(&self.program).args(["--locked", "fetch", "db"]);
@@ -84,7 +86,7 @@ fn in_cache() -> Result<PathBuf, Error> {
     Ok(program)
 }
 
-/// `cargo install` puts the finished program in its place in one step.
+/// Installs cargo-deny. `cargo install` puts the finished program in place atomically.
 fn install(tools: &Path, root: &Path) -> Result<(), Error> {
     say(format_args!(
         "{PROGRAM} is not installed; building {PROGRAM} {VERSION} from crates.io into {}",

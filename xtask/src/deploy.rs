@@ -1,13 +1,13 @@
-//! `cargo xtask deploy`: writes what is generated below `deploy/`.
+//! `cargo xtask deploy`: writes the generated files below `deploy/`.
 
 use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
 
-/// The test that knows the files, and compares them where it is not told to write them.
+/// The test that generates the files. It compares them by default, and writes them on request.
 const TEST: &str = "deploy::generated::";
 
-/// Writes them anew from what `gen` prints.
+/// Writes the files again from the output of `gen`.
 pub(crate) fn write(workspace: &Workspace) -> Result<(), Error> {
     let mut cargo = process::cargo_locked(workspace.root(), "test");
     cargo.args(["--quiet", "-p", "plumbline", "--test", "it", TEST]).env("PLUMBLINE_DEPLOY", "write");

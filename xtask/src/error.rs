@@ -1,4 +1,4 @@
-//! What can go wrong in a task, and what a person can do about it.
+//! The errors of tasks, and how to fix them.
 
 use std::fmt;
 use std::io;
@@ -7,51 +7,52 @@ use std::process::ExitStatus;
 
 use crate::wasm_std::Attempt;
 
-/// The exit code of `plumbline` for "the system failed", taken over for everything that goes wrong before it speaks.
+/// The exit code of `plumbline` for a failure of the system. It also applies to everything that
+/// fails before `plumbline` runs.
 const SYSTEM_FAILED: u8 = 4;
-/// The exit code of `plumbline` for a wrong command line.
+/// The exit code of `plumbline` for an invalid command line.
 const WRONG_USAGE: u8 = 2;
 
-/// Why a task did not do what it was asked to.
+/// Error of a task.
 #[derive(Debug)]
 pub(crate) enum Error {
-    /// The command line or a variable of the environment is wrong.
+    /// The command line or an environment variable is invalid.
     Usage(String),
     /// A program could not be started.
     Start { program: String, source: io::Error },
-    /// A program ended with a failure; `output` is what it said, where that was not shown already.
+    /// A program failed. `output` is what it printed, unless that was already shown.
     Failed { command: String, status: ExitStatus, output: String },
-    /// A program succeeded, but what it said or left behind is not what it should be.
+    /// A program succeeded, but its output is not as expected.
     Unexpected { what: String },
     /// A file or directory could not be read or written.
     Io { action: &'static str, path: PathBuf, source: io::Error },
-    /// There is no place for what is built once for all checkouts.
+    /// There is no directory for what is built once for all checkouts.
     NoCache,
-    /// No mirror of Debian is among this machine's package sources.
+    /// This machine's package sources have no Debian mirror.
     NoMirror { wanted: &'static str },
-    /// Debian does not have what was looked for.
+    /// Debian does not have the package.
     NoPackage { wanted: String, tried: Vec<String> },
-    /// No way to a `wasm32` standard library led anywhere.
+    /// All ways to get a `wasm32` standard library failed.
     NoWasmStd { attempts: Vec<Attempt> },
-    /// A tool that a task needs is not installed; `install` is how a person gets it.
+    /// A tool that a task needs is not installed. `install` says how to install it.
     Missing { what: String, install: String },
-    /// A step of `check` failed; its own error was shown when it happened.
+    /// A step of `check` failed. Its own error was shown when it happened.
     Step { name: &'static str },
 }
 
 impl Error {
-    /// An [`Error::Io`], for use with `map_err`.
+    /// Creates an [`Error::Io`], for use with `map_err`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { action, path, source }
     }
 
-    /// An [`Error::Unexpected`].
+    /// Creates an [`Error::Unexpected`].
     pub(crate) fn unexpected(what: impl Into<String>) -> Self {
         Self::Unexpected { what: what.into() }
     }
 
-    /// The code to exit with.
+    /// Returns the exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => WRONG_USAGE,
@@ -60,7 +61,7 @@ impl Error {
         }
     }
 
-    /// What a person can do, if there is something to do.
+    /// Returns how to fix the problem, if that is known.
     pub(crate) fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Usage(_) => "`cargo xtask help` lists the commands".to_owned(),
@@ -86,7 +87,7 @@ impl Error {
     }
 }
 
-/// The command that gives an ordinary toolchain the target.
+/// The command that adds the target to a rustup toolchain.
 const RUSTUP_TARGET: &str = "rustup target add wasm32-unknown-unknown";
 
 impl fmt::Display for Error {

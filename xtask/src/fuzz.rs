@@ -1,7 +1,8 @@
-//! `cargo xtask fuzz`: generated input for everything that reads foreign bytes, with libFuzzer.
+//! `cargo xtask fuzz`: fuzzes all code that reads untrusted bytes, with libFuzzer.
 //!
-//! The compiler's instrumentation for coverage is stable, so the machine's own toolchain will do. Sanitizers are not, and are not
-//! needed: the workspace forbids unsafe code.
+//! The compiler's coverage instrumentation is stable, so the machine's own toolchain is sufficient.
+//! Sanitizers are not stable. They are not needed either, because the workspace forbids unsafe
+//! code.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -15,9 +16,9 @@ use crate::paths::Workspace;
 use crate::process;
 use crate::report::{line, say};
 
-/// Seconds for each target when all of them run: long enough to go beyond the seeds.
+/// Seconds for each target if all of them run: enough to go beyond the seeds.
 const SECONDS_EACH: u64 = 60;
-/// Instruments every branch, and comparisons, so that libFuzzer learns what they compare with.
+/// Instruments every branch and comparison, so that libFuzzer learns the values of comparisons.
 const INSTRUMENTATION: &[&str] = &[
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -26,38 +27,39 @@ const INSTRUMENTATION: &[&str] = &[
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
     "-Cllvm-args=-simplifycfg-branch-fold-threshold=0",
 ];
-/// One input may take 25 s and 2 GiB; more is a finding.
+/// Limits for one input: 25 s and 2 GiB. Exceeding them is a finding.
 const LIMITS: [&str; 2] = ["-timeout=25", "-rss_limit_mb=2048"];
-/// Lines of a log that are shown when its target found something.
+/// Number of log lines to show if a target found something.
 const TAIL: usize = 60;
 
-/// The workspace of the fuzz targets. It is one of its own: their instrumentation and their lock file are nobody else's business.
+/// Returns the manifest of the fuzz targets. They are a separate workspace, because of their
+/// instrumentation and their lock file.
 pub(crate) fn manifest(root: &Path) -> PathBuf {
     root.join("fuzz/Cargo.toml")
 }
 
-/// Lints the targets as the rest of the code.
+/// Returns a command that lints the targets like the rest of the code.
 pub(crate) fn lint(workspace: &Workspace) -> Command {
     let mut cargo = process::cargo_locked(workspace.root(), "clippy");
     cargo.arg("--manifest-path").arg(manifest(workspace.root()));
-    // What both workspaces need is built once.
+    // Build the crates that both workspaces need only once.
     cargo.arg("--target-dir").arg(workspace.target());
     cargo.args(["--all-targets", "--", "-D", "warnings"]);
     cargo
 }
 
-/// What to fuzz.
+/// The settings of a fuzz run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// One target; all without it.
+    /// The target; all targets if not set.
     pub(crate) target: Option<OsString>,
-    /// For how long each. Without it, one target runs until it is interrupted.
+    /// The time for each target. If not set, a single target runs until it is interrupted.
     pub(crate) seconds: Option<u64>,
-    /// For the targets.
+    /// Arguments for the targets.
     pub(crate) args: Vec<OsString>,
 }
 
-/// Runs one target in the foreground, or all of them, as many at once as there are processors.
+/// Runs one target in the foreground, or all of them, as many in parallel as there are processors.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode, Error> {
     let targets = targets(workspace.root())?;
     if let Some(wanted) = &options.target
@@ -66,7 +68,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode, 
         let known = targets.join(", ");
         return Err(Error::Usage(format!("there is no fuzz target `{}`; there are {known}", wanted.display())));
     }
-    let place = Place { fuzz: workspace.root().join("fuzz"), programs: build(workspace, options.target.as_deref())? };
+    let place =
+        FuzzDirs { fuzz: workspace.root().join("fuzz"), programs: build(workspace, options.target.as_deref())? };
     match options.target.as_deref().and_then(OsStr::to_str) {
         Some(target) => {
             let status = process::status(&mut place.command(target, options.seconds, &options.args)?)?;
@@ -76,13 +79,14 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<ExitCode, 
     }
 }
 
-/// Builds the targets with instrumentation, in a directory of their own. Returns where they are.
+/// Builds the targets with instrumentation in a separate directory, and returns the directory of
+/// the programs.
 fn build(workspace: &Workspace, only: Option<&OsStr>) -> Result<PathBuf, Error> {
     let host = host()?;
     let directory = workspace.target().join("fuzz");
     let mut cargo = process::cargo_locked(workspace.root(), "build");
     cargo.arg("--manifest-path").arg(manifest(workspace.root()));
-    // Named, so that build scripts and macros are not instrumented.
+    // With an explicit target, build scripts and macros are not instrumented.
     cargo.args(["--release", "--target", &host]).arg("--target-dir").arg(&directory);
     cargo.env_remove("CARGO_ENCODED_RUSTFLAGS").env("RUSTFLAGS", INSTRUMENTATION.join(" "));
     match only {
@@ -93,21 +97,22 @@ fn build(workspace: &Workspace, only: Option<&OsStr>) -> Result<PathBuf, Error> 
     Ok(directory.join(host).join("release"))
 }
 
-/// The platform of the compiler.
+/// Returns the host platform of the compiler.
 fn host() -> Result<String, Error> {
     let version = process::output(Command::new("rustc").arg("-vV"))?;
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| Error::Usage(format!("`rustc -vV` names no host: {version}")))
 }
 
-/// Where the targets are and where their inputs go.
-struct Place {
+/// The directories of the targets and their inputs.
+struct FuzzDirs {
     fuzz: PathBuf,
     programs: PathBuf,
 }
 
-impl Place {
-    /// What was found earlier is kept in `corpus` on this machine; `seeds` come with the repository.
+impl FuzzDirs {
+    /// Returns the command that runs a target. `corpus` keeps what earlier runs on this machine
+    /// found, and `seeds` are part of the repository.
     fn command(&self, target: &str, seconds: Option<u64>, args: &[OsString]) -> Result<Command, Error> {
         let [corpus, findings] = ["corpus", "artifacts"].map(|kind| self.fuzz.join(kind).join(target));
         for directory in [&corpus, &findings] {
@@ -127,7 +132,7 @@ impl Place {
         self.programs.join(format!("{target}.log"))
     }
 
-    /// Runs `target` to its end and says how that was.
+    /// Runs `target` to its end and prints the result.
     fn search(&self, target: &str, seconds: u64, args: &[OsString]) -> Result<ExitStatus, Error> {
         let log = self.log(target);
         let file = File::create(&log).map_err(Error::io("create", &log))?;
@@ -145,20 +150,20 @@ impl Place {
     }
 }
 
-/// The number that libFuzzer prints at its end.
+/// Returns the number of executions that libFuzzer prints at its end.
 fn executions(log: &str) -> &str {
     let line = log.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"));
     line.map_or("an unknown number of", str::trim)
 }
 
-/// Every target runs to its end, also after another has found something.
-fn all(place: &Place, targets: Vec<String>, seconds: u64, args: &[OsString]) -> Result<ExitCode, Error> {
+/// Runs all targets. Each runs to its end, even if another has found something.
+fn all(place: &FuzzDirs, targets: Vec<String>, seconds: u64, args: &[OsString]) -> Result<ExitCode, Error> {
     let count = targets.len();
     let next = Mutex::new(targets.into_iter());
     let worker = || -> Result<bool, Error> {
         let mut clean = true;
         loop {
-            // Locked for this statement only.
+            // The lock is held for this statement only.
             let Some(target) = next.lock().ok().and_then(|mut next| next.next()) else { return Ok(clean) };
             clean &= place.search(&target, seconds, args)?.success();
         }
@@ -176,7 +181,7 @@ fn all(place: &Place, targets: Vec<String>, seconds: u64, args: &[OsString]) -> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The targets, by the names of their files, sorted.
+/// Returns the targets, by the names of their files, sorted.
 fn targets(root: &Path) -> Result<Vec<String>, Error> {
     let dir = root.join("fuzz/fuzz_targets");
     let mut names = Vec::new();
@@ -222,8 +227,8 @@ mod tests {
         assert!(error.contains("`jnuit`") && error.contains("junit"), "{error}");
     }
 
-    /// A place whose targets are these scripts.
-    fn place(root: &Path, scripts: &[(&str, &str)]) -> Place {
+    /// Creates a directory whose targets are these scripts.
+    fn place(root: &Path, scripts: &[(&str, &str)]) -> FuzzDirs {
         use std::os::unix::fs::PermissionsExt;
 
         let programs = root.join("programs");
@@ -233,7 +238,7 @@ mod tests {
             fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
-        Place { fuzz: root.join("fuzz"), programs }
+        FuzzDirs { fuzz: root.join("fuzz"), programs }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Helm, for the tests of `deploy/`: built from the Go module proxy, because no other registry of packages has it.
+//! Programs that tests and checks need, built from the Go module proxy because no other package
+//! registry has them.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,24 +12,33 @@ use crate::process;
 use crate::report::say;
 use crate::steps;
 
-/// A program that `go install` makes.
+/// A program that `go install` builds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GoTool {
     name: &'static str,
     package: &'static str,
-    /// The newest that Go 1.26 compiles.
+    /// The newest version that Go 1.26 compiles.
     version: &'static str,
-    /// The variable that tells the tests where it is.
+    /// The variable that passes the program's path to the tests.
     pub(crate) variable: &'static str,
 }
 
-/// About 170 seconds of one processor, once.
+/// Builds in about 170 seconds of one processor, once.
 pub(crate) const HELM: GoTool =
     GoTool { name: "helm", package: "helm.sh/helm/v3/cmd/helm", version: "v3.22.0", variable: "PLUMBLINE_HELM" };
 
+/// Builds in about 130 seconds of one processor, once.
+pub(crate) const VALE: GoTool = GoTool {
+    name: "vale",
+    package: "github.com/vale-cli/vale/v3/cmd/vale",
+    version: "v3.21.0",
+    variable: "PLUMBLINE_VALE",
+};
+
 impl GoTool {
-    /// The program: the one that is named already, one in our cache, or one that is built there now. `None`, with the reason told, where
-    /// it cannot be had: the tests then say that they are skipped.
+    /// Returns the path of the program. It comes from the variable if that is set, then from the
+    /// cache, and is otherwise built now. Returns `None` with the reason printed if that fails. The
+    /// tests then report that they are skipped.
     pub(crate) fn ensure(self) -> Option<PathBuf> {
         if let Some(named) = env::var_os(self.variable).filter(|named| !named.is_empty()) {
             return Some(named.into());
@@ -36,7 +46,8 @@ impl GoTool {
         match self.in_cache() {
             Ok(program) => Some(program),
             Err(error) => {
-                // What failed, and the last that Go said about it; all between is what it tried.
+                // Keep what failed, and Go's last line about it. The lines between are its
+                // attempts.
                 let said = error.to_string();
                 let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
                 let first = lines.next().unwrap_or_default();
@@ -56,7 +67,7 @@ impl GoTool {
             say(format_args!("building {} {} into {}", self.name, self.version, root.display()));
             let begin = std::time::Instant::now();
             if let Err(error) = self.install(&root) {
-                // Half an installation would be taken for a whole one the next time.
+                // Remove an incomplete installation, or it would be used the next time.
                 let _ = std::fs::remove_dir_all(&root);
                 return Err(error);
             }
@@ -67,7 +78,7 @@ impl GoTool {
 
     fn install(self, root: &Path) -> Result<(), Error> {
         let mut go = Command::new("go");
-        // Not in the workspace: a module there would be taken for the one that is meant.
+        // Run outside of the workspace, where a module with the same name could be used instead.
         go.current_dir(env::temp_dir()).env("GOBIN", root).env("GO111MODULE", "on");
         go.args(["install", "-p=2", "-trimpath", "-ldflags=-s -w"]);
         process::output(go.arg(format!("{}@{}", self.package, self.version))).map(drop)

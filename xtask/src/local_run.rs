@@ -1,4 +1,4 @@
-//! `cargo xtask run`: the main job on this machine.
+//! `cargo xtask run`: runs checks on this machine.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,12 +13,12 @@ use crate::paths::Workspace;
 use crate::process;
 use crate::report::say;
 
-/// The package and binary that does it.
+/// The package, and its binary.
 const PACKAGE: &str = "plumbline";
-/// What runs when nothing is said otherwise.
+/// The default plugins.
 const PLUGINS: [&str; 4] = ["-p", "host-facts", "-p", "examples/node-check"];
 
-/// Builds the binary and runs it; its verdict is explained, and its exit code is ours.
+/// Builds the binary, runs it and explains its exit code, which is also the result.
 pub(crate) fn run(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     let root = workspace.root();
     process::run_talkative(process::cargo_locked(root, "build").args(["-p", PACKAGE]))?;
@@ -31,7 +31,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, 
     }
     command.args(args).stdin(Stdio::inherit());
 
-    // Ctrl-C goes to the run as well, which then cleans up: stay until it has.
+    // Ctrl-C also reaches the run, which then cleans up. Wait until it has finished.
     let interrupted = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGINT, interrupted)
         .map_err(|source| Error::Start { program: PACKAGE.to_owned(), source })?;
@@ -40,7 +40,7 @@ pub(crate) fn run(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, 
     Ok(ExitCode::from(code))
 }
 
-/// Whether the arguments say where the archive goes.
+/// Returns whether the arguments set the path of the archive.
 fn names_output(args: &[OsString]) -> bool {
     args.iter().any(|arg| {
         let arg = arg.to_string_lossy();
@@ -48,7 +48,7 @@ fn names_output(args: &[OsString]) -> bool {
     })
 }
 
-/// What the exit codes of `plumbline run` mean.
+/// Returns the meaning of an exit code of `plumbline run`.
 fn meaning(code: u8) -> &'static str {
     match code {
         0 => "the run is complete, and passed",

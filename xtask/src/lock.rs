@@ -1,4 +1,4 @@
-//! One process at a time builds what all checkouts share.
+//! A lock, so that only one process at a time builds what all checkouts share.
 
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
@@ -6,14 +6,15 @@ use std::path::Path;
 use crate::error::Error;
 use crate::report::say;
 
-/// Held while a shared directory is changed; given up when dropped, also when the process dies.
+/// A lock on a shared directory. It is released when dropped, or when the process dies.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Locks `dir` (made if missing) through the file `.lock` in it. Waits for whoever holds it, and says so.
+    /// Locks `dir`, which is created if missing, through the file `.lock` in it. If another process
+    /// holds the lock, prints a message and waits.
     pub(crate) fn take(dir: &Path) -> Result<Self, Error> {
         fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
         let path = dir.join(".lock");

@@ -1,7 +1,8 @@
-//! `cargo xtask`: sets up what the workspace needs, and runs its checks.
+//! `cargo xtask`: sets up the workspace's prerequisites, and runs its checks.
 //!
-//! `cargo xtask help` lists the commands. Everything that a fresh machine lacks is fetched or built here and cached; nothing is
-//! installed on the system, and what is about to be downloaded is named first.
+//! `cargo xtask help` lists the commands. Everything that a fresh machine lacks is downloaded or
+//! built here, and cached. Nothing is installed on the system, and every download is announced
+//! first.
 
 #![forbid(unsafe_code)]
 
@@ -25,6 +26,7 @@ mod modules;
 mod npm_tools;
 mod paths;
 mod process;
+mod prose;
 mod python_tools;
 mod report;
 mod skip;

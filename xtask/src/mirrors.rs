@@ -1,4 +1,4 @@
-//! Which Debian mirrors this machine uses, asked of apt itself.
+//! Finds the Debian mirrors that this machine uses, with the help of apt.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::error::Error;
 use crate::process;
 
-/// Debian's releases that still get packages, and their names by age, as suites are spelled.
+/// Debian's releases that still get packages, and the aliases of releases, as suites are named.
 const RELEASES: [&str; 11] = [
     "buster",
     "bullseye",
@@ -24,7 +24,7 @@ const RELEASES: [&str; 11] = [
     "oldoldstable",
 ];
 
-/// Which of Debian's archives a suite is in.
+/// An archive of Debian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Archive {
     /// The main archive: releases, their updates and backports.
@@ -34,12 +34,12 @@ pub(crate) enum Archive {
 }
 
 impl Archive {
-    /// The archive that holds `suite`.
+    /// Returns the archive that has `suite`.
     pub(crate) fn of(suite: &str) -> Self {
         if suite.ends_with("-security") { Self::Security } else { Self::Main }
     }
 
-    /// For messages.
+    /// Returns the name for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Main => "the main archive",
@@ -48,7 +48,7 @@ impl Archive {
     }
 }
 
-/// The mirrors of Debian in this machine's package sources, as the `URIs` of a source.
+/// The Debian mirrors in this machine's package sources, as the `URIs` of a source.
 #[derive(Debug)]
 pub(crate) struct Mirrors {
     main: Vec<String>,
@@ -56,8 +56,9 @@ pub(crate) struct Mirrors {
 }
 
 impl Mirrors {
-    /// Asks `apt-get` what it would fetch for the machine's own sources if it had no package lists, as in a fresh container;
-    /// `lists` is the directory that stands in for them (made if missing).
+    /// Asks `apt-get` what it would fetch for the machine's own sources without any package lists,
+    /// as in a fresh container. `lists` is used as the directory of package lists, and is created
+    /// if missing.
     pub(crate) fn of_this_machine(lists: &Path) -> Result<Self, Error> {
         let partial = lists.join("partial");
         fs::create_dir_all(&partial).map_err(Error::io("create", &partial))?;
@@ -69,7 +70,7 @@ impl Mirrors {
         Ok(Self::parse(&printed))
     }
 
-    /// The mirrors of an archive, best first.
+    /// Returns the mirrors of an archive, best first.
     pub(crate) fn of(&self, archive: Archive) -> &[String] {
         match archive {
             Archive::Main => &self.main,
@@ -77,10 +78,11 @@ impl Mirrors {
         }
     }
 
-    /// Reads lines such as `'http://HOST/debian/dists/SUITE/InRelease' FILE 0`.
+    /// Parses lines such as `'http://HOST/debian/dists/SUITE/InRelease' FILE 0`.
     ///
-    /// Others publish for Debian's releases too, under suites of the same names. Only Debian's own mirrors have a suite
-    /// `RELEASE-updates`, so these come first; a wrong one is found out later, because it does not bear Debian's signature.
+    /// Third parties also publish packages for Debian's releases, under suites with the same names.
+    /// Only Debian's own mirrors have a suite `RELEASE-updates`, so these come first. A wrong
+    /// mirror is detected later, because it does not have Debian's signature.
     fn parse(printed: &str) -> Self {
         let mut suites: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for line in printed.lines() {

@@ -1,4 +1,4 @@
-//! Compiling the modules and packing them as components.
+//! Compiles the modules and packs them as components.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use crate::process;
 use crate::report::say;
 use crate::wasm_std::{TARGET, WasmStd};
 
-/// The modules that are part of the product, by package.
+/// The packages of the built-in modules.
 const STOCK: [&str; 13] = [
     "plumbline-module-junit",
     "plumbline-module-gojson",
@@ -29,27 +29,27 @@ const STOCK: [&str; 13] = [
     "plumbline-module-known-failures",
     "plumbline-module-checks",
 ];
-/// Modules for tests only.
+/// The packages of modules for tests only.
 const GUESTS: [&str; 4] = [
     "plumbline-guest-misbehave",
     "plumbline-guest-v0-1-0-post-processor",
     "plumbline-guest-v0-1-0-expectations",
     "plumbline-guest-v0-1-0-summarizer",
 ];
-/// The program that makes components of core modules.
+/// The program that turns core modules into components.
 const PACK: &str = "plumbline-module-pack";
-/// Remembers in the build directory which standard library its contents belong to.
+/// The file in the build directory that records the standard library of its contents.
 const STD_RECORD: &str = "STD";
-/// What a packed module consists of: the component, and its compiled code.
+/// The files of a packed module, by extension: the component, and its compiled code.
 const PARTS: [&str; 2] = ["wasm", "cwasm"];
 
-/// All modules' packages.
+/// Returns the packages of all modules.
 pub(crate) fn packages() -> impl Iterator<Item = &'static str> {
     STOCK.into_iter().chain(GUESTS)
 }
 
-/// Builds and packs all modules. Files whose content did not change are not written, so that nothing that includes them is
-/// compiled again.
+/// Builds and packs all modules. Unchanged files are not written, so that crates that include them
+/// are not compiled again.
 pub(crate) fn build(workspace: &Workspace, std: &WasmStd) -> Result<(), Error> {
     say("building the modules");
     let build_dir = workspace.modules_build();
@@ -74,7 +74,8 @@ pub(crate) fn build(workspace: &Workspace, std: &WasmStd) -> Result<(), Error> {
     Ok(())
 }
 
-/// Removes what was compiled with another standard library. Cargo does not see that it changed when its path is the same.
+/// Removes everything that was compiled with another standard library. Cargo does not notice a
+/// change if the path is the same.
 fn discard_foreign(build_dir: &Path, identity: &str) -> Result<(), Error> {
     let record = build_dir.join(STD_RECORD);
     if fs::read_to_string(&record).is_ok_and(|known| known == identity) {
@@ -85,12 +86,12 @@ fn discard_foreign(build_dir: &Path, identity: &str) -> Result<(), Error> {
     fs::write(&record, identity).map_err(Error::io("write", &record))
 }
 
-/// Packs the core modules of `packages` into the directory `out`, emptied before.
+/// Packs the core modules of `packages` into the directory `out`, which is emptied first.
 fn pack(workspace: &Workspace, packages: &[&str], cores: &Path, out: &Path) -> Result<(), Error> {
     remove_dir(out)?;
     fs::create_dir_all(out).map_err(Error::io("create", out))?;
-    // With the features of the whole workspace: with those of one package, the compiler for modules would be compiled once for it and once
-    // for everything else.
+    // Use the features of the whole workspace. Otherwise the compiler for modules would be compiled
+    // twice: for this package, and for everything else.
     let program = built::build(process::cargo_locked(workspace.root(), "build").args(["--workspace", "--bin", PACK]))?;
     let mut pack = Command::new(program.program(PACK)?);
     pack.current_dir(workspace.root()).arg("--out").arg(out);
@@ -98,7 +99,8 @@ fn pack(workspace: &Workspace, packages: &[&str], cores: &Path, out: &Path) -> R
     process::run_talkative(&mut pack)
 }
 
-/// Makes `to` hold exactly the packed modules `names` of `from`; directories in it are left alone.
+/// Makes `to` contain exactly the packed modules `names` of `from`. Directories in it are not
+/// touched.
 fn synchronise(from: &Path, to: &Path, names: &[String]) -> Result<(), Error> {
     fs::create_dir_all(to).map_err(Error::io("create", to))?;
     let mut wanted = BTreeSet::new();
@@ -119,7 +121,7 @@ fn synchronise(from: &Path, to: &Path, names: &[String]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whoever reads `to` meanwhile sees the old content or the new, nothing between.
+/// Copies the file atomically, so that concurrent readers see the old or the new content.
 fn copy_if_different(from: &Path, to: &Path) -> Result<(), Error> {
     let content = fs::read(from).map_err(Error::io("read", from))?;
     if fs::read(to).is_ok_and(|old| old == content) {
@@ -137,12 +139,12 @@ fn remove_dir(dir: &Path) -> Result<(), Error> {
     }
 }
 
-/// What cargo calls the core module of a package.
+/// Returns the file name of a package's core module.
 fn core_file(package: &str) -> String {
     format!("{}.wasm", package.replace('-', "_"))
 }
 
-/// What the packed module of a package is called.
+/// Returns the name of a package's packed module.
 fn component_name(package: &str) -> String {
     let short = package.strip_prefix("plumbline-module-").or_else(|| package.strip_prefix("plumbline-guest-"));
     short.unwrap_or(package).to_owned()

@@ -1,5 +1,6 @@
-//! Tools from the npm registry: a compiler of components, a bundler and a type checker for modules in JavaScript and
-//! TypeScript, and bats. Everything that they need is locked (`xtask/npm/package-lock.json`) and installed together, once.
+//! Tools from the npm registry: a component compiler, a bundler and a type checker for modules in
+//! JavaScript and TypeScript, and bats. All dependencies are locked (`xtask/npm/package-lock.json`)
+//! and installed together, once.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,11 +16,11 @@ use crate::process;
 use crate::report::say;
 use crate::skip;
 
-/// What is installed. The lock names no registry's host: npm takes it from its own configuration.
+/// The packages to install. The lock file does not name a registry, so npm uses the configured one.
 const PACKAGE: &str = include_str!("../npm/package.json");
 const LOCK: &str = include_str!("../npm/package-lock.json");
 
-/// The programs below `node_modules`, each with the variable that tells the tests where it is.
+/// The programs below `node_modules`, each with the variable that passes its path to the tests.
 const PROGRAMS: [(&str, &str); 4] = [
     (".bin/jco", "PLUMBLINE_JCO"),
     (".bin/esbuild", "PLUMBLINE_ESBUILD"),
@@ -27,8 +28,11 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("bats/bin/bats", "PLUMBLINE_BATS"),
 ];
 
-/// The variables that tell the tests where the programs are: of those that are named already, in our cache, or installed there now. What
-/// cannot be had is left out, with the reason told: the tests then say that they are skipped.
+/// Returns the variables that pass the programs' paths to the tests. A program comes from its
+/// variable if that is set, then from the cache, and is otherwise installed now.
+///
+/// Programs that are not available are left out, with the reason printed. The tests then report
+/// that they are skipped.
 pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
     let known: Vec<_> = PROGRAMS.iter().filter_map(|(_, variable)| Some((*variable, skip::named(variable)?))).collect();
     if known.len() == PROGRAMS.len() {
@@ -49,7 +53,7 @@ pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
     }
 }
 
-/// The directory of the programs.
+/// Returns the directory of the programs.
 fn in_cache() -> Result<PathBuf, Error> {
     let tools = paths::cache()?.join("tools");
     let root = tools.join(format!("npm-{}", version()));
@@ -58,7 +62,7 @@ fn in_cache() -> Result<PathBuf, Error> {
     if !PROGRAMS.iter().all(|(name, _)| programs.join(name).exists()) {
         say(format_args!("installing jco, esbuild, tsc and bats (about 375 MB) into {}", root.display()));
         if let Err(error) = install(&root) {
-            // Half an installation would be taken for a whole one the next time.
+            // Remove an incomplete installation, or it would be used the next time.
             let _ = fs::remove_dir_all(&root);
             return Err(error);
         }
@@ -66,7 +70,7 @@ fn in_cache() -> Result<PathBuf, Error> {
     Ok(programs)
 }
 
-/// The lock file is the version of all of it.
+/// Returns a version of the installation: the start of the lock file's digest.
 fn version() -> String {
     Sha256::digest(LOCK).iter().take(6).fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }
@@ -77,12 +81,13 @@ fn install(root: &Path) -> Result<(), Error> {
     for (name, text) in [("package.json", PACKAGE), ("package-lock.json", LOCK)] {
         fs::write(root.join(name), text).map_err(failed)?;
     }
-    // `npm ci` would insist on the optional packages of every other platform, and not every registry has them all. This installs what the lock
-    // names, and no other versions. No install script is needed: what they would fetch is in packages of its own for each platform.
+    // `npm ci` requires the optional packages of every other platform, and not every registry has
+    // them all. `npm install` uses the locked versions and no others. Install scripts are not
+    // needed: what they would download is in separate packages for each platform.
     let mut npm = Command::new("npm");
     npm.current_dir(root).args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund"]);
     process::output(npm.arg("--loglevel=error"))?;
-    // npm may leave a lock that it does not like, and resolve anew.
+    // npm may ignore a lock file that it considers invalid, and resolve again.
     let kept = fs::read_to_string(root.join("package-lock.json")).map_err(failed)?;
     if kept == LOCK {
         Ok(())
@@ -103,7 +108,7 @@ mod tests {
         let packages = lock["packages"].as_object().unwrap();
         assert!(packages.len() > 100);
         assert!(packages.values().all(|package| package.get("resolved").is_none()));
-        // What `npm ci` holds the downloads against.
+        // `npm ci` checks downloads against these digests.
         assert!(packages.iter().all(|(path, package)| path.is_empty() || package.get("integrity").is_some()));
     }
 }

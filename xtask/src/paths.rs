@@ -1,4 +1,4 @@
-//! Where things are.
+//! The directories that tasks use.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,7 +12,8 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// `cargo run` says where the package is; a program started by hand knows where it was built.
+    /// Finds the workspace. `cargo run` sets the directory of the package. A program that is
+    /// started directly uses the directory in which it was built.
     pub(crate) fn find() -> Result<Self, Error> {
         let package =
             env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
@@ -22,39 +23,43 @@ impl Workspace {
         }
     }
 
-    /// The directory of the workspace's `Cargo.toml`.
+    /// Returns the directory of the workspace's `Cargo.toml`.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Where the packed modules are, whatever CARGO_TARGET_DIR says: crates include them by this path.
+    /// Returns the directory of the packed modules. It does not depend on `CARGO_TARGET_DIR`,
+    /// because crates include the files by this path.
     pub(crate) fn modules(&self) -> PathBuf {
         self.root.join("target/modules")
     }
 
-    /// Where modules are compiled: apart from the host's build, so that a new standard library discards nothing else.
+    /// Returns the directory in which modules are compiled. It is separate from the host's build,
+    /// so that a new standard library discards only modules.
     pub(crate) fn modules_build(&self) -> PathBuf {
         self.root.join("target/modules-build")
     }
 
-    /// Where the binary for the image is built, with other flags than everything else, and the image archive is written.
+    /// Returns the directory of the image archive, and of the image's binary, which is built with
+    /// other flags than everything else.
     pub(crate) fn image(&self) -> PathBuf {
         self.root.join("target/image")
     }
 
-    /// Where cargo puts what it builds for this machine.
+    /// Returns cargo's target directory for this machine.
     pub(crate) fn target(&self) -> PathBuf {
         let set = env::var_os("CARGO_TARGET_DIR").or_else(|| env::var_os("CARGO_BUILD_TARGET_DIR"));
         self.root.join(set.map_or_else(|| PathBuf::from("target"), PathBuf::from))
     }
 }
 
-/// The directory for what is built once for all checkouts: `$XDG_CACHE_HOME/plumbline`, else `~/.cache/plumbline`.
+/// Returns the directory for what is built once for all checkouts: `$XDG_CACHE_HOME/plumbline`, or
+/// else `~/.cache/plumbline`.
 pub(crate) fn cache() -> Result<PathBuf, Error> {
     cache_from(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))
 }
 
-/// Relative paths are ignored, as the XDG Base Directory Specification asks for.
+/// Ignores relative paths, as the XDG Base Directory Specification requires.
 fn cache_from(xdg: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, Error> {
     let absolute = |value: Option<OsString>| value.map(PathBuf::from).filter(|path| path.is_absolute());
     absolute(xdg)
@@ -63,7 +68,7 @@ fn cache_from(xdg: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, 
         .ok_or(Error::NoCache)
 }
 
-/// Cargo's own directory, where the sources of dependencies are.
+/// Returns cargo's home directory, which has the sources of dependencies.
 pub(crate) fn cargo_home() -> Option<PathBuf> {
     env::var_os("CARGO_HOME")
         .map(PathBuf::from)

@@ -1,4 +1,4 @@
-//! Running other programs.
+//! Runs other programs.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -9,26 +9,26 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::error::Error;
 
-/// `cargo`, the one that started us, in the directory `dir`.
+/// Returns a command for `cargo` in the directory `dir`. It is the cargo that started this program.
 pub(crate) fn cargo(dir: &Path) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.current_dir(dir).stdin(Stdio::null());
     command
 }
 
-/// `cargo SUBCOMMAND --locked` in the directory `dir`.
+/// Returns a command for `cargo SUBCOMMAND --locked` in the directory `dir`.
 pub(crate) fn cargo_locked(dir: &Path, subcommand: &str) -> Command {
     let mut command = cargo(dir);
     command.args([subcommand, "--locked"]);
     command
 }
 
-/// Runs it to its end with our terminal as its own.
+/// Runs a command to its end, with the terminal of this program.
 pub(crate) fn status(command: &mut Command) -> Result<ExitStatus, Error> {
     command.status().map_err(|source| not_started(command, source))
 }
 
-/// Runs it with our terminal as its own; it must succeed.
+/// Runs a command with the terminal of this program. It must succeed.
 pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
     let status = status(command)?;
     if status.success() {
@@ -38,12 +38,14 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
     }
 }
 
-/// Like [`run`], but what it prints goes to stderr: for programs that talk on stdout.
+/// Like [`run`], but the command's stdout goes to stderr: for programs that print progress on
+/// stdout.
 pub(crate) fn run_talkative(command: &mut Command) -> Result<(), Error> {
     run(command.stdout(Stdio::from(io::stderr())))
 }
 
-/// Runs it and returns what it printed; it must succeed. What it says on stderr becomes part of the error.
+/// Runs a command and returns its stdout. It must succeed, and its stderr becomes part of the
+/// error.
 pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
     let output = command.stdin(Stdio::null()).output().map_err(|source| not_started(command, source))?;
     if output.status.success() {
@@ -54,7 +56,8 @@ pub(crate) fn output(command: &mut Command) -> Result<String, Error> {
     }
 }
 
-/// The code that a shell would report for this end: programs ended by a signal count as 128 and its number.
+/// Returns the exit code that a shell would report: 128 plus the number of the signal, if a signal
+/// ended the program.
 pub(crate) fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| signal.saturating_add(128)));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
@@ -64,7 +67,7 @@ pub(crate) fn not_started(command: &Command, source: io::Error) -> Error {
     Error::Start { program: file_name(command.get_program()), source }
 }
 
-/// The command for an error message: the program's name and its arguments.
+/// Returns the command for an error message: the program's name and its arguments.
 pub(crate) fn describe(command: &Command) -> String {
     let mut text = file_name(command.get_program());
     for arg in command.get_args() {

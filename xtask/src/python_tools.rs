@@ -1,4 +1,5 @@
-//! Programs of others that tests are held against, from the Python package index, each in an environment of its own.
+//! External programs that tests compare with, from the Python Package Index, each in its own
+//! virtual environment.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,17 +14,18 @@ use crate::skip;
 
 /// A program that tests need.
 struct Tool {
-    /// What is installed, as `pip` is told.
+    /// The package, as passed to `pip`.
     package: &'static str,
-    /// Directory in the cache, without the version.
+    /// The directory in the cache, without the version.
     name: &'static str,
-    /// Pinned, so that a test fails because of us and nobody else: the newest, or the newest that Python 3.11 runs, when this was written.
+    /// The pinned version, so that only our own changes can break a test. It is the newest one that
+    /// Python 3.11 can run at the time of writing.
     version: &'static str,
     program: &'static str,
-    /// The variable that tells the tests where the program is.
+    /// The variable that passes the program's path to the tests.
     variable: &'static str,
     what: &'static str,
-    /// What is skipped without it.
+    /// The tests that are skipped without it.
     tests: &'static str,
 }
 
@@ -75,8 +77,11 @@ const TOOLS: [Tool; 5] = [
     },
 ];
 
-/// The variables that tell the tests where the programs are: of those that are named already, in our cache, or installed there now. One
-/// that cannot be had is left out, with the reason told: the tests then say that they are skipped.
+/// Returns the variables that pass the programs' paths to the tests. A program comes from its
+/// variable if that is set, then from the cache, and is otherwise installed now.
+///
+/// Programs that are not available are left out, with the reason printed. The tests then report
+/// that they are skipped.
 pub(crate) fn ensure() -> Vec<(&'static str, OsString)> {
     TOOLS.iter().filter_map(|tool| Some((tool.variable, tool.ensure()?))).collect()
 }
@@ -94,7 +99,7 @@ impl Tool {
         if !program.is_file() {
             say(format_args!("installing {} {}, {}, into {}", self.name, self.version, self.what, root.display()));
             if let Err(error) = self.install(&root) {
-                // Half an installation would be taken for a whole one the next time.
+                // Remove an incomplete installation, or it would be used the next time.
                 let _ = std::fs::remove_dir_all(&root);
                 return Err(error);
             }

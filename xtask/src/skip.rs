@@ -1,4 +1,4 @@
-//! Programs that only tests need: one that cannot be had is left out, with the reason told.
+//! Programs that only tests need. If one is not available, it is left out with the reason printed.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use crate::error::Error;
 use crate::report::say;
 
-/// The program that `variable` names already, else the one that `get` gets. `None`, where it cannot: without `what`, `tests` are skipped.
+/// Returns the program that `variable` names, or else the one that `get` returns. On an error,
+/// prints that `tests` are skipped without `what`, and returns `None`.
 pub(crate) fn program(
     variable: &str,
     what: &str,
@@ -20,12 +21,12 @@ pub(crate) fn program(
     get().inspect_err(|error| tell(what, tests, error)).ok().map(PathBuf::into_os_string)
 }
 
-/// What a variable names, if it names something.
+/// Returns the value of a variable, if it is not empty.
 pub(crate) fn named(variable: &str) -> Option<OsString> {
     env::var_os(variable).filter(|named| !named.is_empty())
 }
 
-/// Says why `tests` are skipped: the first line of the error.
+/// Prints why `tests` are skipped: the first line of the error.
 pub(crate) fn tell(what: &str, tests: &str, error: &Error) {
     let reason = error.to_string();
     let reason = reason.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Steps of a check: each is announced, timed, and listed at the end.
+//! The steps of a check. Each is announced, timed, and listed at the end.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -6,22 +6,23 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::report;
 
-/// How a step ended, if it did not fail.
+/// The outcome of a step that did not fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
-    /// Not done, and why.
+    /// The step was skipped, with the reason.
     Skipped(String),
 }
 
-/// The steps so far.
+/// The completed steps.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     done: Vec<(&'static str, String, Duration)>,
 }
 
 impl Steps {
-    /// Performs a step. A failure is shown at once, with the table of all steps until then; nothing more should be done after it.
+    /// Runs a step. A failure is shown at once, with the table of all steps so far. Do not run
+    /// further steps after it.
     pub(crate) fn step(
         &mut self,
         name: &'static str,
@@ -42,7 +43,7 @@ impl Steps {
         }
     }
 
-    /// Adds a row to the table; returns its result and duration as they stand there.
+    /// Adds a row to the table. Returns its result and duration as text.
     fn record(&mut self, name: &'static str, outcome: &Result<Outcome, Error>, duration: Duration) -> (String, String) {
         let result = match outcome {
             Ok(Outcome::Passed) => "passed".to_owned(),
@@ -53,7 +54,7 @@ impl Steps {
         (result, seconds(duration))
     }
 
-    /// All steps with their durations and results.
+    /// Returns the table of all steps with their durations and results.
     pub(crate) fn table(&self) -> String {
         let total = self.done.iter().map(|(_, _, duration)| *duration).sum();
         let width = self.done.iter().map(|(name, ..)| name.len()).max().unwrap_or_default();
@@ -67,7 +68,7 @@ impl Steps {
     }
 }
 
-/// Short steps to a tenth, long ones in minutes too.
+/// Formats a duration: tenths of a second for short ones, minutes and seconds for long ones.
 pub(crate) fn seconds(duration: Duration) -> String {
     let whole = duration.as_secs();
     if whole < 60 {

@@ -1,7 +1,9 @@
-//! `cargo xtask suite-data`: the names of the suite's tests, of every minor version of Kubernetes from 1.29 on.
+//! `cargo xtask suite-data`: writes the names of the conformance suite's tests, for every minor
+//! version of Kubernetes from 1.29 on.
 //!
-//! Builds `e2e.test` of the newest patch release of each from its Go module, and asks it. That takes about 4 minutes of two processors
-//! and 4 GiB for each version. What the program printed is kept for the next time.
+//! It builds `e2e.test` of the newest patch release of each version from its Go module, and runs
+//! it. That takes about 4 minutes on two processors and 4 GiB for each version. The output of the
+//! program is cached.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,9 +17,9 @@ use crate::paths::{self, Workspace};
 use crate::process;
 use crate::report::say;
 
-/// Go's module with the suite.
+/// The Go module with the suite.
 const MODULE: &str = "k8s.io/kubernetes";
-/// Oldest minor version whose suite builds from the module alone.
+/// The oldest minor version whose suite builds from the module alone.
 const OLDEST: u32 = 29;
 
 /// Writes the lists below `host/conformance/data`.
@@ -41,7 +43,7 @@ fn create(directory: &Path) -> Result<(), Error> {
     fs::create_dir_all(directory).map_err(Error::io("create", directory))
 }
 
-/// Go, in `directory`, with the toolchain of this machine.
+/// Returns a command for Go in `directory`, with the toolchain of this machine.
 fn go(directory: &Path, args: &[&str]) -> Command {
     let mut go = Command::new("go");
     go.current_dir(directory).args(args);
@@ -49,7 +51,7 @@ fn go(directory: &Path, args: &[&str]) -> Command {
     go
 }
 
-/// The newest release of each minor version, such as `v1.37.2`.
+/// Returns the newest release of each minor version, such as `v1.37.2`.
 fn newest_patches(cache: &Path) -> Result<Vec<String>, Error> {
     let listed = process::output(go(cache, &["list", "-m", "-json", "-versions", MODULE]).env_remove("GOFLAGS"))?;
     let listed: Value = serde_json::from_str(&listed).map_err(|error| Error::unexpected(error.to_string()))?;
@@ -60,7 +62,7 @@ fn newest_patches(cache: &Path) -> Result<Vec<String>, Error> {
 fn newest<'a>(versions: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut newest: BTreeMap<u32, u32> = BTreeMap::new();
     for version in versions {
-        // Pre-releases have more parts, or parts that are no numbers.
+        // Skip pre-releases, which have more parts, or parts that are not numbers.
         let parts: Option<Vec<u32>> = version
             .strip_prefix("v1.")
             .map(|rest| rest.split('.'))
@@ -75,7 +77,8 @@ fn newest<'a>(versions: impl Iterator<Item = &'a str>) -> Vec<String> {
     newest.into_iter().map(|(minor, patch)| format!("v1.{minor}.{patch}")).collect()
 }
 
-/// Keeps in `printed` what is known of the tests of `version`. Without the suite's program, that is the required ones.
+/// Writes to `printed` what is known about the tests of `version`. If the suite's program cannot be
+/// built, that is only the required tests.
 fn ask(cache: &Path, version: &str, printed: &Path) -> Result<(), Error> {
     let (build, part) = (cache.join("build"), cache.join("part"));
     for directory in [&build, &part] {
@@ -92,13 +95,13 @@ fn ask(cache: &Path, version: &str, printed: &Path) -> Result<(), Error> {
         }
         Err(error) => say(format_args!("no list of all tests of {version}: {error}")),
     }
-    // The directory appears when it is whole.
+    // The rename makes the complete directory appear atomically.
     fs::rename(&part, printed).map_err(Error::io("rename", &part))?;
-    // The compiled packages of one version are of little use to another, and take gigabytes.
+    // The compiled packages of one version are of little use for another, and take gigabytes.
     fs::remove_dir_all(&build).map_err(Error::io("remove", &build))
 }
 
-/// Makes `build` a module that requires Kubernetes. Returns where that is.
+/// Makes `build` a module that requires Kubernetes. Returns the directory of Kubernetes' sources.
 fn module(build: &Path, version: &str) -> Result<PathBuf, Error> {
     let write = |name: &str, text: &str| {
         let path = build.join(name);
@@ -129,8 +132,8 @@ fn program(build: &Path) -> Result<PathBuf, Error> {
     Ok(program)
 }
 
-/// A `go.mod` that requires `version`. In the module's own (`theirs`), parts of it are directories beside it; they are modules of
-/// their own, of the same version.
+/// Returns a `go.mod` that requires `version`. In the module's own file (`theirs`), some
+/// dependencies are directories next to it. They are separate modules with the same version.
 fn go_mod(version: &str, theirs: &str) -> String {
     let mut text = String::from("module suite\n\n");
     for line in theirs.lines().filter(|line| line.starts_with("go ") || line.starts_with("godebug ")) {

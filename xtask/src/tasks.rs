@@ -1,4 +1,4 @@
-//! What each command does.
+//! The implementation of each command.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::{
     python_tools, steps, suite_data, wasm_std,
 };
 
-/// Does it.
+/// Runs a task.
 pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
     let workspace = Workspace::find()?;
     match task {
@@ -29,7 +29,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
         }
         Task::Test(args) => {
             let std = setup(&workspace)?;
-            // All that is wrong at once: with the failed ones named in the last lines.
+            // Run all tests even if some fail, so that the last lines list every failed test.
             let mut cargo = process::cargo_locked(workspace.root(), "test");
             cargo.envs(python_tools::ensure());
             cargo.envs(npm_tools::ensure());
@@ -62,7 +62,7 @@ pub(crate) fn perform(task: Task) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes everything that is missing: the standard library for modules, then the modules.
+/// Builds everything that is missing: the standard library for modules, then the modules.
 pub(crate) fn setup(workspace: &Workspace) -> Result<WasmStd, Error> {
     let start = Instant::now();
     let std = wasm_std::ensure()?;
@@ -71,13 +71,14 @@ pub(crate) fn setup(workspace: &Workspace) -> Result<WasmStd, Error> {
     Ok(std)
 }
 
-/// Runs it; its exit code is ours.
+/// Runs a command and returns its exit code.
 fn passed_through(command: &mut Command) -> Result<ExitCode, Error> {
     Ok(ExitCode::from(process::exit_code(process::status(command)?)))
 }
 
-/// The benchmarks measure the binary too, and look for it beside themselves. Both are built at once: one by one, cargo would give
-/// what they share different features, and compile it twice.
+/// Runs benchmarks. They also measure the binary, and look for it in their own directory. Both are
+/// built together. Separately, cargo would give their shared crates different features, and compile
+/// them twice.
 fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
     let mut cargo = process::cargo_locked(workspace.root(), "build");
     process::run_talkative(cargo.args(["--release", "-p", "plumbline-bench", "-p", "plumbline"]))?;
@@ -86,20 +87,20 @@ fn bench(workspace: &Workspace, args: &[OsString]) -> Result<ExitCode, Error> {
         return e2e::bench(workspace, &program, args);
     }
     let mut bench = Command::new(program);
-    // Only one part builds modules in other languages; for the others nothing has to be fetched.
+    // Only this part builds modules in other languages; the others need no downloads.
     if args.iter().any(|arg| arg == "languages") {
         bench.envs(python_tools::ensure()).envs(npm_tools::ensure());
     }
     passed_through(bench.args(args).current_dir(workspace.root()))
 }
 
-/// Needs no set-up: nothing of it is made of modules.
+/// Writes the generated bindings. This needs no set-up, because it does not use modules.
 fn bindings(workspace: &Workspace) -> Result<ExitCode, Error> {
     let mut cargo = process::cargo_locked(workspace.root(), "run");
     passed_through(cargo.args(["-p", "plumbline-bindings", "--", "write"]).arg(workspace.root()))
 }
 
-/// The release build; path and size go to stdout.
+/// Builds a release. Prints the path and the size on stdout.
 fn dist(workspace: &Workspace) -> Result<(), Error> {
     setup(workspace)?;
     process::run_talkative(process::cargo_locked(workspace.root(), "build").args(["--release", "-p", "plumbline"]))?;
@@ -110,7 +111,7 @@ fn dist(workspace: &Workspace) -> Result<(), Error> {
     Ok(())
 }
 
-/// The dependency rules alone.
+/// Checks only the dependency rules.
 fn deny(workspace: &Workspace) -> Result<(), Error> {
     let deny = Deny::ensure()?;
     deny.rules(workspace)?;

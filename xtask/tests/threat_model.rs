@@ -1,4 +1,4 @@
-//! The threat model names tests. A test that is renamed or removed must not stay in it.
+//! Checks that the tests that the threat model refers to exist.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeSet;
@@ -18,7 +18,7 @@ fn every_test_that_the_threat_model_names_exists() {
     assert!(missing.is_empty(), "docs/threat-model.md names tests that do not exist: {missing:?}");
 }
 
-/// The names in the last column of a row.
+/// Returns the names in the last column of a row.
 fn tests(row: &str) -> impl Iterator<Item = &str> {
     let column = row.trim_end_matches([' ', '|']).rsplit_once('|').map_or("", |(_, column)| column);
     column.split('`').skip(1).step_by(2)

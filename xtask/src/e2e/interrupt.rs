@@ -1,4 +1,5 @@
-//! Ctrl-C that leaves time to clean up: what runs is ended, and then so is what was put up for it.
+//! Handles Ctrl-C with time to clean up: stops the running program first, and then the cluster that
+//! was started for it.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
@@ -11,19 +12,19 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::Error;
 
-/// How often is looked whether a program has ended.
+/// The interval for checking whether a program has ended.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a program that was asked to end may take.
+/// How long a program may take to end after it is asked to.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Whether somebody wants all this to end.
+/// Whether an interrupt was requested.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupt {
     wanted: Arc<AtomicBool>,
 }
 
 impl Interrupt {
-    /// From now on the signals that end a program are only noted.
+    /// From now on, records the signals that would end this program.
     pub(crate) fn catch() -> Result<Self, Error> {
         let wanted = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -33,7 +34,8 @@ impl Interrupt {
         Ok(Self { wanted })
     }
 
-    /// Runs a program, with all that it starts in a process group of its own, to its end. A wish to end is passed on to the group.
+    /// Runs a program to its end, in a process group of its own with everything that it starts. An
+    /// interrupt is passed on to the group.
     pub(crate) fn status(&self, command: &mut Command) -> Result<ExitStatus, Error> {
         self.check()?;
         let program = command.get_program().to_string_lossy().into_owned();
@@ -55,7 +57,7 @@ impl Interrupt {
         }
     }
 
-    /// The same for what must succeed.
+    /// Like [`Interrupt::status`], but a failure of the program is an error.
     pub(crate) fn run(&self, command: &mut Command) -> Result<(), Error> {
         let status = self.status(command)?;
         if status.success() {
@@ -71,24 +73,25 @@ impl Interrupt {
     }
 }
 
-/// Asks the whole group to end, and then ends it.
+/// Asks the whole group to end, and kills it after the grace period.
 fn end(child: &mut Child) {
     signal_group("TERM", child.id());
     let begin = Instant::now();
     while begin.elapsed() < GRACE {
-        // An error says that there is nothing to wait for.
+        // An error means that there is no process to wait for.
         if !matches!(child.try_wait(), Ok(None)) {
             break;
         }
         sleep(LOOK);
     }
     signal_group("KILL", child.id());
-    // Whatever became of the others: what is waited for is not there any more.
+    // The result does not matter: the child is gone afterwards.
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// The shell has it built in (that of Debian knows no `--` here). A group that is gone is as good.
+/// Sends a signal to a process group. `kill` is a shell builtin, and Debian's does not support `--`
+/// here. The group may have ended already.
 fn signal_group(signal: &str, group: u32) {
     let _ = Command::new("sh").args(["-c", &format!("kill -{signal} -{group} 2>/dev/null")]).status();
 }
@@ -119,14 +122,15 @@ mod tests {
         wisher.join().unwrap();
         assert_eq!(error.to_string(), "interrupted");
         let pid = std::fs::read_to_string(pid).unwrap();
-        // It is nobody's child any more: it is gone when the kernel and whoever adopted it have got to it.
+        // The process has been re-parented. It disappears when the kernel and its new parent have
+        // handled its end.
         let stat = || std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
         let begin = Instant::now();
         while !stat().is_empty() && !stat().contains(") Z ") {
             assert!(begin.elapsed() < 3 * GRACE, "{}", stat());
             sleep(LOOK);
         }
-        // Nothing is begun after it.
+        // Nothing is started after an interrupt.
         assert!(interrupt.run(&mut Command::new("true")).is_err());
     }
 

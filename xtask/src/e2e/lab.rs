@@ -1,4 +1,4 @@
-//! A cluster of this machine, through its scripts.
+//! A cluster on this machine, managed by its scripts.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -10,15 +10,15 @@ use crate::error::Error;
 use crate::lock::Lock;
 use crate::report::say;
 
-/// The file that lists versions of Kubernetes, one in a line.
+/// The file with the versions of Kubernetes, one per line.
 const VERSIONS: &str = "versions";
 
-/// The scripts, and where they keep what they make. One process at a time uses them.
+/// The scripts and their state directory. Only one process at a time may use them.
 #[derive(Debug)]
 pub(crate) struct Scripts {
     dir: PathBuf,
     state: PathBuf,
-    /// The version of Kubernetes; without it, the one that the scripts choose.
+    /// The version of Kubernetes. Without one, the scripts choose it.
     kubernetes: Option<String>,
     _lock: Lock,
 }
@@ -29,26 +29,26 @@ impl Scripts {
         Ok(Self { dir: dir.to_path_buf(), state, kubernetes: None, _lock: lock })
     }
 
-    /// The same for another version of Kubernetes.
+    /// Returns the scripts for another version of Kubernetes.
     pub(crate) fn with_kubernetes(self, version: Option<String>) -> Self {
         Self { kubernetes: version, ..self }
     }
 
-    /// The versions of Kubernetes that the tests run on.
+    /// Returns the versions of Kubernetes that the tests support.
     pub(crate) fn versions(&self) -> Result<Vec<String>, Error> {
         let list = self.dir.join(VERSIONS);
         let text = fs::read_to_string(&list).map_err(Error::io("read", &list))?;
         Ok(text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Builds what the cluster needs and is not there yet, and what `also` names: `suite` for the images of the conformance suite,
-    /// `kwok` for nodes that are played.
+    /// Builds the missing parts of the cluster, and what `also` names: `suite` for the images of
+    /// the conformance suite, `kwok` for simulated nodes.
     pub(crate) fn build(&self, also: Option<&str>, interrupt: &Interrupt) -> Result<(), Error> {
         say("preparing a Kubernetes for tests (about 15 minutes the first time)");
         interrupt.run(self.script("build").args(also))
     }
 
-    /// The archives with the images of the conformance suite.
+    /// Returns the archives with the images of the conformance suite.
     fn suite(&self) -> Result<Vec<PathBuf>, Error> {
         let version = match &self.kubernetes {
             Some(version) => version.clone(),
@@ -62,14 +62,14 @@ impl Scripts {
         Ok(archives)
     }
 
-    /// Where a cluster's processes are noted.
+    /// Returns the directory with the state of a running cluster's processes.
     fn run_dir(&self) -> PathBuf {
         self.state.join("run")
     }
 
     fn script(&self, name: &str) -> Command {
         let mut command = Command::new(self.dir.join(name));
-        // Scripts that talk on stdout: ours belongs to nobody here.
+        // The scripts print on stdout, which is reserved for results here.
         command.env("TESTCLUSTER", &self.state).stdin(Stdio::null()).stdout(Stdio::from(std::io::stderr()));
         if let Some(version) = &self.kubernetes {
             command.env("K8S", version);
@@ -84,7 +84,7 @@ impl Scripts {
     }
 }
 
-/// A cluster that is up. It goes down with this value, unless it was there before, or is to be kept.
+/// A running cluster. Dropping the value stops it, unless it was running before or is to be kept.
 #[derive(Debug)]
 pub(crate) struct Lab<'a> {
     scripts: &'a Scripts,
@@ -92,7 +92,7 @@ pub(crate) struct Lab<'a> {
 }
 
 impl<'a> Lab<'a> {
-    /// Puts up a control plane without nodes, for as long as this value lives.
+    /// Starts a control plane without nodes, which runs as long as this value lives.
     pub(crate) fn control_plane(scripts: &'a Scripts, interrupt: &Interrupt) -> Result<Self, Error> {
         if nodes_alive(&scripts.run_dir(), Path::new("/proc")) > 0 {
             return Err(Error::Usage(
@@ -102,7 +102,7 @@ impl<'a> Lab<'a> {
         Self::start(scripts, "cp", interrupt)
     }
 
-    /// Puts it up, or takes the one that is up already.
+    /// Starts the cluster, or uses the one that is already running.
     pub(crate) fn up(scripts: &'a Scripts, nodes: u32, keep: bool, interrupt: &Interrupt) -> Result<Self, Error> {
         let alive = nodes_alive(&scripts.run_dir(), Path::new("/proc"));
         if alive > 0 {
@@ -122,13 +122,14 @@ impl<'a> Lab<'a> {
             say("clearing away what is left of a cluster that is gone");
             interrupt.run(&mut scripts.cluster(&["down"]))?;
         }
-        // Before it is up: half of a cluster goes down as well.
+        // Create the value before the cluster starts, so that a partly started cluster is stopped
+        // too.
         let lab = Self { scripts, stays: false };
         interrupt.run(&mut scripts.cluster(&["up", shape]))?;
         Ok(lab)
     }
 
-    /// Gives every node an image.
+    /// Loads an image into every node.
     pub(crate) fn load(&self, archive: &Path, interrupt: &Interrupt) -> Result<(), Error> {
         interrupt.run(self.scripts.cluster(&["load"]).arg(archive))
     }
@@ -143,34 +144,35 @@ impl<'a> Lab<'a> {
         self.scripts.suite()?.iter().try_for_each(|archive| self.push(archive, interrupt))
     }
 
-    /// A command inside the cluster's network.
+    /// Returns a command that runs inside the cluster's network.
     pub(crate) fn inside(&self, program: &Path) -> Command {
         let mut command = self.scripts.cluster(&["ns"]);
         command.arg(program);
         command
     }
 
-    /// How a command is run in the place of a node: these words, the node's number from 1, and the command.
+    /// Returns the command line that runs a command on a node. Append the node's number, from 1,
+    /// and the command.
     pub(crate) fn node_command(&self) -> String {
         format!("{} node", self.scripts.dir.join("cluster").display())
     }
 
-    /// Sonobuoy's program, whose image the nodes have.
+    /// Returns the path of Sonobuoy's program, whose image the nodes have.
     pub(crate) fn sonobuoy(&self) -> PathBuf {
         self.scripts.state.join("sonobuoy")
     }
 
-    /// The certificate of the first node's kubelet.
+    /// Returns the path of the serving certificate of the first node's kubelet.
     pub(crate) fn kubelet_certificate(&self) -> PathBuf {
         self.scripts.run_dir().join("pki/kubelet-serving1.crt")
     }
 
-    /// The program that plays nodes.
+    /// Returns the path of the program that simulates nodes.
     pub(crate) fn kwok(&self) -> PathBuf {
         self.scripts.state.join("kwok")
     }
 
-    /// The administrator's kubeconfig.
+    /// Returns the path of the administrator's kubeconfig.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.scripts.state.join("kubeconfig")
     }
@@ -182,7 +184,8 @@ impl Drop for Lab<'_> {
             return;
         }
         say("taking the cluster down");
-        // In a group of its own: a second Ctrl-C does not reach it, and nothing stays behind half.
+        // Use a process group of its own, so that a second Ctrl-C does not leave the cluster half
+        // stopped.
         match self.scripts.cluster(&["down"]).process_group(0).status() {
             Ok(status) if status.success() => {}
             Ok(status) => say(format_args!("warning: the cluster could not be taken down: {status}")),
@@ -191,7 +194,8 @@ impl Drop for Lab<'_> {
     }
 }
 
-/// How many nodes a cluster has: each is noted with the process that holds its namespaces.
+/// Returns the number of running nodes of a cluster. For each node, a file holds the PID of the
+/// process that holds its namespaces.
 fn nodes_alive(run: &Path, proc: &Path) -> u32 {
     let pids = run.join("pids");
     let node = |number: &u32| fs::read_to_string(pids.join(format!("holder{number}"))).ok();
@@ -220,7 +224,7 @@ mod tests {
         assert_eq!(nodes_alive(&run, &proc), 1);
     }
 
-    /// Scripts that note what they were asked for.
+    /// Creates scripts that record their arguments.
     fn scripts(dir: &Path, up: &str) -> Scripts {
         use std::os::unix::fs::PermissionsExt;
         let script = format!("#!/bin/sh\necho \"$@\" >> {}/asked\ncase $1 in up) {up};; esac\n", dir.display());
@@ -255,7 +259,7 @@ mod tests {
         fs::write(pids.join("holder1"), std::process::id().to_string()).unwrap();
         drop(Lab::up(&scripts, 1, false, &interrupt).unwrap());
         assert_eq!(asked(dir.path()), "up 1\n");
-        // Its processes are gone: what is left is cleared away first.
+        // Its processes are gone: the remains are removed first.
         fs::write(pids.join("holder1"), "").unwrap();
         drop(Lab::up(&scripts, 1, false, &interrupt).unwrap());
         assert_eq!(asked(dir.path()), "up 1\ndown\nup 1\ndown\n");

@@ -24,7 +24,7 @@ use options::{Kubernetes, Round};
 use place::{Place, Surroundings};
 use suite::Suite;
 
-/// Runs all rounds; the first that fails ends it, and its exit code is ours.
+/// Runs all rounds. Stops at the first one that fails, and returns its exit code.
 pub(crate) fn e2e(workspace: &Workspace, options: &Options) -> Result<ExitCode, Error> {
     match Place::choose(&Surroundings::look(workspace)?)? {
         Place::Nowhere(reason) => {
@@ -36,7 +36,7 @@ pub(crate) fn e2e(workspace: &Workspace, options: &Options) -> Result<ExitCode, 
     }
 }
 
-/// Runs benchmarks against a control plane on this machine, whose nodes are played.
+/// Runs benchmarks against a control plane on this machine with simulated nodes.
 pub(crate) fn bench(workspace: &Workspace, program: &Path, args: &[OsString]) -> Result<ExitCode, Error> {
     let Place::Lab { scripts, state } = Place::choose(&Surroundings::look(workspace)?)? else {
         say("benchmarks with a real API server SKIPPED: no cluster can be put up here (docs/e2e.md)");
@@ -53,7 +53,7 @@ pub(crate) fn bench(workspace: &Workspace, program: &Path, args: &[OsString]) ->
     Ok(ExitCode::from(process::exit_code(process::status(&mut command)?)))
 }
 
-/// Against a cluster that is not ours: its nodes are what they are, and the tests look how many there are.
+/// Runs the tests against an existing cluster. The tests find out how many nodes it has.
 fn given(
     workspace: &Workspace,
     options: &Options,
@@ -64,7 +64,7 @@ fn given(
     let binary = match binary {
         Some(binary) => binary,
         None => {
-            // The program carries the modules.
+            // The modules are embedded in the program.
             crate::tasks::setup(workspace)?;
             process::run_talkative(process::cargo_locked(workspace.root(), "build").args(["-p", "plumbline"]))?;
             workspace.target().join("debug/plumbline")
@@ -75,9 +75,10 @@ fn given(
     suite.run(&interrupt, None, &Round::ALL, Some(&kubeconfig), options)
 }
 
-/// Against a cluster on this machine, put up for it.
+/// Runs the tests against a cluster that is started on this machine.
 fn in_lab(workspace: &Workspace, options: &Options, scripts: &Path, state: PathBuf) -> Result<ExitCode, Error> {
-    // All that can be built is built before there is a cluster that would compete with it, and outside its network.
+    // Build everything before the cluster starts: it would compete for the processors, and builds
+    // need the network outside of it.
     let (tests, built) = if options.tests_binary {
         crate::tasks::setup(workspace)?;
         let (tests, binary) = Suite::build_with_program(workspace)?;
@@ -109,7 +110,8 @@ fn in_lab(workspace: &Workspace, options: &Options, scripts: &Path, state: PathB
     Ok(code)
 }
 
-/// All rounds on one version of Kubernetes. The first round that fails ends them, and its exit code is the result.
+/// Runs all rounds on one version of Kubernetes. Stops at the first one that fails, and returns its
+/// exit code.
 fn on_version(
     scripts: &lab::Scripts,
     suite: &Suite,

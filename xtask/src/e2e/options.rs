@@ -5,33 +5,35 @@ use std::fmt;
 
 use crate::error::Error;
 
-/// Tests in these modules need three nodes.
+/// The modules whose tests need three nodes.
 const OF_THREE_NODES: [&str; 2] = ["nodes::", "suite::"];
 
-/// Which clusters, and what of the suite.
+/// The clusters to use, and the tests to run.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// How many nodes; without it, a round with two, and one with three for the tests that need them.
+    /// The number of nodes. Without it, there is a round with two nodes, and one with three for the
+    /// tests that need them.
     nodes: Option<u32>,
-    /// Whether a cluster that was put up stays.
+    /// Whether to keep a cluster that was started for the tests.
     pub(crate) keep: bool,
-    /// Whether the image carries the program as the tests have it, instead of a release build: nothing is compiled for it alone.
+    /// Whether the image contains the program from the build of the tests instead of a release
+    /// build. That saves a compilation.
     pub(crate) tests_binary: bool,
-    /// Which versions of Kubernetes; without it, the newest.
+    /// The versions of Kubernetes. The default is the newest.
     pub(crate) kubernetes: Kubernetes,
-    /// For the test binary.
+    /// Arguments for the test binary.
     pub(crate) args: Vec<OsString>,
 }
 
 /// Versions of Kubernetes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kubernetes {
-    /// The newest one that the scripts list.
+    /// The newest version that the scripts list.
     #[default]
     Newest,
-    /// This one.
+    /// This version.
     Version(String),
-    /// All that the scripts list, one after the other.
+    /// All versions that the scripts list, one after the other.
     All,
 }
 
@@ -53,10 +55,10 @@ impl Kubernetes {
     }
 }
 
-/// One cluster, and the tests that are run against it.
+/// One cluster, and the tests to run against it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Round {
-    /// How many nodes it has.
+    /// The number of nodes.
     pub(crate) nodes: u32,
     tests: Tests,
 }
@@ -69,10 +71,10 @@ enum Tests {
 }
 
 impl Round {
-    /// All tests, wherever they are run.
+    /// All tests, on any cluster.
     pub(crate) const ALL: Self = Self { nodes: 1, tests: Tests::All };
 
-    /// Arguments for the test binary that choose the tests.
+    /// Returns arguments for the test binary that select the tests.
     pub(crate) fn filter(&self) -> Vec<&'static str> {
         match self.tests {
             Tests::All => Vec::new(),
@@ -81,7 +83,7 @@ impl Round {
         }
     }
 
-    /// Whether the cluster runs the conformance suite, whose images then have to be there.
+    /// Returns whether the round runs the conformance suite, which needs the images of the suite.
     pub(crate) const fn runs_the_suite(&self) -> bool {
         !matches!(self.tests, Tests::OfTwoNodes)
     }
@@ -99,7 +101,7 @@ impl fmt::Display for Round {
 }
 
 impl Options {
-    /// `[--nodes 1|2|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [-- ARGS…]`.
+    /// Parses `[--nodes 1|2|3] [--kubernetes VERSION|all] [--keep] [--tests-binary] [-- ARGS…]`.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -133,7 +135,7 @@ impl Options {
         Ok(options)
     }
 
-    /// What is to be done, in order.
+    /// Returns the rounds, in order.
     pub(crate) fn rounds(&self) -> Vec<Round> {
         match self.nodes {
             Some(nodes @ ..3) => vec![Round { nodes, tests: Tests::OfTwoNodes }],

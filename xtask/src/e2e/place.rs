@@ -1,4 +1,5 @@
-//! Where the tests can be run: a cluster that is given, one that this machine can put up, or nowhere.
+//! Decides where the tests run: on an existing cluster, on one that this machine can start, or
+//! nowhere.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,22 +10,22 @@ use crate::error::Error;
 use crate::paths::Workspace;
 use crate::process;
 
-/// The scripts of a test cluster, from the root of the checkout.
+/// The directory of the test cluster's scripts, relative to the root of the checkout.
 const SCRIPTS: &str = "host/e2e/cluster";
 /// A controller of cgroup v1, which the scripts need.
 const CGROUP: &str = "/sys/fs/cgroup/memory";
-/// What the folder must have.
+/// The files that the directory of scripts must have.
 const PARTS: [&str; 2] = ["build", "cluster"];
 
-/// What there is around the checkout.
+/// The environment of the checkout.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
     kubeconfig: Option<OsString>,
     image: Option<OsString>,
     binary: Option<OsString>,
-    /// The folder that was named for the scripts.
+    /// The directory that a variable names for the scripts.
     named: Option<PathBuf>,
-    /// The folder with the scripts, if they are there.
+    /// The directory of the scripts, if they exist.
     scripts: Option<PathBuf>,
     root: bool,
     /// Whether this user may create the namespaces of a node.
@@ -48,7 +49,7 @@ impl Surroundings {
             root: process::output(Command::new("id").arg("-u"))?.trim() == "0",
             namespaces: process::output(Command::new("unshare").args(["--net", "--mount", "--uts", "true"])).is_ok(),
             cgroup_v1: Path::new(CGROUP).is_dir(),
-            // As the scripts themselves find it.
+            // The same rule as in the scripts.
             state: set("TESTCLUSTER")
                 .map(PathBuf::from)
                 .or_else(|| set("HOME").map(|home| Path::new(&home).join(".cache/plumbline-testcluster"))),
@@ -56,19 +57,20 @@ impl Surroundings {
     }
 }
 
-/// The choice.
+/// Where the tests run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A cluster that is there, and an image that it can pull.
+    /// An existing cluster, and an image that it can pull.
     Given { kubeconfig: PathBuf, image: String, binary: Option<PathBuf> },
-    /// A cluster of this machine, by its scripts.
+    /// A cluster on this machine, managed by its scripts.
     Lab { scripts: PathBuf, state: PathBuf },
-    /// Not here, and why.
+    /// Nowhere, with the reason.
     Nowhere(String),
 }
 
 impl Place {
-    /// What is given wins. Half of it is a mistake: nobody names a cluster to have the tests skipped.
+    /// An existing cluster takes precedence. Setting only a part of its variables is an error:
+    /// users who name a cluster do not want the tests to be skipped.
     pub(crate) fn choose(around: &Surroundings) -> Result<Self, Error> {
         match (&around.kubeconfig, &around.image) {
             (Some(kubeconfig), Some(image)) => {

@@ -1,4 +1,4 @@
-//! The test binary: built by cargo, run where the cluster is.
+//! The test binary, which cargo builds and which runs where the cluster is.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -13,34 +13,37 @@ use crate::paths::Workspace;
 use crate::process;
 use crate::report::say;
 
-/// The tests' target.
+/// The name of the test target.
 const TARGET: &str = "e2e";
-/// The program that they run.
+/// The program that the tests run.
 const PROGRAM: &str = "plumbline";
-/// How many tests run at once: each has a run of its own in the cluster, and a node of a small cluster has room for a few. Mostly they wait.
+/// Number of tests that run in parallel. Each has its own run in the cluster, and a node of a small
+/// cluster has room for a few. Most of the time they wait.
 const THREADS: &str = "--test-threads=4";
 
-/// The tests, ready to be run.
+/// The tests, ready to run.
 #[derive(Debug)]
 pub(crate) struct Suite {
-    /// The tests.
+    /// The path of the test binary.
     pub(crate) tests: PathBuf,
-    /// What they have the cluster run.
+    /// The image that the tests run in the cluster.
     pub(crate) image: String,
-    /// The program that they run themselves.
+    /// The program that the tests run.
     pub(crate) binary: PathBuf,
 }
 
 impl Suite {
-    /// Builds the tests alone.
+    /// Builds only these tests.
     pub(crate) fn build(workspace: &Workspace) -> Result<PathBuf, Error> {
         say("building the end-to-end tests");
-        // With the features of the whole workspace, as all other tests: what they share is not compiled anew.
+        // Use the features of the whole workspace, like all other tests, so that shared crates are
+        // not compiled again.
         let mut cargo = process::cargo_locked(workspace.root(), "test");
         built::build(cargo.args(["--workspace", "--test", TARGET, "--no-run"]))?.tests(TARGET)
     }
 
-    /// Builds all tests of the workspace: gives these, and the program as those of the command line run it.
+    /// Builds all tests of the workspace. Returns the paths of these tests, and of the program as
+    /// the tests of the command line run it.
     pub(crate) fn build_with_program(workspace: &Workspace) -> Result<(PathBuf, PathBuf), Error> {
         say("building the tests and the program");
         let mut cargo = process::cargo_locked(workspace.root(), "test");
@@ -48,7 +51,7 @@ impl Suite {
         Ok((built.tests(TARGET)?, built.program(PROGRAM)?))
     }
 
-    /// Runs a round; the exit code is that of the tests.
+    /// Runs a round, and returns the exit code of the tests.
     pub(crate) fn run(
         &self,
         interrupt: &Interrupt,
@@ -71,7 +74,7 @@ impl Suite {
         if let Some(lab) = lab {
             command.env("PLUMBLINE_E2E_NODE_COMMAND", lab.node_command());
             command.env("PLUMBLINE_E2E_SONOBUOY", lab.sonobuoy());
-            // As the scripts serve them.
+            // The registry that the scripts start.
             command.env("PLUMBLINE_E2E_CLOSED_REGISTRY", "user:secret@10.99.0.1:5001");
             if round.runs_the_suite() {
                 command.env("PLUMBLINE_E2E_REGISTRY", "10.99.0.1:5000");

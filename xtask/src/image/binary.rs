@@ -1,4 +1,4 @@
-//! The binary for the image: one that needs nothing beside it.
+//! The binary for the image: a static one without dependencies.
 
 use std::env::consts;
 use std::path::PathBuf;
@@ -9,17 +9,18 @@ use crate::paths::Workspace;
 use crate::report::say;
 use crate::{process, tasks};
 
-/// What the binary is built for: this machine. (`deploy/Containerfile` is the way to the others.)
+/// The platform of the binary, which is that of this machine. (`deploy/Containerfile` builds for
+/// other platforms.)
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Platform {
-    /// As Rust calls it.
+    /// The target triple of Rust.
     triple: &'static str,
-    /// As image configurations call it.
+    /// The architecture in image configurations.
     pub(crate) architecture: &'static str,
 }
 
 impl Platform {
-    /// The one that this program was built for.
+    /// Returns the platform of this machine.
     pub(crate) fn of_this_machine() -> Result<Self, Error> {
         match (consts::OS, consts::ARCH) {
             ("linux", "x86_64") => Ok(Self { triple: "x86_64-unknown-linux-gnu", architecture: "amd64" }),
@@ -31,15 +32,16 @@ impl Platform {
     }
 }
 
-/// A static binary.
+/// The flag for a static binary.
 const STATIC: &str = "-C target-feature=+crt-static";
-/// What it needs to be placed anywhere in memory packed to a hundredth: every process of it reads that first, and a worker that waits would have it
-/// in memory.
+/// Packs the relocations to a hundredth of their size. Every process reads them first, and a
+/// waiting worker would keep them in memory.
 const PACKED: &str = "-C link-arg=-Wl,-z,pack-relative-relocs";
-/// The first glibc whose static binaries can unpack that: with another, they end at their start.
+/// The first glibc whose static binaries support packed relocations. With an older one, they crash
+/// at startup.
 const UNPACKS: (u32, u32) = (2, 36);
 
-/// The flags for the C library of this machine.
+/// Returns the flags for the C library of this machine.
 fn flags() -> String {
     let told = process::output(Command::new("getconf").arg("GNU_LIBC_VERSION")).unwrap_or_default();
     if version(&told).is_some_and(|version| version >= UNPACKS) {
@@ -49,36 +51,40 @@ fn flags() -> String {
     STATIC.to_owned()
 }
 
-/// The version in `glibc 2.36`.
+/// Parses the version in `glibc 2.36`.
 fn version(told: &str) -> Option<(u32, u32)> {
     let (major, rest) = told.trim().strip_prefix("glibc ")?.split_once('.')?;
     let minor = rest.split('.').next()?;
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Builds it. Into a target directory of its own: with other flags, everything is compiled anew.
+/// Builds the binary. It uses a separate target directory, because its flags differ and everything
+/// would be compiled again.
 pub(crate) fn build(workspace: &Workspace, platform: Platform, optimised: bool) -> Result<PathBuf, Error> {
     tasks::setup(workspace)?;
     say("building the static binary");
     let mut cargo = process::cargo_locked(workspace.root(), "build");
-    // With `--target`, these flags leave build scripts and macros alone, which cannot be static.
+    // With `--target`, these flags do not apply to build scripts and macros, which cannot be
+    // static.
     cargo.env("RUSTFLAGS", flags()).env_remove("CARGO_ENCODED_RUSTFLAGS");
     cargo.args(["--release", "-p", "plumbline", "--target", platform.triple, "--target-dir"]).arg(workspace.image());
     if !optimised {
-        // Most of the time of a release build, for a few percent.
+        // Link-time optimization takes most of the time of a release build, and gains a few
+        // percent.
         cargo.args(["--config", "profile.release.lto=\"off\""]);
     }
     process::run_talkative(&mut cargo)?;
     let binary = workspace.image().join(platform.triple).join("release/plumbline");
-    // Better said here than by every pod of a cluster.
+    // Check here that the binary starts, instead of in every pod of a cluster.
     let started = process::output(Command::new(&binary).args(["version", "--short"]));
     started.map_err(|error| Error::unexpected(format!("the static binary does not start: {error}")))?;
     Ok(binary)
 }
 
-/// Whether a binary starts without a loader: an ELF file of 64 bits, least byte first, that names no interpreter.
+/// Returns whether a binary starts without a loader: a 64-bit little-endian ELF file without an
+/// interpreter.
 pub(crate) fn is_static(elf: &[u8]) -> bool {
-    /// The kind of program header that names the loader.
+    /// The type of the program header that names the interpreter.
     const PT_INTERP: u32 = 3;
     let u16_at = |at: usize| elf.get(at..at + 2).and_then(|bytes| bytes.try_into().ok()).map(u16::from_le_bytes);
     let u32_at = |at: usize| elf.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_le_bytes);
@@ -108,7 +114,7 @@ mod tests {
         assert!(is_static(&elf));
         elf[0x40] = 3;
         assert!(!is_static(&elf));
-        // A header that is not there.
+        // A program header that is missing.
         elf[0x38] = 2;
         elf[0x40] = 1;
         assert!(!is_static(&elf));

@@ -1,4 +1,4 @@
-//! A layer: a compressed tar archive, known by two digests.
+//! A layer of an image: a compressed tar archive with two digests.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use super::tree::{self, Tree};
 #[derive(Debug)]
 pub(crate) struct Blob {
     pub(crate) bytes: Vec<u8>,
-    /// SHA-256, hexadecimal.
+    /// The SHA-256 digest in hexadecimal.
     pub(crate) sha256: String,
 }
 
@@ -22,7 +22,7 @@ impl Blob {
         Self { bytes, sha256 }
     }
 
-    /// As manifests write it.
+    /// Returns the digest as manifests write it.
     pub(crate) fn digest(&self) -> String {
         format!("sha256:{}", self.sha256)
     }
@@ -32,13 +32,14 @@ impl Blob {
 #[derive(Debug)]
 pub(crate) struct Layer {
     pub(crate) blob: Blob,
-    /// The digest of the archive before it was compressed.
+    /// The digest of the archive before compression.
     pub(crate) diff_id: String,
 }
 
 impl Layer {
     pub(crate) fn new(tree: &Tree) -> io::Result<Self> {
-        // The header of gzip has no time and no name unless they are set: the same files give the same bytes.
+        // The gzip header has no time and no name unless they are set, so the same files give the
+        // same bytes.
         let mut out = Tee { hash: Sha256::new(), inner: GzEncoder::new(Vec::new(), Compression::default()) };
         tree::write(tree, &mut out)?;
         let diff_id = format!("sha256:{:x}", out.hash.finalize());
@@ -46,7 +47,7 @@ impl Layer {
     }
 }
 
-/// Hashes what it passes on.
+/// Hashes all bytes that pass through.
 struct Tee<W> {
     hash: Sha256,
     inner: W,

@@ -1,6 +1,7 @@
 //! An image in the layout of the OCI image specification, as one tar archive.
 //!
-//! Beside `index.json` stands the `manifest.json` of older engines, which names the same blobs: `docker load` takes the archive as well.
+//! Next to `index.json` is the `manifest.json` of older engines, which refers to the same blobs.
+//! `docker load` therefore accepts the archive too.
 
 use std::io;
 
@@ -11,10 +12,10 @@ use super::reference::Reference;
 use super::tree::{self, Node, Tree};
 use crate::error::Error;
 
-/// The user and group that the image runs as unless a pod says otherwise.
+/// The user and group of the image, unless a pod sets others.
 const USER: &str = "65532:65532";
 
-/// Layers, configuration and manifest.
+/// The layers, the configuration and the manifest.
 pub(crate) struct Image {
     layers: Vec<Layer>,
     config: Blob,
@@ -23,7 +24,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Makes it of one tree per layer.
+    /// Creates an image from one tree per layer.
     pub(crate) fn new(architecture: &'static str, trees: Vec<Tree>) -> Result<Self, Error> {
         let layers: Vec<Layer> = trees.iter().map(Layer::new).collect::<io::Result<_>>().map_err(in_memory)?;
         let config = Blob::new(
@@ -64,22 +65,23 @@ impl Image {
         Ok(Self { layers, config, manifest, architecture })
     }
 
-    /// The digest that names it.
+    /// Returns the digest of the image.
     pub(crate) fn digest(&self) -> String {
         self.manifest.digest()
     }
 
-    /// What a node pulls, in bytes.
+    /// Returns the size of the layers in bytes, which is what a node pulls.
     pub(crate) fn size(&self) -> u64 {
         self.layers.iter().map(|layer| layer.blob.bytes.len() as u64).sum()
     }
 
-    /// The archive.
+    /// Returns the archive.
     pub(crate) fn archive(&self, reference: &Reference) -> Result<Vec<u8>, Error> {
         let mut index = descriptor("application/vnd.oci.image.manifest.v1+json", &self.manifest);
         if let Some(entry) = index.as_object_mut() {
             entry.insert("platform".to_owned(), json!({"architecture": self.architecture, "os": "linux"}));
-            // The first is containerd's, which wants all of the name; the second is the specification's, for the tag.
+            // The first annotation is containerd's and has the full name. The second is that of the
+            // specification and has the tag.
             let names = json!({
                 "io.containerd.image.name": reference.full(),
                 "org.opencontainers.image.ref.name": reference.tag(),
@@ -118,7 +120,7 @@ fn blob_path(blob: &Blob) -> String {
     format!("blobs/sha256/{}", blob.sha256)
 }
 
-/// What is written to memory fails only by what is written: a path that tar cannot hold.
+/// Converts an error of writing to memory, whose only cause is a path that tar cannot represent.
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn in_memory(error: io::Error) -> Error {
     Error::unexpected(format!("the image cannot be packed: {error}"))
@@ -135,7 +137,7 @@ mod tests {
     use super::super::system;
     use super::*;
 
-    /// Path to (mode, content, target of a link, time).
+    /// Path to (mode, content, link target, time).
     type Files = BTreeMap<String, (u32, Vec<u8>, Option<String>, u64)>;
 
     fn read(tar: &[u8]) -> Files {

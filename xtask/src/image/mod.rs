@@ -1,7 +1,7 @@
-//! `cargo xtask image`: the container image, made without a container engine.
+//! `cargo xtask image`: builds the container image without a container engine.
 //!
-//! A static binary, a layer with the few files that every process expects, and an archive in the layout of the OCI image
-//! specification. The same input gives the same bytes.
+//! The image has a static binary and a layer with the few files that every process expects. It is
+//! an archive in the layout of the OCI image specification. The same input gives the same bytes.
 
 mod binary;
 mod layer;
@@ -22,21 +22,22 @@ use crate::error::Error;
 use crate::paths::Workspace;
 use crate::report::say;
 
-/// Larger than this, compressed, and an image is worth a look: every node of a cluster pulls it.
+/// Compressed size in bytes above which a warning is printed, because every node of a cluster pulls
+/// the image.
 const EXPECTED_SIZE: u64 = 40 << 20;
 
-/// What was written.
+/// The image that was written.
 #[derive(Debug)]
 pub(crate) struct Built {
-    /// The archive.
+    /// The path of the archive.
     pub(crate) archive: PathBuf,
-    /// By which name an engine that loads it knows it.
+    /// The name by which an engine that loads it knows it.
     pub(crate) name: String,
-    /// The binary in it.
+    /// The path of the binary.
     pub(crate) binary: PathBuf,
 }
 
-/// Builds the image and says what it is; the archive's path goes to stdout.
+/// Builds the image and describes it on stderr. Prints the path of the archive on stdout.
 pub(crate) fn image(workspace: &Workspace, options: &Options) -> Result<(), Error> {
     let built = make(workspace, options)?;
     println!("{}", built.archive.display());
@@ -71,7 +72,7 @@ pub(crate) fn make(workspace: &Workspace, options: &Options) -> Result<Built, Er
     Ok(Built { archive, name: reference.full(), binary })
 }
 
-/// Whoever loads the archive meanwhile sees the old one or the new one.
+/// Writes the archive atomically, so that concurrent readers see the old or the new one.
 fn write(archive: &Path, bytes: &[u8]) -> Result<(), Error> {
     if let Some(dir) = archive.parent().filter(|dir| !dir.as_os_str().is_empty()) {
         fs::create_dir_all(dir).map_err(Error::io("create", dir))?;

@@ -5,28 +5,30 @@ use std::path::PathBuf;
 
 use crate::error::Error;
 
-/// The name of the image if no other is asked for: one that no registry has, so that nobody takes another for it.
+/// The default name of the image. No registry has it, so it cannot be confused with a published
+/// image.
 const DEFAULT_TAG: &str = concat!("localhost/plumbline:v", env!("CARGO_PKG_VERSION"));
 
-/// What to build, and where to.
+/// What to build, and where to write it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// Where the archive goes; without it, `target/image/plumbline.tar`.
+    /// The path of the archive. The default is `target/image/plumbline.tar`.
     pub(crate) output: Option<PathBuf>,
-    /// Whether the binary is linked as in a release.
+    /// Whether to link the binary as in a release.
     pub(crate) optimised: bool,
-    /// A static binary that is there already.
+    /// An existing static binary.
     pub(crate) binary: Option<PathBuf>,
     tag: Option<String>,
 }
 
 impl Options {
-    /// An image of a binary that is there already.
+    /// Returns the options for an image with an existing binary.
     pub(crate) fn of(binary: PathBuf) -> Self {
         Self { binary: Some(binary), ..Self::default() }
     }
 
-    /// `[--output FILE] [--tag NAME] [--optimised] [--binary FILE]`, with a space or `=` before values.
+    /// Parses `[--output FILE] [--tag NAME] [--optimised] [--binary FILE]`, with a space or `=`
+    /// before values.
     pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -55,7 +57,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The name of the image.
+    /// Returns the name of the image.
     pub(crate) fn tag(&self) -> &str {
         self.tag.as_deref().unwrap_or(DEFAULT_TAG)
     }

@@ -2,16 +2,17 @@
 
 use crate::error::Error;
 
-/// Where images without a registry in their name come from, as container engines read them.
+/// The registry that container engines assume if the name has none.
 const DEFAULT_REGISTRY: &str = "docker.io";
-/// In which part of it those without a folder are.
+/// The directory in that registry if the name has none.
 const DEFAULT_FOLDER: &str = "library";
-/// The tag of a name that has none.
+/// The tag if the name has none.
 const DEFAULT_TAG: &str = "latest";
-/// The longest tag that the distribution specification allows.
+/// Maximum length of a tag in the distribution specification.
 const MAX_TAG: usize = 128;
 
-/// A name with everything that engines fill in: kubelets look for the full name only.
+/// A complete image name. Kubelets look only for the full name, so the parts that engines add are
+/// filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reference {
     repository: String,
@@ -19,12 +20,12 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Reads `[REGISTRY/]PATH[:TAG]`.
+    /// Parses `[REGISTRY/]PATH[:TAG]`.
     pub(crate) fn parse(text: &str) -> Result<Self, Error> {
         let wrong =
             || Error::Usage(format!("`{text}` is not the name of an image, such as `registry.example/plumbline:v1`"));
         let (path, tag) = match text.rsplit_once(':') {
-            // A colon before a slash is the one of a registry's port.
+            // A colon before a slash belongs to the port of a registry.
             Some((path, tag)) if !tag.contains('/') => (path, tag),
             _ => (text, DEFAULT_TAG),
         };
@@ -54,12 +55,12 @@ impl Reference {
         Ok(Self { repository: parts.join("/"), tag: tag.to_owned() })
     }
 
-    /// Registry, path and tag.
+    /// Returns registry, path and tag.
     pub(crate) fn full(&self) -> String {
         format!("{}:{}", self.repository, self.tag)
     }
 
-    /// The tag alone.
+    /// Returns only the tag.
     pub(crate) fn tag(&self) -> &str {
         &self.tag
     }

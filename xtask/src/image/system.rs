@@ -1,20 +1,22 @@
-//! What is in the image: hardly more than the binary.
+//! The files of the image besides the binary.
 
 use std::fs;
 
 use super::tree::{Node, Tree};
 
-/// Where the authorities that this machine trusts are: those of the image, if there are any. A cluster's API server is trusted by its own.
+/// The CA certificates that this machine trusts. The image gets them if they exist. The CA of a
+/// cluster's API server is configured separately.
 const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
-/// Home is the one place that any user may write to: what is compiled once is cached there.
+/// The home directory is the one directory that any user may write to. Compiled modules are cached
+/// there.
 const PASSWD: &str = "root:x:0:0:root:/root:/sbin/nologin\n\
                       nobody:x:65534:65534:nobody:/nonexistent:/sbin/nologin\n\
                       nonroot:x:65532:65532:nonroot:/tmp:/sbin/nologin\n";
 const GROUP: &str = "root:x:0:\nnogroup:x:65534:\nnonroot:x:65532:\n";
-/// Where names are looked up: without it, the C library has its own idea.
+/// The order of name lookups. Without this file, the C library uses its own default.
 const NSSWITCH: &str = "passwd: files\ngroup: files\nhosts: files dns\n";
 
-/// The layer that hardly ever changes.
+/// Returns the layer that rarely changes.
 pub(crate) fn files() -> Tree {
     with_authorities(fs::read(AUTHORITIES).ok())
 }
@@ -36,7 +38,8 @@ fn with_authorities(authorities: Option<Vec<u8>>) -> Tree {
     tree
 }
 
-/// The layer with the binary. It stands where other tools call it, by the name that they know; ours is a link.
+/// Returns the layer with the binary. It has the path and name with which other tools call
+/// Sonobuoy; our name is a link to it.
 pub(crate) fn program(bytes: Vec<u8>) -> Tree {
     Tree::from([
         ("plumbline".to_owned(), Node::Link { target: "sonobuoy".to_owned() }),

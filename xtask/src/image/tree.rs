@@ -1,11 +1,11 @@
-//! A tree of files as a tar archive that is the same every time.
+//! A tree of files that is written as a reproducible tar archive.
 
 use std::collections::BTreeMap;
 use std::io;
 
 use tar::{Builder, EntryType, Header};
 
-/// One file. All belong to root, and have no time.
+/// One entry. All belong to root and have no time.
 #[derive(Debug, Clone)]
 pub(crate) enum Node {
     Directory { mode: u32 },
@@ -13,10 +13,11 @@ pub(crate) enum Node {
     Link { target: String },
 }
 
-/// Files by path, without a slash in front. In a map, so that they have one order, in which directories precede what is in them.
+/// Files by path, without a leading slash. The map gives them a fixed order, in which directories
+/// precede their contents.
 pub(crate) type Tree = BTreeMap<String, Node>;
 
-/// Writes all of it.
+/// Writes the tree as a tar archive.
 pub(crate) fn write(tree: &Tree, out: impl io::Write) -> io::Result<()> {
     let mut tar = Builder::new(out);
     for (path, node) in tree {

@@ -1,20 +1,20 @@
-//! Files of a crate that name each other in a circle.
+//! Finds circular dependencies between the files of a crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::{SourceFile, paths};
 
-/// The files of a crate, by their modules.
+/// The files of a crate, by module path.
 type Files<'a> = BTreeMap<&'a [String], &'a SourceFile>;
 
-/// Files that name each other, and what ties them.
+/// Files that depend on each other, and the names that connect them.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Circle {
     pub(super) files: Vec<String>,
     pub(super) ties: Vec<String>,
 }
 
-/// The circles of files within a crate.
+/// Returns the circular dependencies within each crate.
 pub(super) fn find(files: &[&SourceFile]) -> Vec<Circle> {
     let mut of_crate: BTreeMap<&str, Files<'_>> = BTreeMap::new();
     for file in files {
@@ -40,7 +40,7 @@ fn in_crate(files: &Files<'_>) -> Vec<Circle> {
     circles.into_iter().collect()
 }
 
-/// Every file that can be reached from `start`.
+/// Returns every file that is reachable from `start`.
 fn reach<'a>(files: &Files<'a>, start: &'a [String]) -> BTreeSet<&'a [String]> {
     let mut reached = BTreeSet::new();
     let mut open = vec![start];
@@ -54,7 +54,8 @@ fn reach<'a>(files: &Files<'a>, start: &'a [String]) -> BTreeSet<&'a [String]> {
     reached
 }
 
-/// The files that one names, with the names. A module that hands on what stands below it does not use it.
+/// Returns the files that a module uses, with the names. Re-exports of submodules do not count as
+/// uses.
 fn neighbours<'a>(files: &Files<'a>, module: &[String]) -> BTreeMap<&'a [String], Vec<&'a str>> {
     let mut found: BTreeMap<_, Vec<&str>> = BTreeMap::new();
     let Some(file) = files.get(module) else { return found };
@@ -69,7 +70,7 @@ fn neighbours<'a>(files: &Files<'a>, module: &[String]) -> BTreeMap<&'a [String]
     found
 }
 
-/// The file that defines what `path` names.
+/// Returns the file that defines `path`.
 fn defining<'a>(files: &Files<'a>, path: &[String], depth: usize) -> Option<&'a [String]> {
     let (module, file) = (0..=path.len()).rev().find_map(|length| files.get_key_value(path.get(..length)?))?;
     let name = path.get(module.len());
@@ -80,12 +81,12 @@ fn defining<'a>(files: &Files<'a>, path: &[String], depth: usize) -> Option<&'a 
     }
 }
 
-/// Where a file takes `name` from, if it only hands it on.
+/// Returns the original path of `name`, if the file only re-exports it.
 fn handed_on(file: &SourceFile, name: &str) -> Option<Vec<String>> {
     exports(file).into_iter().find(|path| path.last().is_some_and(|last| last == name))
 }
 
-/// What the file's `pub use` statements name, from the root of the crate on.
+/// Returns the paths in the file's `pub use` statements, relative to the root of the crate.
 fn exports(file: &SourceFile) -> Vec<Vec<String>> {
     let text = file.text.join(" ");
     let statements = text.split("pub").filter_map(|part| {

@@ -1,7 +1,7 @@
-//! How large the code is, and how it hangs together: a table to compare before and after a change.
+//! Measures the size and structure of the code, as a table to compare before and after a change.
 //!
-//! All of it is read from the text. rustfmt has formatted it, so an item ends with the first line that closes it at its own
-//! indentation.
+//! Everything is derived from the text. rustfmt has formatted it, so an item ends at the first line
+//! that closes it with the same indentation.
 
 mod circles;
 mod repeats;
@@ -14,12 +14,12 @@ use self::source::SourceFile;
 use crate::error::Error;
 use crate::paths::Workspace;
 
-/// Lines from which on a function is listed.
+/// Number of lines from which a function is listed.
 const LONG_FUNCTION: usize = 60;
-/// Lines from which on a file is listed.
+/// Number of lines from which a file is listed.
 const LONG_FILE: usize = 600;
 
-/// Prints the table for the crates below `host`, and then what exceeds a bound.
+/// Prints the table for the crates below `host`, and then everything that exceeds a limit.
 pub(crate) fn print(workspace: &Workspace) -> Result<(), Error> {
     let files = source::read(&workspace.root().join("host"))?;
     let production: Vec<&SourceFile> = files.iter().filter(|file| file.production > 0).collect();

@@ -1,13 +1,14 @@
-//! Passages that stand in the code more than once.
+//! Finds duplicated passages.
 
 use std::collections::HashMap;
 
 use super::source::SourceFile;
 
-/// Lines that a passage has at least.
+/// Minimum number of lines in a passage.
 const PASSAGE: usize = 6;
 
-/// The lines of passages that stood somewhere before. Empty lines, comments, imports and lone brackets do not count.
+/// Counts the lines of passages that occurred before. Empty lines, comments, imports and lone
+/// brackets do not count.
 pub(super) fn count(files: &[&SourceFile]) -> usize {
     let mut seen: HashMap<Vec<&str>, ()> = HashMap::new();
     let mut repeated = 0;
@@ -16,7 +17,7 @@ pub(super) fn count(files: &[&SourceFile]) -> usize {
         let mut covered = 0;
         for (at, passage) in lines.windows(PASSAGE).enumerate() {
             if seen.insert(passage.to_vec(), ()).is_some() {
-                // Passages overlap: each line counts once.
+                // Passages overlap, and each line counts once.
                 repeated += (at + PASSAGE).saturating_sub(covered.max(at));
                 covered = at + PASSAGE;
             }

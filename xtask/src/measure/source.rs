@@ -1,4 +1,4 @@
-//! Source files: their lines, their functions, and the paths by which they name each other.
+//! Source files: their lines, their functions, and the paths in them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,17 +11,17 @@ use crate::error::Error;
 pub(super) struct SourceFile {
     /// The directory of the crate below `host`.
     pub(super) krate: String,
-    /// The modules that lead to it; none for the crate's root.
+    /// The module path of the file; empty for the root of the crate.
     pub(super) module: Vec<String>,
-    /// Lines that are not of tests.
+    /// The number of production lines.
     pub(super) production: usize,
-    /// Lines of tests.
+    /// The number of test lines.
     pub(super) tests: usize,
-    /// Functions that are not of tests.
+    /// The production functions.
     pub(super) functions: Vec<Function>,
-    /// Paths into the same crate, from its root on.
+    /// The paths into the same crate, from its root.
     pub(super) uses: BTreeSet<Vec<String>>,
-    /// The lines that are not of tests, without indentation.
+    /// The production lines, without indentation.
     pub(super) text: Vec<String>,
 }
 
@@ -33,13 +33,13 @@ pub(super) struct Function {
 }
 
 impl SourceFile {
-    /// How a person finds it.
+    /// Returns the crate and module, for messages.
     pub(super) fn name(&self) -> String {
         format!("{}::{}", self.krate, self.module.join("::"))
     }
 }
 
-/// All files of the crates below `host`.
+/// Reads all files of the crates below `host`.
 pub(super) fn read(host: &Path) -> Result<Vec<SourceFile>, Error> {
     let mut files = Vec::new();
     for krate in directory(host)? {
@@ -79,7 +79,7 @@ fn parse(krate: &str, module: Vec<String>, text: &str, of_tests: bool) -> Source
     }
 }
 
-/// The lines outside of items that only tests have.
+/// Returns the lines outside of test-only items.
 fn without_tests(text: &str) -> Vec<&str> {
     let mut kept = Vec::new();
     let mut lines = text.lines();
@@ -88,7 +88,7 @@ fn without_tests(text: &str) -> Vec<&str> {
             kept.push(line);
             continue;
         }
-        // Further attributes, then the item.
+        // Skip further attributes before the item.
         let item = lines.by_ref().find(|line| !line.trim_start().starts_with("#["));
         if let Some(item) = item.filter(|item| !item.ends_with(';') && !item.ends_with('}')) {
             let close = format!("{}}}", indentation(item));
@@ -98,7 +98,7 @@ fn without_tests(text: &str) -> Vec<&str> {
     kept
 }
 
-/// The modules in files of their own that only tests have.
+/// Returns the test-only modules that have files of their own.
 fn test_modules(module: &[String], text: &str) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut lines = text.lines();
@@ -109,7 +109,7 @@ fn test_modules(module: &[String], text: &str) -> Vec<Vec<String>> {
                 path = other.strip_suffix(".rs\"]");
             } else if !line.starts_with("#[") {
                 let name = line.strip_suffix(';').and_then(|line| line.rsplit_once("mod ")).map(|(_, name)| name);
-                // Another path is one beside this file.
+                // A `path` attribute is relative to the directory of this file.
                 let parent =
                     if path.is_some() { module.split_last().map_or(module, |(_, parent)| parent) } else { module };
                 found.extend(path.or(name).map(|name| parent.iter().cloned().chain([name.to_owned()]).collect()));
@@ -148,7 +148,7 @@ fn function_name(line: &str) -> Option<&str> {
     rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().filter(|name| !name.is_empty())
 }
 
-/// The paths of code that lead into its own crate, with their lists in braces spelled out.
+/// Returns the paths in the code that lead into its own crate, with braces expanded.
 fn uses(module: &[String], text: &str) -> BTreeSet<Vec<String>> {
     let code: String = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join(" ");
     let declared = text.lines().filter_map(|line| line.strip_suffix(';')?.rsplit_once("mod ").map(|(_, name)| name));
@@ -157,7 +157,7 @@ fn uses(module: &[String], text: &str) -> BTreeSet<Vec<String>> {
     for start in starts.map(|start| format!("{start}::")) {
         for (at, _) in code.match_indices(&start) {
             let before = code.get(..at).unwrap_or_default();
-            // Not in the middle of a path or of a name.
+            // Skip matches in the middle of a path or name.
             if !before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':' || c == '$') {
                 found.extend(paths(module, code.get(at..).unwrap_or_default()));
             }
@@ -166,7 +166,7 @@ fn uses(module: &[String], text: &str) -> BTreeSet<Vec<String>> {
     found
 }
 
-/// The paths of one tree of names, which stands in `module`.
+/// Returns the paths of one use tree in `module`.
 pub(super) fn paths(module: &[String], names: &str) -> BTreeSet<Vec<String>> {
     let mut found = BTreeSet::new();
     let keyword = ["crate::", "self::", "super::"].iter().any(|word| names.trim_start().starts_with(word));
@@ -174,7 +174,7 @@ pub(super) fn paths(module: &[String], names: &str) -> BTreeSet<Vec<String>> {
     found
 }
 
-/// Adds the paths of one tree; returns how much of `text` it takes.
+/// Adds the paths of one tree, and returns the length of the text that it consumed.
 fn tree(text: &str, module: &[String], prefix: &[String], found: &mut BTreeSet<Vec<String>>) -> usize {
     let mut path = prefix.to_vec();
     let mut at = 0;
@@ -219,7 +219,7 @@ fn tree(text: &str, module: &[String], prefix: &[String], found: &mut BTreeSet<V
     if at > 0 {
         found.insert(path);
     }
-    // Under another name.
+    // Skip an alias.
     let rest = text.get(at..).unwrap_or_default();
     let alias = rest.trim_start().strip_prefix("as ").filter(|_| rest.starts_with(' '));
     alias.map_or(at, |alias| text.len() - alias.len() + alias.find([',', '}', ';']).unwrap_or(alias.len()))
@@ -229,7 +229,7 @@ fn indentation(line: &str) -> &str {
     line.get(..line.len() - line.trim_start().len()).unwrap_or_default()
 }
 
-/// `a/b.rs` and `a/b/mod.rs` are `a::b`.
+/// Returns the module path of a file: `a/b.rs` and `a/b/mod.rs` are `a::b`.
 fn module_of(path: &Path) -> Vec<String> {
     let mut module: Vec<String> =
         path.with_extension("").components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
@@ -250,7 +250,7 @@ fn directory(dir: &Path) -> Result<Vec<std::path::PathBuf>, Error> {
     Ok(paths)
 }
 
-/// Every file in Rust below `dir`, which need not be there.
+/// Visits every Rust file below `dir`, which need not exist.
 fn walk(dir: &Path, each: &mut dyn FnMut(&Path, &str)) -> Result<(), Error> {
     if !dir.is_dir() {
         return Ok(());

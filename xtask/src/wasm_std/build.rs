@@ -1,4 +1,4 @@
-//! Compiling the standard library from its source, without network.
+//! Compiles the standard library from its source, without network access.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,8 @@ pub(super) fn find_library(unpacked: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-/// Builds the standard library in `library` with `rustc`, and puts it into `sysroot`. `work` is an empty directory for the build.
+/// Builds the standard library in `library` with `rustc`, and puts it into `sysroot`. `work` is an
+/// empty directory for the build.
 pub(super) fn standard_library(rustc: &Rustc, library: &Path, work: &Path, sysroot: &Path) -> Result<(), Error> {
     say(format_args!("building the {TARGET} standard library (a minute or two)"));
     write_empty_crate(work, &library.join("vendor"))?;
@@ -27,7 +28,7 @@ pub(super) fn standard_library(rustc: &Rustc, library: &Path, work: &Path, sysro
     let flags = [
         // Guests are built with `lto`, which needs the bitcode.
         "-Cembed-bitcode=yes".to_owned(),
-        // As in the official builds: no path of this machine gets into modules.
+        // As in the official builds, keep paths of this machine out of modules.
         format!("--remap-path-prefix={}=/rustc/{commit}/library", library.display()),
     ];
     let mut command = process::cargo(work);
@@ -43,9 +44,9 @@ pub(super) fn standard_library(rustc: &Rustc, library: &Path, work: &Path, sysro
             "--target-dir",
         ])
         .arg(&target)
-        // `-Zbuild-std` is for nightly toolchains, unless one says that one knows.
+        // Allows the unstable flag `-Zbuild-std` on a stable toolchain.
         .env("RUSTC_BOOTSTRAP", "1")
-        // Where cargo looks for the source of the standard library instead of in the toolchain.
+        // Tells cargo where the source of the standard library is, instead of in the toolchain.
         .env("__CARGO_TESTS_ONLY_SRC_ROOT", library)
         .env("RUSTC", &rustc.program)
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
@@ -60,7 +61,7 @@ pub(super) fn standard_library(rustc: &Rustc, library: &Path, work: &Path, sysro
     copy_libraries(&target.join(TARGET).join("release/deps"), &target_libraries(sysroot))
 }
 
-/// The crate that makes cargo build the standard library: it has nothing of its own.
+/// Writes an empty crate, which makes cargo build the standard library.
 fn write_empty_crate(dir: &Path, vendor: &Path) -> Result<(), Error> {
     let manifest = "[package]\nname = \"empty\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
     let config = format!(
@@ -77,7 +78,7 @@ fn write_empty_crate(dir: &Path, vendor: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A basic string of TOML.
+/// Returns a basic string in TOML.
 fn toml_string(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

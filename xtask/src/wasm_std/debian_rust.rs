@@ -1,7 +1,9 @@
-//! Step 4: Debian's packaged Rust, unpacked privately, with a standard library built from its own source.
+//! Step 4: Debian's packaged Rust, unpacked privately, with a standard library built from its own
+//! source.
 //!
-//! Debian keeps a recent Rust in its security archive for building browsers: `rustc-web` with `rust-web-src`, always of the same
-//! version, so that this works for any version that the machine has. Only modules are compiled with it.
+//! Debian keeps a recent Rust in its security archive for building browsers. The packages
+//! `rustc-web` and `rust-web-src` always have the same version, so this works whatever version the
+//! machine has. Only modules are compiled with it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,22 +18,24 @@ use crate::mirrors::Mirrors;
 use crate::process;
 use crate::report::say;
 
-/// Where the packages are, and what they need.
+/// The suites that have the packages and their dependencies.
 const SUITES: [&str; 2] = ["bookworm-security", "bookworm"];
 const COMPILER: &str = "rustc-web";
 const SOURCE: &str = "rust-web-src";
-/// The parts of the compiler that are packages of their own: names with these beginnings among what it depends on.
+/// The name prefixes of dependencies that are parts of the compiler.
 const PARTS: [&str; 2] = ["libstd-rust-web", "libllvm"];
 
-/// What every Debian system has, and what must never come from another release than its own loader.
+/// Packages that every Debian system has. They must never come from another release than the
+/// system's loader.
 const OF_THE_SYSTEM: [&str; 4] = ["libc6", "libgcc-s1", "libstdc++6", "gcc-12-base"];
 
-/// The name of the entry in the store. Unlike a standard library it has programs for one kind of machine.
+/// Returns the name of the entry in the store. Unlike a standard library, the entry has programs
+/// for one host platform.
 pub(super) fn entry_name(rustc: &Rustc) -> String {
     format!("{}-debian-rust-{}", rustc.slug(), rustc.host)
 }
 
-/// The compiler of an entry in `dir`, and what it must be told.
+/// Returns the compiler of an entry in `dir`, and the flags that it needs.
 pub(super) fn compiler(machine: &Rustc, dir: &Path) -> Result<(Rustc, Vec<String>), Error> {
     let libraries = shared_libraries(&dir.join("usr/lib"))?;
     let rustc = Rustc::query(dir.join("usr/bin/rustc").into(), Some(libraries))?;
@@ -60,7 +64,7 @@ pub(super) fn make(machine: &Rustc, store: &Store, workshop: &Workshop<'_>) -> R
     workshop.keep(&dir, &entry_name(machine), &format!("{COMPILER} {version}"), &[Path::new("usr/bin"), &target])
 }
 
-/// Unpacks compiler and source; returns their version.
+/// Unpacks the compiler and its source. Returns their version.
 fn fetch(machine: &Rustc, scratch: &Path, dir: &Path, store: &Store) -> Result<String, Error> {
     let mirrors = Mirrors::of_this_machine(&scratch.join("no-lists"))?;
     let apt = Apt::open(&scratch.join("apt"), &mirrors, &SUITES)?;
@@ -83,7 +87,7 @@ fn fetch(machine: &Rustc, scratch: &Path, dir: &Path, store: &Store) -> Result<S
     Ok(version)
 }
 
-/// LLVM needs a few libraries that not every system has; these come from Debian too, when they are missing.
+/// Adds the libraries of LLVM that are missing on this system. They come from Debian too.
 fn add_missing_libraries(apt: &Apt, needs: &[String], dir: &Path) -> Result<(), Error> {
     if missing_libraries(dir)?.is_empty() {
         return Ok(());
@@ -104,7 +108,7 @@ fn add_missing_libraries(apt: &Apt, needs: &[String], dir: &Path) -> Result<(), 
     }
 }
 
-/// Which shared libraries the loader does not find for the compiler in `dir`.
+/// Returns the shared libraries that the loader does not find for the compiler in `dir`.
 fn missing_libraries(dir: &Path) -> Result<Vec<String>, Error> {
     let libraries = shared_libraries(&dir.join("usr/lib"))?;
     let mut command = Command::new("ldd");
@@ -112,13 +116,13 @@ fn missing_libraries(dir: &Path) -> Result<Vec<String>, Error> {
     Ok(not_found(&process::output(&mut command)?))
 }
 
-/// From lines such as `libz3.so.4 => not found`.
+/// Parses lines such as `libz3.so.4 => not found`.
 fn not_found(printed: &str) -> Vec<String> {
     let name = |line: &str| line.trim().strip_suffix("=> not found").map(|name| name.trim().to_owned());
     printed.lines().filter_map(name).collect()
 }
 
-/// The directory of the compiler's own library: `usr/lib/TRIPLE`.
+/// Returns the directory of the compiler's own library: `usr/lib/TRIPLE`.
 fn shared_libraries(lib: &Path) -> Result<PathBuf, Error> {
     let is_driver = |path: &Path| {
         fs::read_dir(path).is_ok_and(|entries| {

@@ -1,4 +1,5 @@
-//! Step 3: the standard library, built by the machine's own compiler from Debian's source of the same Rust version.
+//! Step 3: the standard library, built by the machine's own compiler from Debian's source of the
+//! same Rust version.
 
 use std::path::Path;
 
@@ -10,16 +11,16 @@ use crate::error::Error;
 use crate::mirrors::Mirrors;
 use crate::report::say;
 
-/// Where Debian keeps the source of Rust versions, the likeliest first: suite and package.
+/// The suites and packages with Debian's source of Rust, most likely first.
 const PLACES: [(&str, &str); 3] =
     [("trixie-backports", "rust-src"), ("bookworm-security", "rust-web-src"), ("sid", "rust-src")];
 
-/// The name of the entry in the store.
+/// Returns the name of the entry in the store.
 pub(super) fn entry_name(rustc: &Rustc) -> String {
     rustc.slug()
 }
 
-/// What the compiler must be told to use the entry.
+/// Returns the compiler flags that use the entry.
 pub(super) fn flags(sysroot: &Path) -> Vec<String> {
     vec![format!("--sysroot={}", sysroot.display())]
 }
@@ -37,7 +38,7 @@ pub(super) fn make(rustc: &Rustc, store: &Store, workshop: &Workshop<'_>) -> Res
     workshop.keep(&sysroot, &entry_name(rustc), &package, &[&target_libraries(Path::new(""))])
 }
 
-/// Unpacks the source of the compiler's version; returns package and version.
+/// Unpacks the source of the compiler's version. Returns package and version.
 fn fetch(rustc: &Rustc, scratch: &Path, unpacked: &Path, store: &Store) -> Result<String, Error> {
     let mirrors = Mirrors::of_this_machine(&scratch.join("no-lists"))?;
     let mut tried = Vec::new();

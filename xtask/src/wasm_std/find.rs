@@ -1,4 +1,4 @@
-//! Which way to a standard library is taken, and what follows from it for compiling modules.
+//! Selects the way to get a standard library, and how to compile modules with it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::rustc::{Rustc, TARGET};
 use super::store::{Entry, Store, Workshop};
-use super::way::{Allowed, Attempt, Way};
+use super::way::{Allowed, Attempt, StdSource};
 use super::{debian_rust, debian_source, rustup};
 use crate::error::Error;
 use crate::paths;
@@ -15,34 +15,36 @@ use crate::report::say;
 /// A standard library that is ready for use.
 #[derive(Debug)]
 pub(crate) struct WasmStd {
-    way: Way,
-    /// Differs whenever modules that were compiled with another one must not be mixed with it.
+    way: StdSource,
+    /// An identity that differs between standard libraries whose modules must not be mixed.
     identity: String,
     flags: Vec<String>,
-    /// Another compiler than the machine's own, with the directory of its shared libraries.
+    /// A compiler other than the machine's own, with the directory of its shared libraries.
     compiler: Option<(OsString, PathBuf)>,
 }
 
-/// Vectors of 128 bits, which every runtime of modules has had for years: searching bytes is most of what parsers do, and a fifth
-/// faster with them.
+/// Enables 128-bit vectors, which every runtime of modules has supported for years. Parsers mostly
+/// search bytes, which is a fifth faster with them.
 const SIMD: &str = "-Ctarget-feature=+simd128";
 
 impl WasmStd {
-    /// What a build directory must remember: results of another standard library cannot be used with this one, and cargo does
-    /// not notice by itself.
+    /// Returns the identity, which a build directory must record. Output of another standard
+    /// library cannot be reused, and cargo does not notice the difference.
     pub(crate) fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// Whether modules are compiled by the machine's own compiler, so that its other tools (clippy) can read what it made.
+    /// Returns whether modules are compiled by the machine's own compiler, so that its other tools
+    /// (clippy) can read the output.
     pub(crate) fn has_own_compiler(&self) -> bool {
         self.compiler.is_none()
     }
 
-    /// Makes a call of cargo compile for [`TARGET`], in the workspace at `root`.
+    /// Sets up a cargo command to compile for [`TARGET`], in the workspace at `root`.
     ///
-    /// Flags from outside are replaced: those for this machine's processor do not fit a module. Paths of this machine are kept
-    /// out of the result, so that the same source gives the same module everywhere.
+    /// Flags from the environment are replaced, because those for this machine's processor do not
+    /// fit a module. Paths of this machine are kept out of the output, so that the same source
+    /// gives the same module everywhere.
     pub(crate) fn apply(&self, command: &mut Command, root: &Path) {
         let mut flags = self.flags.clone();
         flags.push(SIMD.to_owned());
@@ -54,14 +56,16 @@ impl WasmStd {
         }
     }
 
-    /// The variable with which anybody's cargo finds it for [`TARGET`], and for no other target. `None`: it is found without one, or
-    /// belongs to another compiler than the machine's own, and authors' builds are skipped.
+    /// Returns the variable with which any cargo finds the standard library for [`TARGET`] only.
+    ///
+    /// Returns `None` if cargo finds it without a variable. Also returns `None` if it belongs to
+    /// another compiler than the machine's own, and the builds of authors are skipped.
     pub(crate) fn variable(&self) -> Option<(&'static str, String)> {
         let needed = self.has_own_compiler() && !self.flags.is_empty();
         needed.then(|| ("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", self.flags.join(" ")))
     }
 
-    fn in_toolchain(way: Way, rustc: &Rustc) -> Self {
+    fn in_toolchain(way: StdSource, rustc: &Rustc) -> Self {
         Self {
             way,
             identity: format!("{} in {}", rustc.line, rustc.sysroot.display()),
@@ -72,7 +76,7 @@ impl WasmStd {
 
     fn from_source(entry: &Entry) -> Self {
         Self {
-            way: Way::DebianSource,
+            way: StdSource::DebianSource,
             identity: format!("{} {}", entry.dir.display(), entry.id),
             flags: debian_source::flags(&entry.dir),
             compiler: None,
@@ -83,7 +87,7 @@ impl WasmStd {
         let (rustc, flags) = debian_rust::compiler(machine, &entry.dir)?;
         let libraries = rustc.libraries.unwrap_or_default();
         Ok(Self {
-            way: Way::DebianRust,
+            way: StdSource::DebianRust,
             identity: format!("{} {}", entry.dir.display(), entry.id),
             flags,
             compiler: Some((rustc.program, libraries)),
@@ -91,7 +95,7 @@ impl WasmStd {
     }
 }
 
-/// Finds a standard library, or makes one.
+/// Finds a standard library, or builds one.
 pub(crate) fn ensure() -> Result<WasmStd, Error> {
     let rustc = Rustc::of_this_machine()?;
     let (found, made_from) = search(&rustc, Allowed::from_env()?)?;
@@ -99,29 +103,29 @@ pub(crate) fn ensure() -> Result<WasmStd, Error> {
     Ok(found)
 }
 
-/// The ways in their order; what was built before is looked for first, since it costs nothing.
+/// Tries the ways in order. Earlier builds come first, because they cost nothing.
 fn search(rustc: &Rustc, allowed: Allowed) -> Result<(WasmStd, String), Error> {
     let mut attempts = Vec::new();
-    if allowed.allows(Way::Installed) {
+    if allowed.allows(StdSource::Installed) {
         if rustc.has_target() {
-            return Ok((WasmStd::in_toolchain(Way::Installed, rustc), String::new()));
+            return Ok((WasmStd::in_toolchain(StdSource::Installed, rustc), String::new()));
         }
         let reason = format!("`{}` has none in `{}`", rustc.line, rustc.sysroot.display());
-        attempts.push(Attempt { way: Way::Installed, reason });
+        attempts.push(Attempt { way: StdSource::Installed, reason });
     }
     let store = Store::open()?;
     if let Some(found) = kept(rustc, &store, allowed) {
         return Ok(found);
     }
-    if allowed.allows(Way::Rustup) {
+    if allowed.allows(StdSource::Rustup) {
         match rustup::add(rustc) {
-            Ok(()) => return Ok((WasmStd::in_toolchain(Way::Rustup, rustc), String::new())),
-            Err(error) => attempts.push(Attempt { way: Way::Rustup, reason: error.to_string() }),
+            Ok(()) => return Ok((WasmStd::in_toolchain(StdSource::Rustup, rustc), String::new())),
+            Err(error) => attempts.push(Attempt { way: StdSource::Rustup, reason: error.to_string() }),
         }
     }
-    if allowed.allows(Way::DebianSource) || allowed.allows(Way::DebianRust) {
+    if allowed.allows(StdSource::DebianSource) || allowed.allows(StdSource::DebianRust) {
         let workshop = store.lock()?;
-        // Another process may have made it while this one waited.
+        // Another process may have built it while this one waited.
         if let Some(found) = kept(rustc, &store, allowed) {
             return Ok(found);
         }
@@ -132,23 +136,23 @@ fn search(rustc: &Rustc, allowed: Allowed) -> Result<(WasmStd, String), Error> {
     Err(Error::NoWasmStd { attempts })
 }
 
-/// What was built before.
+/// Returns an earlier build.
 fn kept(rustc: &Rustc, store: &Store, allowed: Allowed) -> Option<(WasmStd, String)> {
-    if allowed.allows(Way::DebianSource)
+    if allowed.allows(StdSource::DebianSource)
         && let Some(entry) = store.get(&debian_source::entry_name(rustc))
     {
         return Some((WasmStd::from_source(&entry), origin(&entry)));
     }
-    if allowed.allows(Way::DebianRust)
+    if allowed.allows(StdSource::DebianRust)
         && let Some(entry) = store.get(&debian_rust::entry_name(rustc))
     {
-        // One that no longer runs is made again.
+        // Rebuild one that no longer runs.
         return Some((WasmStd::from_debian_rust(rustc, &entry).ok()?, origin(&entry)));
     }
     None
 }
 
-/// Builds one.
+/// Builds a standard library.
 fn make(
     rustc: &Rustc,
     store: &Store,
@@ -157,18 +161,18 @@ fn make(
     attempts: &mut Vec<Attempt>,
 ) -> Option<(WasmStd, String)> {
     say(format_args!("the {TARGET} standard library for `{}` is missing and will be built", rustc.line));
-    if allowed.allows(Way::DebianSource) {
+    if allowed.allows(StdSource::DebianSource) {
         match debian_source::make(rustc, store, workshop) {
             Ok(entry) => return Some((WasmStd::from_source(&entry), origin(&entry))),
-            Err(error) => attempts.push(Attempt { way: Way::DebianSource, reason: error.to_string() }),
+            Err(error) => attempts.push(Attempt { way: StdSource::DebianSource, reason: error.to_string() }),
         }
     }
-    if allowed.allows(Way::DebianRust) {
+    if allowed.allows(StdSource::DebianRust) {
         let made = debian_rust::make(rustc, store, workshop)
             .and_then(|entry| Ok((WasmStd::from_debian_rust(rustc, &entry)?, origin(&entry))));
         match made {
             Ok(found) => return Some(found),
-            Err(error) => attempts.push(Attempt { way: Way::DebianRust, reason: error.to_string() }),
+            Err(error) => attempts.push(Attempt { way: StdSource::DebianRust, reason: error.to_string() }),
         }
     }
     None

@@ -1,7 +1,11 @@
-//! The standard library for `wasm32-unknown-unknown`, found or made.
+//! The standard library for `wasm32-unknown-unknown`, which is found or built.
 //!
-//! In this order: installed in the toolchain; built earlier and kept; added by rustup; built from Debian's source package of the
-//! same Rust version; Debian's packaged Rust with a standard library built from its own source.
+//! The ways, in order:
+//!
+//! 1. It is installed in the toolchain, or kept from an earlier build.
+//! 2. rustup adds it.
+//! 3. It is built from Debian's source package of the same Rust version.
+//! 4. Debian's packaged Rust is used, with a standard library built from its own source.
 
 mod build;
 mod debian_rust;

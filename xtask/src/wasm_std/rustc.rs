@@ -9,20 +9,20 @@ use std::process::Command;
 use crate::error::Error;
 use crate::process;
 
-/// What modules are compiled for.
+/// The target of modules.
 pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 
-/// A compiler and what it says about itself.
+/// A compiler and its properties.
 #[derive(Debug, Clone)]
 pub(crate) struct Rustc {
     pub(crate) program: OsString,
-    /// Where to look for shared libraries, if not only where the system does.
+    /// The directory to search for shared libraries, in addition to those of the system.
     pub(crate) libraries: Option<PathBuf>,
     /// The line of `rustc -V`.
     pub(crate) line: String,
-    /// Such as `1.95.0`.
+    /// The release, such as `1.95.0`.
     pub(crate) release: String,
-    /// The commit it was built from, if it knows.
+    /// The commit that it was built from, if it is known.
     pub(crate) commit: Option<String>,
     /// The target triple of this machine.
     pub(crate) host: String,
@@ -30,12 +30,12 @@ pub(crate) struct Rustc {
 }
 
 impl Rustc {
-    /// The compiler that cargo would use.
+    /// Returns the compiler that cargo would use.
     pub(crate) fn of_this_machine() -> Result<Self, Error> {
         Self::query(env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc")), None)
     }
 
-    /// Asks the compiler `program`.
+    /// Queries the compiler `program`.
     pub(crate) fn query(program: OsString, libraries: Option<PathBuf>) -> Result<Self, Error> {
         let ask = |args: &[&str]| process::output(with_libraries(&program, libraries.as_deref()).args(args));
         let verbose = ask(&["--version", "--verbose"])?;
@@ -58,22 +58,22 @@ impl Rustc {
         })
     }
 
-    /// The compiler as a command.
+    /// Returns a command that runs the compiler.
     pub(crate) fn command(&self) -> Command {
         with_libraries(&self.program, self.libraries.as_deref())
     }
 
-    /// The `rustc -V` line as a file name.
+    /// Returns the `rustc -V` line as a file name.
     pub(crate) fn slug(&self) -> String {
         slug(&self.line)
     }
 
-    /// Whether the standard library for [`TARGET`] is where the compiler looks for it.
+    /// Returns whether the compiler finds the standard library for [`TARGET`].
     pub(crate) fn has_target(&self) -> bool {
         has_std(&target_libraries(&self.sysroot))
     }
 
-    /// The linker for WebAssembly that toolchains of rustup bring along.
+    /// Returns the linker for WebAssembly that rustup toolchains include.
     pub(crate) fn rust_lld(&self) -> PathBuf {
         self.sysroot.join("lib/rustlib").join(&self.host).join("bin/rust-lld")
     }
@@ -87,12 +87,12 @@ fn with_libraries(program: &OsString, libraries: Option<&Path>) -> Command {
     command
 }
 
-/// Where a sysroot keeps the libraries of [`TARGET`].
+/// Returns the directory of the libraries for [`TARGET`] in a sysroot.
 pub(crate) fn target_libraries(sysroot: &Path) -> PathBuf {
     sysroot.join("lib/rustlib").join(TARGET).join("lib")
 }
 
-/// A directory without `libstd` is a leftover, not a standard library.
+/// Returns whether a directory has a standard library. Without `libstd` it is a leftover.
 fn has_std(libraries: &Path) -> bool {
     fs::read_dir(libraries).is_ok_and(|entries| {
         entries.flatten().any(|entry| {

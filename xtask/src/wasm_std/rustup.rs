@@ -9,10 +9,10 @@ use crate::error::Error;
 use crate::process;
 use crate::report::say;
 
-/// The variable that forbids rustup to download.
+/// The variable that forbids downloads by rustup.
 const AUTO_INSTALL: &str = "RUSTUP_AUTO_INSTALL";
 
-/// Lets rustup add the target, unless it is told not to download.
+/// Lets rustup add the target, unless downloads are forbidden.
 pub(super) fn add(rustc: &Rustc) -> Result<(), Error> {
     if forbidden(env::var_os(AUTO_INSTALL)) {
         return Err(Error::unexpected(format!("{AUTO_INSTALL} is 0: rustup must not download")));

@@ -1,4 +1,4 @@
-//! A standard library counts only when something could be built with it.
+//! A smoke test: a standard library is usable only if a module can be built with it.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use super::rustc::{Rustc, TARGET};
 use crate::error::Error;
 use crate::process;
 
-/// Uses `alloc`, `std` and the linker, as every module does.
+/// A program that uses `alloc`, `std` and the linker, as every module does.
 const PROGRAM: &str = "\
 #[unsafe(no_mangle)]
 pub extern \"C\" fn smoke(n: u32) -> u32 {
@@ -16,10 +16,11 @@ pub extern \"C\" fn smoke(n: u32) -> u32 {
 }
 ";
 
-/// What every WebAssembly file starts with.
+/// The magic number of WebAssembly files.
 const MAGIC: &[u8] = b"\0asm";
 
-/// Compiles and links a small module the way guests are (`lto`, panics abort) with `rustc` and `flags`, in `work`.
+/// Compiles and links a small module with `rustc` and `flags`, in `work`. The settings are those of
+/// guests (`lto`, panics abort).
 pub(super) fn test(rustc: &Rustc, flags: &[String], work: &Path) -> Result<(), Error> {
     let source = work.join("smoke.rs");
     let module = work.join("smoke.wasm");

@@ -1,7 +1,8 @@
-//! What was built is kept for all checkouts, and never used half-made.
+//! Keeps what was built for all checkouts, and never uses an incomplete entry.
 //!
-//! An entry is made in a scratch directory beside its place, gets a record of all that belongs to it, and is renamed there. An
-//! entry whose record is missing, or names a file that is missing or has another size, does not count and is made again.
+//! An entry is made in a scratch directory next to its final place, gets a record of its files, and
+//! is renamed. An entry without a record is incomplete and is made again. The same applies if a
+//! recorded file is missing or has another size.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,11 +14,11 @@ use crate::error::Error;
 use crate::lock::Lock;
 use crate::paths;
 
-/// The file that makes an entry complete.
+/// The file that marks an entry as complete.
 const RECORD: &str = "RECORD";
-/// First line of a record; another number makes older entries count as missing.
+/// The first line of a record. Another number makes older entries count as missing.
 const FORMAT: &str = "plumbline wasm-std 1";
-/// How the names of scratch directories start.
+/// The prefix of scratch directories.
 const SCRATCH: &str = ".scratch-";
 
 /// The directory of entries, `~/.cache/plumbline/wasm-std`.
@@ -30,9 +31,9 @@ pub(super) struct Store {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) dir: PathBuf,
-    /// What it was made from, for people.
+    /// The origin of the entry, for messages.
     pub(super) made_from: String,
-    /// Differs whenever an entry is made anew.
+    /// An ID that changes whenever the entry is made again.
     pub(super) id: String,
 }
 
@@ -41,12 +42,12 @@ impl Store {
         Ok(Self { dir: paths::cache()?.join("wasm-std") })
     }
 
-    /// Where the entry of that name is, or will be.
+    /// Returns the path of an entry, whether it exists or not.
     pub(super) fn place(&self, name: &str) -> PathBuf {
         self.dir.join(name)
     }
 
-    /// The entry of that name, if it is complete.
+    /// Returns an entry, if it is complete.
     pub(super) fn get(&self, name: &str) -> Option<Entry> {
         let dir = self.place(name);
         let record = fs::read_to_string(dir.join(RECORD)).ok()?;
@@ -67,7 +68,7 @@ impl Store {
         (files > 0).then_some(Entry { dir, made_from, id })
     }
 
-    /// Locks the store for making an entry, and clears what processes that died left behind.
+    /// Locks the store to make an entry, and removes the leftovers of processes that died.
     pub(super) fn lock(&self) -> Result<Workshop<'_>, Error> {
         let lock = Lock::take(&self.dir)?;
         for entry in fs::read_dir(&self.dir).map_err(Error::io("read", &self.dir))?.flatten() {
@@ -79,7 +80,7 @@ impl Store {
     }
 }
 
-/// The store while this process alone may add to it.
+/// The locked store, to which only this process may add entries.
 #[derive(Debug)]
 pub(super) struct Workshop<'s> {
     store: &'s Store,
@@ -87,15 +88,16 @@ pub(super) struct Workshop<'s> {
 }
 
 impl Workshop<'_> {
-    /// An empty directory on the store's file system; removed with all that is left in it when dropped.
+    /// Creates an empty directory on the store's file system. It is removed with its contents when
+    /// dropped.
     pub(super) fn scratch(&self) -> Result<Scratch, Error> {
         let path = self.store.dir.join(format!("{SCRATCH}{}", unique()));
         fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
         Ok(Scratch { path })
     }
 
-    /// Makes `dir` (inside a scratch directory) the entry `name`. `proof` are the directories in it whose files the entry
-    /// cannot do without; they are what [`Store::get`] looks at.
+    /// Moves `dir`, which is inside a scratch directory, to the entry `name`. `proof` lists the
+    /// directories in it whose files the entry requires. [`Store::get`] checks those files.
     pub(super) fn keep(&self, dir: &Path, name: &str, made_from: &str, proof: &[&Path]) -> Result<Entry, Error> {
         let id = unique();
         let mut record = format!("{FORMAT}\nfrom {made_from}\nid {id}\n");
@@ -106,7 +108,7 @@ impl Workshop<'_> {
         fs::write(&file, record).map_err(Error::io("write", &file))?;
 
         let place = self.store.place(name);
-        // A directory cannot be replaced in one step; one without a good record is nobody's.
+        // A directory cannot be replaced atomically, and one without a valid record is not in use.
         let grave = self.scratch()?;
         if place.exists() {
             fs::rename(&place, grave.path.join("old")).map_err(Error::io("move away", &place))?;
@@ -125,7 +127,7 @@ fn list(dir: &Path, part: &Path, record: &mut String) -> Result<(), Error> {
     let mut lines = Vec::new();
     for entry in fs::read_dir(&full).map_err(read)? {
         let entry = entry.map_err(read)?;
-        // Through links: what counts is that the file can be read.
+        // Follow links: the file must be readable.
         let meta = fs::metadata(entry.path()).map_err(read)?;
         if meta.is_file() {
             let path = part.join(entry.file_name());
@@ -139,13 +141,13 @@ fn list(dir: &Path, part: &Path, record: &mut String) -> Result<(), Error> {
     Ok(())
 }
 
-/// No two calls on one machine give the same.
+/// Returns a string that is unique on this machine.
 fn unique() -> String {
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_nanos());
     format!("{nanos}-{}", process::id())
 }
 
-/// A directory that does not outlive its use.
+/// A directory that is removed when dropped.
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: PathBuf,
@@ -159,7 +161,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by the next process that locks the store.
+        // On failure, the next process that locks the store removes it.
         let _ = fs::remove_dir_all(&self.path);
     }
 }

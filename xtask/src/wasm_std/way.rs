@@ -1,24 +1,24 @@
-//! The ways to a standard library, as they are numbered for people.
+//! The ways to get a standard library, with their numbers in messages.
 
 use std::env;
 use std::fmt;
 
 use crate::error::Error;
 
-/// The variable that allows one way only.
+/// The variable that restricts the ways to one.
 const VARIABLE: &str = "PLUMBLINE_WASM_STD";
 
-/// A way to a standard library.
+/// A way to get a standard library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum StdSource {
     Installed,
     Rustup,
     DebianSource,
     DebianRust,
 }
 
-impl Way {
-    /// Its number in help and messages.
+impl StdSource {
+    /// Returns its number in help and messages.
     pub(crate) fn number(self) -> u8 {
         match self {
             Self::Installed => 1,
@@ -29,7 +29,7 @@ impl Way {
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for StdSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Installed => "installed in the toolchain",
@@ -40,22 +40,22 @@ impl fmt::Display for Way {
     }
 }
 
-/// Why a way led nowhere.
+/// A way that failed, with the reason.
 #[derive(Debug)]
 pub(crate) struct Attempt {
-    pub(crate) way: Way,
+    pub(crate) way: StdSource,
     pub(crate) reason: String,
 }
 
-/// Which ways may be taken.
+/// The ways that are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Allowed {
     All,
-    Only(Way),
+    Only(StdSource),
 }
 
 impl Allowed {
-    /// What the environment says.
+    /// Reads the setting from the environment.
     pub(crate) fn from_env() -> Result<Self, Error> {
         match env::var_os(VARIABLE) {
             None => Ok(Self::All),
@@ -66,15 +66,15 @@ impl Allowed {
     fn parse(value: &str) -> Result<Self, Error> {
         match value {
             "" => Ok(Self::All),
-            "1" => Ok(Self::Only(Way::Installed)),
-            "2" => Ok(Self::Only(Way::Rustup)),
-            "3" => Ok(Self::Only(Way::DebianSource)),
-            "4" => Ok(Self::Only(Way::DebianRust)),
+            "1" => Ok(Self::Only(StdSource::Installed)),
+            "2" => Ok(Self::Only(StdSource::Rustup)),
+            "3" => Ok(Self::Only(StdSource::DebianSource)),
+            "4" => Ok(Self::Only(StdSource::DebianRust)),
             other => Err(Error::Usage(format!("{VARIABLE} is `{other}`, but must be 1, 2, 3 or 4"))),
         }
     }
 
-    pub(crate) fn allows(self, way: Way) -> bool {
+    pub(crate) fn allows(self, way: StdSource) -> bool {
         match self {
             Self::All => true,
             Self::Only(only) => only == way,
@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn numbers_are_read_as_they_are_written() {
-        for way in [Way::Installed, Way::Rustup, Way::DebianSource, Way::DebianRust] {
+        for way in [StdSource::Installed, StdSource::Rustup, StdSource::DebianSource, StdSource::DebianRust] {
             let allowed = Allowed::parse(&way.number().to_string()).unwrap();
             assert_eq!(allowed, Allowed::Only(way));
             assert!(allowed.allows(way));
         }
-        assert!(!Allowed::Only(Way::DebianSource).allows(Way::Installed));
-        assert!(Allowed::parse("").unwrap().allows(Way::Rustup));
+        assert!(!Allowed::Only(StdSource::DebianSource).allows(StdSource::Installed));
+        assert!(Allowed::parse("").unwrap().allows(StdSource::Rustup));
         assert!(Allowed::parse("5").is_err());
     }
 }
